@@ -18,9 +18,9 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tests.chaos.attacks import ATTACKS, ENDS_AT_THE_PROXY
+from tests.chaos.attacks import ATTACKS
 from tests.chaos.fuzz import fuzz
-from tests.chaos.honest import Siege, besiege, honest_matches
+from tests.chaos.honest import WORLDS, HonestWorld, ProxiedWorld, Siege, besiege, honest_matches
 from tests.chaos.run import run_chaos
 from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import Tally
@@ -130,13 +130,16 @@ async def _fuzz(folder: Path, options: argparse.Namespace) -> int:
 
 
 async def _attacks(folder: Path, options: argparse.Namespace) -> int:
-    table = Table("attack", "plies/s", "lost on time", "MiB before", "most", "after", "what the attacker was told")
+    table = Table(
+        "attack", "plies/s", "lost", "MiB before", "most", "after", "child", "page, s", "what the attacker was told"
+    )
     sieges: list[Siege] = []
     for name in options.only:
         (within := folder / name.replace(" ", "-")).mkdir()
-        proxied = name in ENDS_AT_THE_PROXY
-        async with honest_matches(within, proxied=proxied) as made:
-            siege = await besiege(made, f"{name}{', at the proxy' * proxied}", ATTACKS[name], options.seconds)
+        kind = WORLDS.get(name, HonestWorld)
+        async with honest_matches(within, kind) as made:
+            shown = f"{name}{', at the proxy' * (kind is ProxiedWorld)}"
+            siege = await besiege(made, shown, ATTACKS[name], options.seconds)
         siege.died += bool(made.tally.traceback)
         sieges.append(siege)
         told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
@@ -144,7 +147,8 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
             siege.attack + (" (the server died)" if siege.died else ""),
             f"{siege.plies / siege.seconds:.0f}",
             str(siege.lost),
-            *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib)),
+            *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib, siege.child_mib)),
+            f"{siege.page_seconds:.2f}" if siege.visits else "",
             told,
         )
         _CONSOLE.print(siege, markup=False)

@@ -30,7 +30,8 @@ from noughts_proto.v1 import (
     types_pb2,
 )
 from noughts_proto.v1 import play_pb2 as pb
-from tests.chaos import http2
+from tests.chaos import http2, site_attacks, upload_attacks
+from tests.chaos.forgery import forged_messages
 
 _LARGE = 2 * 1024 * 1024 - 4_096
 _PAUSE = 0.05
@@ -48,6 +49,10 @@ class Target:
     token: str
     victims: tuple[str, ...] = ()
     dialling: Dialling = field(default_factory=Dialling)
+    site: str = ""
+    """HOST:PORT of its website, if it has one."""
+    bus: str = ""
+    """The address of its bus, if it has one."""
     told: Counter[str] = field(default_factory=Counter)
     """What came of it."""
 
@@ -369,6 +374,17 @@ ATTACKS: Mapping[str, Attack] = {
     "pings": partial(_flood, frames=http2.pings),
     "settings": partial(_flood, frames=http2.settings),
     "resets": partial(_flood, frames=http2.resets),
+    "site streams": site_attacks.streams,
+    "site heads": site_attacks.heads,
+    "site waiting heads": site_attacks.waiting_heads,
+    "site half requests": site_attacks.half_requests,
+    "site pipelines": site_attacks.pipelines,
+    "site pages": site_attacks.pages,
+    "site slow readers": site_attacks.slow_readers,
+    "site tables": site_attacks.tables,
+    "source bomb": upload_attacks.source_bomb,
+    "trial queue": upload_attacks.trial_queue,
+    "forged messages": forged_messages,
 }
 
 
@@ -377,10 +393,14 @@ ENDS_AT_THE_PROXY = ("continuations", "pings")
 the machine what that costs. See docs/security.md; tests/system/test_proxy.py sees such floods end."""
 
 
+OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
+"""What needs a server with a website, with uploads, or with a bus."""
+
+
 async def all_at_once(target: Target) -> None:
     """Every attack that is for the server to withstand, by one attacker."""
     async with asyncio.TaskGroup() as tasks:
-        for attack in (ATTACKS[name] for name in ATTACKS if name not in ENDS_AT_THE_PROXY):
+        for attack in (ATTACKS[name] for name in ATTACKS if name not in (*ENDS_AT_THE_PROXY, *OTHER_SURFACES)):
             tasks.create_task(_until_sent_away(attack, target))
 
 

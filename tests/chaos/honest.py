@@ -6,21 +6,25 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from noughts_bots import Bot
+from noughts_bots.process import allow_many_files
 from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, Termination
-from tests.chaos.attacks import Attack, Target, attack_for
-from tests.chaos.nursery import Forked
+from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
+from tests.chaos.nursery import Forked, noughts
 from tests.chaos.world import World, going
+from tests.cluster.ground import Nats
+from tests.support.databases import POSTGRESQL, databases_of, make_place, rows_of, url_of
 from tests.support.proxy import proxy_before
 
 _NICE = 15
@@ -43,12 +47,18 @@ class Siege:
     """Of honest bots, in games with clocks."""
     lost: int = 0
     """Games of honest bots that ended on time, or by an absence."""
+    page_seconds: float = 0.0
+    """The longest that another visitor of the website waited for a page."""
+    child_mib: float = 0.0
+    """The most that a child of the server used: its website, or the trial of a bot."""
     before_mib: float = 0.0
     most_mib: float = 0.0
     after_mib: float = 0.0
     died: int = 0
     told: Counter[str] = field(default_factory=Counter)
     """What the attacker was told."""
+    visits: Counter[str] = field(default_factory=Counter)
+    """What the other visitor of the website was told, by status."""
 
 
 class Paced(Bot):
@@ -78,9 +88,14 @@ class HonestWorld(World):
         """Starts one of the honest bots."""
         self.bots[name] = Forked(self.folder / name, _play, *self.door, self.tokens[name], name)
 
+    @property
+    def bus(self) -> str:
+        """The address of the server's bus, if it has one."""
+        return ""
+
     async def close(self) -> None:
         """Ends everything at once: the matches have no end, and games of attackers who are gone would be waited for."""
-        for process in (self.server, *self.bots.values()):
+        for process in (*self.ours, *self.bots.values()):
             process.kill()
         await super().close()
 
@@ -106,7 +121,7 @@ class HonestWorld(World):
 class ProxiedWorld(HonestWorld):
     """The same behind the reverse proxy of docs/operations.md, through which bots and attackers come."""
 
-    served_with = ("--proxy", "127.0.0.1")
+    served_with = ("--no-web", "--proxy", "127.0.0.1")
 
     async def begin(self) -> None:
         """Also starts the proxy, whose door it is."""
@@ -120,26 +135,115 @@ class ProxiedWorld(HonestWorld):
         await super().close()
 
 
+class WebWorld(HonestWorld):
+    """The same with a website."""
+
+    served_with = ("--web", "127.0.0.1:0")
+
+
+class UploadWorld(HonestWorld):
+    """The same with a server that takes bots in Python."""
+
+    served_with = ("--no-web", "--accept", "py")
+
+
+class ClusterWorld(HonestWorld):
+    """The same as a cluster of a server and a referee."""
+
+    async def begin(self) -> None:
+        """Also starts the bus and the referee."""
+        make_place(self.database)
+        self._nats = Nats(self.folder)
+        await asyncio.to_thread(self._nats.start)
+        self.served_with = ("--no-web", "--bus", self.bus)
+        self._start_referee()
+        await super().begin()
+
+    @property
+    def url(self) -> str:
+        """Of the database."""
+        return url_of(self.database)
+
+    @property
+    def bus(self) -> str:
+        """Of the NATS of the cluster."""
+        return self._nats.url
+
+    @property
+    def ours(self) -> tuple[Forked, ...]:
+        """The server and the referee."""
+        return (self.server, self._referee)
+
+    def _start_referee(self) -> None:
+        words = ["referee", "--format", "json", "--db", self.url, "--bus", self.bus]
+        self._referee = noughts(words, self.folder / "referee", {})
+
+    def mend(self) -> None:
+        """Also starts the referee again."""
+        super().mend()
+        if not self._referee.alive:
+            self.tally.died += 1
+            self._start_referee()
+
+    def log(self) -> str:
+        """What the server and the referee have logged."""
+        return super().log() + self._referee.said.with_suffix(".log").read_text(errors="replace")
+
+    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        """What another program reads in the database."""
+        assert not values
+        return rows_of(self.database, query)
+
+    async def close(self) -> None:
+        """Ends the bus, too."""
+        await super().close()
+        self._nats.kill()
+
+
+WORLDS: Mapping[str, type[HonestWorld]] = {
+    **dict.fromkeys(ENDS_AT_THE_PROXY, ProxiedWorld),
+    **{name: WebWorld for name in OTHER_SURFACES if name.startswith("site ")},
+    **dict.fromkeys(("source bomb", "trial queue"), UploadWorld),
+    "forged messages": ClusterWorld,
+}
+"""What an attack needs; all others are for a server without a website."""
+
+
 def _play(address: str, dialling: Dialling, token: str, name: str) -> None:
     asyncio.run(play(Paced(), Login(address, token, name, dialling=dialling), lambda event: None))
 
 
-def _attack(
-    attack: Attack, seconds: float, address: str, dialling: Dialling, token: str, victims: tuple[str, ...]
-) -> None:
+def _attack(attack: Attack, seconds: float, target: Target) -> None:
     os.nice(_NICE)
-    told = asyncio.run(attack_for(seconds, attack, Target(address, token, victims, dialling)))
+    allow_many_files()
+    told = asyncio.run(attack_for(seconds, attack, target))
     sys.stdout.write(json.dumps(told))
 
 
 @asynccontextmanager
-async def honest_matches(folder: Path, *, proxied: bool = False) -> AsyncIterator[HonestWorld]:
+async def honest_matches(folder: Path, kind: type[HonestWorld] = HonestWorld) -> AsyncIterator[HonestWorld]:
     """A server in this folder, at which the matches go on."""
-    async with going((ProxiedWorld if proxied else HonestWorld)(folder)) as made:
-        await made.begin_matches()
-        while made.counts()[0] < _UNDER_WAY:  # noqa: ASYNC110  # another process plays
-            await asyncio.sleep(_LOOK)
-        yield made
+    with databases_of(POSTGRESQL) if kind is ClusterWorld else nullcontext():
+        async with going(kind(folder)) as made:
+            await made.begin_matches()
+            while made.counts()[0] < _UNDER_WAY:  # noqa: ASYNC110  # another process plays
+                await asyncio.sleep(_LOOK)
+            yield made
+
+
+async def _visit(website: str, siege: Siege) -> None:
+    """Another visitor of the website asks for one page after the other."""
+    host, _, port = website.rpartition(":")
+    while True:
+        began, status = time.monotonic(), "no answer"
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection(host, int(port), local_addr=("127.0.0.2", 0))
+            writer.write(b"GET /tournaments HTTP/1.0\r\n\r\n")
+            status = (await reader.read(12)).decode().partition(" ")[2]
+            writer.close()
+        siege.visits[status] += 1
+        siege.page_seconds = max(siege.page_seconds, time.monotonic() - began)
+        await asyncio.sleep(_LOOK)
 
 
 async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) -> Siege:
@@ -148,15 +252,28 @@ async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) 
     def memory() -> float:
         return psutil.Process(made.server.pid).memory_info().rss / 2**20 if made.server.alive else 0.0
 
+    def largest_child() -> float:
+        sizes = [0]
+        with suppress(psutil.Error):
+            for child in psutil.Process(made.server.pid).children(recursive=True):
+                with suppress(psutil.Error):
+                    sizes.append(child.memory_info().rss)
+        return max(sizes) / 2**20
+
     siege = Siege(name, before_mib=memory())
     began, (plies, lost) = time.monotonic(), made.counts()
-    mallory = (*made.door, made.tokens["mallory"], made.names)
-    attacker = Forked(made.folder / "attacker", _attack, attack, seconds, *mallory)
-    while attacker.alive:
-        await asyncio.sleep(_LOOK)
-        siege.most_mib = max(siege.most_mib, memory())
+    address, dialling = made.door
+    target = Target(address, made.tokens["mallory"], made.names, dialling, made.website, made.bus)
+    attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target)
+    async with asyncio.TaskGroup() as tasks:
+        visiting = tasks.create_task(_visit(made.website, siege) if made.website else asyncio.sleep(0))
+        while attacker.alive:
+            await asyncio.sleep(_LOOK)
+            siege.most_mib = max(siege.most_mib, memory())
+            siege.child_mib = max(siege.child_mib, largest_child())
+        visiting.cancel()
     siege.seconds = time.monotonic() - began
-    siege.died += not made.server.alive
+    siege.died += sum(not each.alive for each in made.ours)
     made.mend()
     now = made.counts()
     siege.plies, siege.lost = now[0] - plies, now[1] - lost

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,6 +52,7 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
 BOTS = tuple(f"bot{number}" for number in range(6))
 _ORGANISER = "ada"
 _CONCURRENCY = 16
+_ALL_BUT_ADMIN = ("play", "organise", "submit")
 
 _OF = "WHERE tournament_id = (SELECT id FROM tournaments WHERE slug = ?)"
 _STORED = (
@@ -97,7 +99,7 @@ class World:
     """Its bots, each of an owner of that name."""
     others: tuple[str, ...] = ()
     """Who has a token, too."""
-    served_with: tuple[str, ...] = ()
+    served_with: tuple[str, ...] = ("--no-web",)
     """Further options of `noughts serve`."""
 
     def __init__(self, folder: Path, seed: int = 1, database_folder: Path | None = None) -> None:
@@ -111,23 +113,37 @@ class World:
         self.link = Link(0)
         self.server: Forked
         self.address = "127.0.0.1:0"
+        self.website = ""
+        """HOST:PORT of the server's website, if it has one."""
         self.folder = folder
         self._channel: grpc.aio.Channel
 
     async def begin(self) -> None:
         """Makes the tokens, and starts the server: from now on it has its port."""
-        store = await Store.open(f"sqlite:///{self.database}", alone=True)
+        store = await Store.open(self.url, alone=True)
         for owner in (_ORGANISER, *self.names, *self.others):
+            scopes = _ALL_BUT_ADMIN if owner in self.others else ()
             made = await store.write(
-                lambda connection, owner=owner: create_token(connection, owner=owner, now_ms=store.now_ms())  # type: ignore[misc]
+                partial(create_token, owner=owner, scopes=scopes, now_ms=store.now_ms()),
             )
             self.tokens[owner] = made.secret
         await store.close()
         self.start_server()
-        self.address = await self._announced()
+        places = await self._announced()
+        self.address, self.website = places["grpc"], (places["web"] or "").removeprefix("http://")
         self._channel = grpc.aio.insecure_channel(self.address, options=_OPTIONS)
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
         self.registered: Any = bots_pb2_grpc.BotServiceStub(self._channel)
+
+    @property
+    def url(self) -> str:
+        """Of the database."""
+        return f"sqlite:///{self.database}"
+
+    @property
+    def ours(self) -> tuple[Forked, ...]:
+        """The processes that must not end."""
+        return (self.server,)
 
     @property
     def port(self) -> int:
@@ -149,11 +165,10 @@ class World:
             [
                 "serve",
                 "--rate-own-games",
-                "--no-web",
                 "--listen",
                 self.address,
                 "--db",
-                str(self.database),
+                self.url,
                 "--format",
                 "json",
                 *self.served_with,
@@ -181,14 +196,15 @@ class World:
                 self.tally.died += 1
                 self.start_bot(name)
 
-    async def _announced(self) -> str:
+    async def _announced(self) -> dict[str, Any]:
         """Where the server says that it listens."""
         deadline = time.monotonic() + PATIENCE
         while not (self.server.said.exists() and (said := self.server.said.read_text()).endswith("\n")):
             assert self.server.alive, self.log()
             assert time.monotonic() < deadline, self.log()
             await asyncio.sleep(_LOOK)
-        return str(json.loads(said)["grpc"])
+        places: dict[str, Any] = json.loads(said)
+        return places
 
     def log(self) -> str:
         """What all servers have logged."""
@@ -287,7 +303,7 @@ async def going(made: Some) -> AsyncIterator[Some]:
             yield made
             await made.close()
     finally:
-        for process in (made.server, *made.bots.values()):
+        for process in (*made.ours, *made.bots.values()):
             process.kill()
     await _look_back(made, tasks, processes)
 
@@ -313,7 +329,7 @@ async def _look_back(made: World, tasks: set["asyncio.Task[Any]"], processes: se
     counted = made.rows("SELECT coalesce(sum(wins + draws + losses), 0) FROM pair_scores")[0][0]
     decided = made.rows("SELECT count(*) FROM games WHERE result != 4")[0][0]
     tally.doubled += abs(int(counted) - int(decided))
-    store = await Store.open(f"sqlite:///{made.database}", alone=True)
+    store = await Store.open(made.url, alone=True)
     try:
         tally.ratings = len((await store.write(rebuild_ratings)).differences)
     finally:

@@ -1,13 +1,11 @@
 """A cluster gets through whatever may happen to its parts, one after the other, with nothing lost but time."""
 
-from collections.abc import Iterator
-
 import nats
 import pytest
 from nats.aio.msg import Msg
 
-from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.rules import ON_THE_BOARD
+from tests.chaos.forgery import forged
 from tests.cluster.ground import running
 from tests.cluster.run import Scenario, run
 from tests.cluster.troubles import CUT_LINK, MOST_SECONDS, TROUBLES, Tally
@@ -44,31 +42,11 @@ async def test_forged_messages_of_the_bus_end_nothing() -> None:
         await cluster.finished("first")
         for subject in (*seen, "noughts.servers", "noughts.referees", "noughts.wants"):
             data = seen.get(subject, b"")
-            forged = [b"\xff" * 40, data[:-1]]
-            if subject.startswith("noughts.asks."):
-                forged += uneven(pb.ClusterAsks.FromString(data))
-            if subject.startswith("noughts.answers."):
-                forged += uneven(pb.ClusterAnswers.FromString(data))
-            for each in forged:
+            for each in forged(subject, data):
                 await bus.publish(subject, each)
-        (server,) = [subject for subject in seen if subject.startswith("noughts.asks.")]
-        asks = pb.ClusterAsks(referee="nobody")
-        asks.bots.add(version=1).starts.add(tournament=1, game=[1], ordinal=[1], first=[999], second=[1])
-        await bus.publish(server, asks.SerializeToString())
         await bus.flush()
         await cluster.organise("second", names, games_per_pair=40)
         assert (await cluster.finished("second")).games_done == 40
         await bus.close()
         assert "was dropped" in cluster.logs()
         assert "Traceback" not in cluster.logs()
-
-
-def uneven(message: pb.ClusterAsks | pb.ClusterAnswers) -> Iterator[bytes]:
-    """The message with one column after the other a row shorter."""
-    for bot in message.bots:
-        for part in (bot, *getattr(bot, "starts", ())):
-            for field, value in part.ListFields():
-                if field.is_repeated:
-                    last = value.pop()
-                    yield message.SerializeToString()
-                    value.append(last)

@@ -53,6 +53,7 @@ _LOOK_SECONDS = 2.0
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
+_TRIAL_NICE = 10
 _HOUR_SECONDS = 3600.0
 _MOVE_SECONDS = 10.0
 _MOST_SAID = 1_500
@@ -86,7 +87,7 @@ class _Playing:
 
 
 class _Metered:
-    """A launcher that knows how much processor time its children took."""
+    """A launcher for trials: its children give way to games, and it knows how much processor time they took."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
@@ -94,8 +95,11 @@ class _Metered:
 
     async def start(self, command: ChildCommand) -> Started:
         """Start one as the other launcher does."""
-        self._children.append(await self._launcher.start(command))
-        return self._children[-1]
+        child = await self._launcher.start(command)
+        self._children.append(child)
+        with suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, child.pid, _TRIAL_NICE)
+        return child
 
     async def close(self) -> None:
         """Do nothing: the other launcher goes on."""

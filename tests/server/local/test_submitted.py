@@ -333,6 +333,12 @@ async def test_refused_trials_are_charged(tmp_path: Path) -> None:
         assert "processor time" in (await refused(submit(client, token, "mine", GOOD))).trailing
 
 
+async def test_trials_give_way_to_games(client: Client) -> None:
+    asking = BOT.format("import os; raise ValueError(f'nice {os.getpriority(os.PRIO_PROCESS, 0)}')")
+    refusal = await refused(submit(client, await client.token("alice", *ALL), "mine", asking))
+    assert "nice 10" in refusal.trailing, refusal
+
+
 async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submitted, "_TRIALS_AT_ONCE", 1)
     async with hosting(tmp_path) as (client, here), asyncio.TaskGroup() as tasks:

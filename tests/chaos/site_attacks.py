@@ -1,0 +1,156 @@
+"""What visitors do who want to hurt the website: too much, too little, or never an end of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+from urllib.parse import urlencode
+
+_PAUSE = 0.05
+_STREAMS, _HALVES, _HEADS, _READERS, _VISITORS = 1_000, 3_000, 256, 300, 300
+_PIPELINED = 20_000
+_PIECE = 16_384
+
+Sending = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[str]]
+
+
+async def streams(target: Any) -> None:
+    """Event streams of games that exist and of games that do not, opened and kept."""
+    numbers = count(1)
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        name = f"tournaments/fast/games/{next(numbers) % 2_000}"
+        status = await _asked(reader, writer, f"GET /api/v1/{name}/events HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        while status == "200" and await reader.read(_PIECE):
+            pass
+        return f"stream: {status}"
+
+    await _many(target, _STREAMS, keep)
+
+
+async def heads(target: Any) -> None:
+    """Requests whose head has no end: long headers, tiny headers, a long address."""
+    endless = (b"x-long: " + b"x" * _PIECE, b"a:\r\n" * (_PIECE // 4), b"x" * _PIECE)
+    kinds = count()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        kind = next(kinds) % len(endless)
+        writer.write(b"GET /" if kind == 2 else b"GET / HTTP/1.1\r\nhost: x\r\n")
+        with suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(endless[kind])
+                await writer.drain()
+                await asyncio.sleep(0.001)
+        return "head: closed"
+
+    await _many(target, _HEADS, send)
+
+
+async def waiting_heads(target: Any) -> None:
+    """Heads of the most that is allowed, in the tiniest headers, which then say nothing more."""
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 8_100)
+        return f"waiting head: {await _status(reader)}"
+
+    await _many(target, _HEADS, send)
+
+
+async def half_requests(target: Any) -> None:
+    """Requests of which the second half never comes."""
+    halves = (
+        b"",
+        b"GET / HTTP/1.1\r\nhost: he",
+        b"POST /signin HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\ntoken=",
+    )
+    kinds = count()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.write(halves[next(kinds) % len(halves)])
+        return f"half: {await _status(reader)}"
+
+    await _many(target, _HALVES, send)
+
+
+async def pipelines(target: Any) -> None:
+    """Thousands of requests on one connection behind one that never ends."""
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.write(
+            b"GET /api/v1/featured/events HTTP/1.1\r\nhost: x\r\n\r\n" + b"GET / HTTP/1.1\r\n\r\n" * _PIPELINED
+        )
+        while await reader.read(_PIECE):
+            pass
+        return "pipeline: closed"
+
+    await _many(target, _HEADS, send)
+
+
+async def slow_readers(target: Any) -> None:
+    """Large answers that nobody reads."""
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b"GET /api/v1/tournaments/fast/games?page_size=1000 HTTP/1.1\r\nhost: x\r\n\r\n")
+        await asyncio.sleep(30)
+        return "answer not read"
+
+    await _many(target, _READERS, send)
+
+
+async def pages(target: Any) -> None:
+    """Pages, as many as there are answers."""
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        return f"page: {await _asked(reader, writer, b'GET /tournaments/fast HTTP/1.0' + 2 * CRLF)}"
+
+    await _many(target, _VISITORS, send)
+
+
+async def tables(target: Any) -> None:
+    """One visitor takes all tables, and begins games at them."""
+    form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "they"}).encode()
+    head = b"POST /play HTTP/1.0\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: %d\r\n\r\n"
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        return f"table: {await _asked(reader, writer, head % len(form) + form)}"
+
+    await _many(target, 16, send)
+
+
+CRLF = b"\r\n"
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> str:
+    writer.write(request)
+    await writer.drain()
+    return await _status(reader)
+
+
+async def _status(reader: asyncio.StreamReader) -> str:
+    """What the first line of an answer says; what else belongs to it is read by whoever wants it."""
+    line = await reader.readline()
+    return line.split(b" ")[1].decode() if line.startswith(b"HTTP/") else "closed"
+
+
+async def _many(target: Any, at_once: int, sending: Sending) -> None:
+    """Goes on with so many connections at once."""
+    host, _, port = target.site.rpartition(":")
+
+    async def attempt() -> None:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            target.told[await sending(reader, writer)] += 1
+        finally:
+            writer.transport.abort()
+
+    async def endless() -> None:
+        while True:
+            with suppress(OSError):
+                await attempt()
+            await asyncio.sleep(_PAUSE)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(at_once):
+            tasks.create_task(endless())

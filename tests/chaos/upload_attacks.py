@@ -1,0 +1,53 @@
+"""What owners do with bots that they submit who want to hurt a server."""
+
+import asyncio
+import io
+import zipfile
+from collections.abc import AsyncIterator
+from itertools import cycle
+from typing import Any
+
+from noughts_proto.v1 import bots_pb2, bots_pb2_grpc
+
+_BOT = "from noughts_bots import Bot\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
+_BOMBS = (
+    {"bot.py": "x=[" + "[]," * 2_000_000 + "]"},
+    {"bot.py": "a\n" * 131_000},
+    {f"part{number}.py": "x=[" + "[]," * 80_000 + "]" for number in range(4)} | {"bot.py": _BOT.format("return 0")},
+    {"bot.py": "-" * 200_000 + "1"},
+    {"bot.py": _BOT.format("return position.free[0]"), "weights.bin": "0" * (63 << 20)},
+)
+_SPINNING = _BOT.format("while True: pass")
+_AT_ONCE = 8
+
+
+async def source_bomb(target: Any) -> None:
+    """Small zip files of source that takes much memory or time to read."""
+    await _submit_all(target, [_zipped(files) for files in _BOMBS], 2)
+
+
+async def trial_queue(target: Any) -> None:
+    """Bots that never move, so that their trials take as long as they may."""
+    await _submit_all(target, [_SPINNING.encode()], _AT_ONCE)
+
+
+async def _submit_all(target: Any, programs: list[bytes], at_once: int) -> None:
+    chosen = cycle(programs)
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        stub: Any = bots_pb2_grpc.BotServiceStub(channel)
+        for _ in range(at_once):
+            tasks.create_task(target.endless(lambda: stub.SubmitBot(_parts(next(chosen)), metadata=target.bearing)))
+
+
+async def _parts(program: bytes) -> AsyncIterator[bots_pb2.SubmitBotRequest]:
+    yield bots_pb2.SubmitBotRequest(submission=bots_pb2.Submission(bot="bomb", kind="py", size=len(program)))
+    for start in range(0, len(program), 65_536):
+        yield bots_pb2.SubmitBotRequest(chunk=program[start : start + 65_536])
+
+
+def _zipped(files: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
