@@ -73,7 +73,7 @@ bench: $(STAMP) ## measure throughput
 
 soak: $(STAMP) browser ## load, kills, rubbish and attacks for a long time: hours
 	$(BIN)/python benchmarks/soak.py
-	$(BIN)/python -m tests.chaos troubles --count 1000 --only "kill server" "kill bot" "kill both"
+	$(BIN)/python -m tests.chaos troubles --count 1000 --minutes 300 --only "kill server" "kill bot" "kill both" "kill child" "kill web"
 	$(BIN)/python -m tests.chaos troubles --count 1000
 	$(BIN)/python -m tests.chaos fuzz --frames 1000000 --connections 10000
 	$(BIN)/python -m tests.chaos attacks

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from tests.chaos.run import run_chaos
 from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import Tally
 from tests.support.mounts import small_disk
+from tests.support.root import ROOT
+from tests.support.tools import run
 
 _EVERY = 20
 _DISK_MIB = 96
@@ -91,13 +94,19 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
         "rounds of every format": tally.rounds,
         "games": tally.games,
         "units played again": tally.replayed,
+        "games lost by a killed child": tally.crashed,
+        "uploads": tally.uploads,
+        "games at the website": tally.visits,
         "lost": tally.lost,
         "doubled": tally.doubled,
         "differing": tally.differing,
         "ratings that differ": tally.ratings,
-        "processes that died": tally.died,
+        "processes that died": "\n".join(tally.died) or 0,
         "left behind": ", ".join(tally.left) or 0,
         "largest server, MiB": f"{tally.server_mib:.0f}",
+        "seconds for each trouble": f"{(time.monotonic() - began) / max(1, tally.troubles.total()):.1f}",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "commit": run("git", "rev-parse", "--short", "HEAD", cwd=ROOT).strip(),
     }
     for name, value in rows.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else value)

@@ -182,7 +182,7 @@ class ClusterWorld(HonestWorld):
         """Also starts the referee again."""
         super().mend()
         if not self._referee.alive:
-            self.tally.died += 1
+            self.tally.died.append(self._referee.last_line())
             self._start_referee()
 
     def log(self) -> str:

@@ -4,12 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import psutil
 
+from tests.chaos.league import UPLOADS, League
 from tests.chaos.troubles import TROUBLES
-from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, World, check_ladder, compare, going
+from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, check_ladder, compare, going
 from tests.support.mounts import small_disk
 
 _LONGEST_PAUSE = 0.3
@@ -32,13 +34,13 @@ async def run_chaos(
     undisturbed, disturbed = folder / "undisturbed", folder / "disturbed"
     undisturbed.mkdir()
     disturbed.mkdir()
-    async with going(World(undisturbed)) as quiet:
+    async with going(League(undisturbed)) as quiet:
         await asyncio.wait_for(quiet.play_round(1), PATIENCE)
-        expected = {name: quiet.of(f"{name}-1") for name in FORMATS if name != LADDER}
+        expected = {name: quiet.of(f"{name}-1") for name in (*FORMATS, UPLOADS) if name != LADDER}
     with small_disk(disturbed / "disk", f"size={disk_mib}m") if disk_mib else nullcontext(None) as disk:
-        async with going(World(disturbed, seed, disk.here if disk else None)) as troubled:
+        async with going(League(disturbed, seed, disk.here if disk else None)) as troubled:
             over = asyncio.Event()
-            async with asyncio.TaskGroup() as tasks:
+            async with troubled.visited(), asyncio.TaskGroup() as tasks:
                 rounds = tasks.create_task(_rounds(troubled, over))
                 latest = time.monotonic() + seconds
                 for name in troubles:
@@ -49,17 +51,20 @@ async def run_chaos(
                 over.set()
             for number in range(1, troubled.tally.rounds + 1):
                 for name, stored in expected.items():
-                    compare(troubled, f"{name}-{number}", stored)
+                    check = troubled.check_uploads if name == UPLOADS else partial(compare, troubled)
+                    check(f"{name}-{number}", stored)
                 check_ladder(troubled, f"{LADDER}-{number}")
+            troubled.check_versions()
+        troubled.tally.left += [f"folder {path.name}" for path in troubled.temporary.iterdir()]
     return troubled.tally
 
 
-async def _rounds(troubled: World, over: asyncio.Event) -> None:
+async def _rounds(troubled: League, over: asyncio.Event) -> None:
     while not over.is_set():
         await troubled.play_round(troubled.tally.rounds + 1)
 
 
-async def _befall(troubled: World, name: str, rounds: "asyncio.Task[None]") -> None:
+async def _befall(troubled: League, name: str, rounds: "asyncio.Task[None]") -> None:
     """Waits for the middle of play: not before some games of this life of the server are stored."""
     games, latest = troubled.stored(), time.monotonic() + PATIENCE
     while troubled.stored() == games and not rounds.done():

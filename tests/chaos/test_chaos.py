@@ -1,21 +1,24 @@
 """Kills, stops, broken connections and a clock that jumps: no game is lost, none played twice, none another."""
 
+import asyncio
 import random
 from pathlib import Path
 
 import pytest
 
+from tests.chaos.honest import honest_matches
 from tests.chaos.run import run_chaos
-from tests.chaos.troubles import FILL_DISK, KILLS, TROUBLES
+from tests.chaos.troubles import FILL_DISK, FREEZES, KILLS, TROUBLES
 
 _KILLS = 20
+_YEAR, _JUMP_SECONDS = 365 * 86_400.0, 0.2
 
 
 @pytest.mark.timeout(600)
 async def test_tournaments_of_every_format_get_through_kills_and_troubles_as_if_nothing_had_been(
     tmp_path: Path,
 ) -> None:
-    others = TROUBLES.keys() - KILLS.keys() - {FILL_DISK}
+    others = TROUBLES.keys() - KILLS.keys() - FREEZES.keys() - {FILL_DISK}
     troubles = [*(list(KILLS) * _KILLS)[:_KILLS], *sorted(others)]
     random.Random(3).shuffle(troubles)
     tally = await run_chaos(tmp_path, troubles)
@@ -23,3 +26,18 @@ async def test_tournaments_of_every_format_get_through_kills_and_troubles_as_if_
     assert not tally.died, tally
     assert tally.troubles.total() == len(troubles)
     assert tally.replayed, "no unit was ever played again: the kills came at the wrong moments"
+
+
+@pytest.mark.timeout(300)
+async def test_jumps_of_the_wall_clock_cost_no_game_its_time(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    async with honest_matches(tmp_path) as made:
+        plies, lost = made.counts()
+        for _ in range(20):
+            made.clock.set(chance.uniform(-_YEAR, _YEAR))
+            await asyncio.sleep(_JUMP_SECONDS)
+        now = made.counts()
+        assert now[0] > plies
+        # Whether a loaded machine costs games their time is another question: jumps of a year would cost all of them.
+        assert now[1] - lost <= (now[0] - plies) / 100
+    assert not made.tally.traceback

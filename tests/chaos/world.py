@@ -31,7 +31,7 @@ Some = TypeVar("Some", bound="World")
 PATIENCE = 120.0
 """Seconds after which something that must come has failed to."""
 _LOOK = 0.05
-_PASSING = {
+PASSING = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
     grpc.StatusCode.UNKNOWN,
@@ -75,10 +75,16 @@ class Tally:
     doubled: int = 0
     differing: int = 0
     """Games, pairings and byes that are not those of an undisturbed run."""
+    crashed: int = 0
+    """Games that an uploaded bot lost because its process was killed."""
+    uploads: int = 0
+    """Acknowledged uploads of other bots."""
+    visits: int = 0
+    """Games that people have played at the website."""
     ratings: int = 0
     """That differ from a rebuild."""
-    died: int = 0
-    """Processes that ended by themselves."""
+    died: list[str] = field(default_factory=list)
+    """The last line that each process wrote which ended by itself."""
     traceback: str = ""
     """The first that one of ours has logged."""
     left: list[str] = field(default_factory=list)
@@ -109,6 +115,7 @@ class World:
         self.database_folder = database_folder or folder
         self.database = self.database_folder / "noughts.sqlite"
         self.tokens: dict[str, str] = {}
+        self.server_variables: dict[str, str] = {}
         self.bots: dict[str, Forked] = {}
         self.link = Link(0)
         self.server: Forked
@@ -171,12 +178,16 @@ class World:
                 self.url,
                 "--format",
                 "json",
-                *self.served_with,
+                *self.server_options(),
             ],
             self.folder / "server",
-            {},
+            self.server_variables,
             self.clock,
         )
+
+    def server_options(self) -> tuple[str, ...]:
+        """Return further options of `noughts serve`."""
+        return self.served_with
 
     def start_bot(self, name: str) -> None:
         """Starts a bot, which dials through the link."""
@@ -189,11 +200,11 @@ class World:
     def mend(self) -> None:
         """Starts again whatever has ended by itself."""
         if not self.server.alive:
-            self.tally.died += 1
+            self.tally.died.append(self.server.last_line())
             self.start_server()
         for name, bot in self.bots.items():
             if not bot.alive:
-                self.tally.died += 1
+                self.tally.died.append(bot.last_line())
                 self.start_bot(name)
 
     async def _announced(self) -> dict[str, Any]:
@@ -221,7 +232,7 @@ class World:
             try:
                 return await call(request, metadata=((TOKEN_KEY, f"Bearer {self.tokens[owner]}"),), timeout=20)
             except grpc.aio.AioRpcError as error:
-                if error.code() not in _PASSING or time.monotonic() > deadline:
+                if error.code() not in PASSING or time.monotonic() > deadline:
                     raise
             await asyncio.sleep(_LOOK)
 
@@ -229,9 +240,8 @@ class World:
         """Returns when every bot has registered."""
         listing = bots_pb2.ListBotsRequest()
         deadline = time.monotonic() + PATIENCE
-        while {bot.name for bot in (await self.asked(self.registered.ListBots, listing)).bots} < {
-            f"bots/{name}" for name in self.names
-        }:
+        wanted = {f"bots/{name}" for name in self.names}
+        while not wanted <= {bot.name for bot in (await self.asked(self.registered.ListBots, listing)).bots}:
             assert time.monotonic() < deadline, "the bots do not come"
             await asyncio.sleep(_LOOK)
 
@@ -239,22 +249,23 @@ class World:
         """Plays a tournament of each format at once."""
         for name, settings in FORMATS.items():
             await self.organise(f"{name}-{number}", settings)
-        while self._unfinished() != {f"{LADDER}-{number}"}:  # noqa: ASYNC110  # other processes end them
+        others = {f"{name}-{number}" for name in FORMATS if name != LADDER}
+        while self.unfinished() & others:  # noqa: ASYNC110  # other processes end them
             await asyncio.sleep(_LOOK)
         cancel = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{LADDER}-{number}")
         await self._unless(self.tournaments.CancelTournament, cancel)
         self.tally.rounds += 1
 
-    async def organise(self, slug: str, settings: Mapping[str, Any]) -> None:
-        """Makes a tournament of all bots, and starts it."""
+    async def organise(self, slug: str, settings: Mapping[str, Any], entries: Mapping[str, str] | None = None) -> None:
+        """Makes a tournament of these bots with their owners, of all by default, and starts it."""
         name = f"tournaments/{slug}"
         usual = {"variant": "tictactoe", "concurrency": _CONCURRENCY, "seed": 5}
         wanted = tournaments_pb2.Tournament(name=name, **{**usual, **settings})
         request = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
         await self.asked(self.tournaments.CreateTournament, request)
-        for bot in self.names:
+        for bot, owner in (entries or dict(zip(self.names, self.names, strict=True))).items():
             entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
-            await self.asked(self.tournaments.JoinTournament, entry, bot)
+            await self.asked(self.tournaments.JoinTournament, entry, owner)
         await self._unless(self.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
 
     async def _unless(self, call: Any, request: Any) -> None:
@@ -270,7 +281,8 @@ class World:
         request = tournaments_pb2.GetTournamentRequest(name=name)
         return int((await self.asked(self.tournaments.GetTournament, request)).tournament.state)
 
-    def _unfinished(self) -> set[str]:
+    def unfinished(self) -> set[str]:
+        """Return the tournaments and challenges that are not over."""
         return {str(slug) for (slug,) in self.rows("SELECT slug FROM tournaments WHERE ended_at IS NULL")}
 
     # What was stored
@@ -323,7 +335,7 @@ async def _look_back(made: World, tasks: set["asyncio.Task[Any]"], processes: se
     tally.left += [f"file {made.database.name}{suffix}" for suffix in sorted(extra - known)]
     log = made.log()
     if "Traceback" in log:
-        tally.traceback = log[max(0, log.index("Traceback") - 500) :][:4_000]
+        tally.traceback = log[max(0, log.index("Traceback") - 500) :][:8_000]
     tally.games = made.stored()
     tally.replayed = int(made.rows("SELECT count(*) FROM units WHERE attempt > 1")[0][0])
     counted = made.rows("SELECT coalesce(sum(wins + draws + losses), 0) FROM pair_scores")[0][0]

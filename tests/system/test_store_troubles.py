@@ -1,19 +1,29 @@
-"""The store in trouble, seen from outside: on disks that are really full, read-only or failing."""
+"""The store in trouble, seen from outside: on disks that are really full, read-only or failing; and without memory."""
 
 import json
 import resource
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import grpc
+import psutil
 import pytest
 
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from tests.support.background import online
 from tests.support.mounts import Disk, small_disk
 from tests.support.processes import PROGRAM, asked, ended, environment, eventually, first_line, started, told
+from tests.support.root import ROOT
+from tests.support.tools import compiler, run
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceStub
 
 PATIENCE = 120.0
 SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
@@ -146,3 +156,53 @@ def test_disk_that_fails_holds_games_is_told_and_goes_on(tmp_path: Path) -> None
         code, log = ended(server)
     assert code == 0, log
     assert [each["reason"] for each in events(log, "no game begins")] == ["DATABASE_FAILING"]
+
+
+def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> None:
+    library, flag, folder = tmp_path / "read_only.so", tmp_path / "flag", tmp_path / "disk"
+    run(*compiler("cc"), "-shared", "-fPIC", "-o", library, ROOT / "tests/support/read_only.c", "-ldl")
+    folder.mkdir()
+    variables = {"LD_PRELOAD": library, "READ_ONLY_FOLDER": folder, "READ_ONLY_FLAG": flag}
+    program = ("env", *(f"{name}={value}" for name, value in variables.items()), *PROGRAM)
+    with played_there(folder / "noughts.db", program) as (server, env):
+        flag.touch()
+        held = in_trouble(env)
+        assert held["database_trouble"] == "its disk fails"
+        refused = told(["tournament", "create", "other"], env, code=1).stderr
+        assert "its disk fails" in one_line(refused)
+        flag.unlink()
+        goes_on(env, held["games"])
+        server.send_signal(signal.SIGTERM)
+        code, log = ended(server)
+    assert code == 0, log
+    assert len(events(log, "games begin again")) == 1
+    assert "Traceback" not in log
+
+
+def test_server_without_memory_loses_nothing_that_it_stored(tmp_path: Path) -> None:
+    database = tmp_path / "noughts.db"
+    with played_there(database, PROGRAM) as (server, env):
+        used = psutil.Process(server.pid).memory_info().vms
+        resource.prlimit(server.pid, resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+        big = tournaments_pb2.Tournament(name="tournaments/big", variant="x" * 1_000_000)
+
+        def ask(_: int) -> None:
+            options = [("grpc.use_local_subchannel_pool", 1)]
+            with grpc.insecure_channel(env["NOUGHTS_SERVER"], options=options) as channel:
+                stub: TournamentServiceStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
+                token = ((TOKEN_KEY, f"Bearer {env['NOUGHTS_TOKEN']}"),)
+                with suppress(grpc.RpcError):
+                    stub.CreateTournament(
+                        tournaments_pb2.CreateTournamentRequest(tournament=big), timeout=5, metadata=token
+                    )
+
+        with ThreadPoolExecutor(40) as callers:
+            list(callers.map(ask, range(80)))
+        # It ends, or refuses what it has no memory for; supervisors start it again.
+        server.kill()
+        ended(server)
+    checked = json.loads(told(["db", "check", "--db", str(database), "--format", "json"], environment()).stdout)
+    assert checked["errors"] in (0, [])
+    with started([*SERVE, str(database)], environment()) as server:
+        env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
+        assert asked("tournament show long", env)["games"] == checked["games"] > 0

@@ -16,6 +16,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher
@@ -45,6 +46,8 @@ _LONGEST_PATH = 200
 _PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
+_EXAMINATIONS = 3
+"""How often a program is examined if the child is killed meanwhile."""
 
 
 async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
@@ -54,6 +57,17 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
     such program; nothing of it is run.
     """
     request = json.dumps({"kind": kind, "entry": entry, "packages": sorted(packages)})
+    for _ in range(_EXAMINATIONS):
+        answer = await _answer_of_child(launcher, file, request)
+        if answer is not None:
+            if "refused" in answer:
+                raise InvalidArgument.of(*answer["refused"], hint=answer["hint"])
+            return str(answer["entry"])
+    raise _too_much()
+
+
+async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
+    """Return what a child found; None if somebody else killed it, for example the kernel for want of memory."""
     line = shlex.join([sys.executable, "-P", "-m", "noughts_server.local.programs", str(file), request])
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
@@ -65,12 +79,12 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
         said.close()
         errors.close()
     if code == 0:
-        answer = json.loads(said.text)
-        if "refused" in answer:
-            raise InvalidArgument.of(*answer["refused"], hint=answer["hint"])
-        return str(answer["entry"])
+        answer: dict[str, Any] = json.loads(said.text)
+        return answer
     if code > 0:
         raise RuntimeError(f"the child that examines programs ended with exit code {code}: {errors.text}")
+    if code == -signal.SIGKILL and not child.ended_for and child.processor_seconds < _EXAMINE_SECONDS - 1:
+        return None
     raise _too_much()
 
 

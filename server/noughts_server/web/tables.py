@@ -468,15 +468,17 @@ class Tables:
     async def _clear(self, table: Table) -> None:
         for key in table.keys:
             self._tables.pop(key, None)
-        with contextlib.suppress(Failure):
-            if table.guests:
-                await self._call_off(table)
-        for seat in table.seats:
-            seat.session.cancel()
-        await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
-        self._numbers.discard(table.number)
-        self._addresses[table.address] -= 1
-        self._addresses += Counter()  # which forgets those without tables
+        try:
+            with contextlib.suppress(Failure):
+                if table.guests:
+                    await self._call_off(table)
+        finally:
+            for seat in table.seats:
+                seat.session.cancel()
+            await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
+            self._numbers.discard(table.number)
+            self._addresses[table.address] -= 1
+            self._addresses += Counter()  # which forgets those without tables
 
 
 async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:

@@ -106,6 +106,8 @@ class Upstream:
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
+        except grpc.aio.UsageError as error:  # its connections are closed
+            raise Failure(503, "This website is stopping.", "Try again in a moment.") from error
 
     async def connect(self) -> None:
         """Chooses the server of the next call, if there are several addresses."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from noughts_proto.callers import caller_network
@@ -22,6 +22,7 @@ _RATE_SECONDS = 10.0
 _FREE_OF_RATE = "/static/"
 _EVENTS, _FILE = "/events", "/games."
 _BUSY = PlainTextResponse("Too many requests of one address. Try again in a few seconds.\n", 429, {"retry-after": "5"})
+_STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
 _CLOSE = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 _BAD = b"HTTP/1.1 400 Bad Request\r\n" + _CLOSE
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\n" + _CLOSE
@@ -258,15 +259,19 @@ class Visitors:
             if self._under_way[key] > self._limits.address_connections:
                 await _BUSY(scope, receive, send)
                 return
+            answering = False
+
+            async def answer(message: Message) -> None:
+                nonlocal answering
+                answering = True
+                await send(message)
+
             try:
-                await places.acquire()
+                async with places:
+                    await self._app(scope, receive, answer)
             except asyncio.CancelledError:  # the website ends
-                await _BUSY(scope, receive, send)
-                return
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                places.release()
+                if not answering:
+                    await _STOPPING(scope, receive, send)
         finally:
             self._under_way[key] -= 1
             if not self._under_way[key]:

@@ -1,6 +1,7 @@
 """What is handed in as a file is looked through before anything of it runs."""
 
 import io
+import signal
 import stat
 import tracemalloc
 import zipfile
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.specs import BotSpec
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_server.errors import InvalidArgument
+from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.programs import (
     UNPACKED_BYTES,
     UNPACKED_FILES,
     examine,
+    examined,
     place,
 )
 
@@ -136,3 +140,29 @@ def test_zips_that_lie_or_are_cut_off_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_module_is_refused(tmp_path: Path) -> None:
     assert "got \"a file that begins with b'import o'\"" in refusal("import os", tmp_path, kind="wasm")
     assert "expected none" in refusal(b"\0asm\1\0\0\0", tmp_path, kind="wasm", entry="bot.py:Mine")
+
+
+class Killing:
+    """A launcher whose first children are killed at once, as the kernel does for want of memory."""
+
+    def __init__(self, launcher: Launcher, kills: int) -> None:
+        self._launcher = launcher
+        self.kills = kills
+
+    async def start(self, command: ChildCommand) -> Started:
+        child = await self._launcher.start(command)
+        if self.kills:
+            self.kills -= 1
+            child.kill(signal.SIGKILL)
+        return child
+
+    async def close(self) -> None:
+        """The other launcher is closed by its owner."""
+
+
+async def test_examination_that_is_killed_is_repeated_and_not_the_authors_fault(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(BOT)
+    async with launching(Locking.USUAL, print) as launcher:
+        assert await examined(Killing(launcher, 2), "py", "", tmp_path / "bot.py") == "bot.py:Mine"
+        with pytest.raises(InvalidArgument, match="can be read in"):
+            await examined(Killing(launcher, 100), "py", "", tmp_path / "bot.py")

@@ -287,6 +287,22 @@ async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None
         assert (await client.get()).games_done < 1000
 
 
+async def test_bots_that_crash_between_looks_are_charged_all_the_same(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=2)) as (client, here):
+        token = await client.token("alice", *ALL)
+        busy = "sum(range(6_000_000)) and __import__('os')._exit(1)"
+        crashing = BOT.format(f"return {busy} if len(position.moves) > 3 else position.free[0]")
+        await submit(client, token, "crashing", crashing, variant="mnk:2,2,2")
+        await submit(client, token, "mine", GOOD)
+        await client.create(token, games_per_pair=1000, variant="gomoku", concurrency=1)
+        for bot in ("crashing", "mine"):
+            await client.join(token, bot)
+        await client.start(token)
+        await eventually(lambda: online(client), lambda names: not names)
+        await until(lambda: not here.playing())
+        assert 1 <= (await client.get()).games_done < 100
+
+
 async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None:
     token = await client.token("alice", *ALL)
     packed = io.BytesIO()

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from urllib.request import urlopen
 
 import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import chromium, page_in
-from tests.support.processes import asked_apart, environment, eventually, said, started
+from tests.support.processes import asked_apart, environment, eventually, first_line, said, started
 
 pytestmark = pytest.mark.processes
 
@@ -102,6 +103,22 @@ def test_a_site_that_is_killed_costs_no_game_and_its_browsers_come_back(tmp_path
         child.kill()
         eventually(lambda: child.is_running(), lambda running: not running, 60)
         ends(page)
+
+
+def test_killed_server_leaves_no_site_that_holds_its_port(tmp_path: Path) -> None:
+    serve = ["serve", "--db", str(tmp_path / "games.sqlite"), "--format", "json", "--listen", "127.0.0.1:0", "--web"]
+    with started([*serve, "127.0.0.1:0"], environment()) as server:
+        site = json.loads(first_line(server))["web"].removeprefix("http://")
+        (child,) = eventually(
+            lambda: [each for each in psutil.Process(server.pid).children() if CHILD in each.cmdline()], bool
+        )
+        eventually(lambda: urlopen(f"http://{site}/", timeout=30).status, lambda status: status == 200)
+        child.suspend()  # a busy one is as slow to notice
+        server.kill()
+        server.wait()
+        eventually(lambda: child.is_running() and child.status() != psutil.STATUS_ZOMBIE, lambda alive: not alive)
+    with started([*serve, site], environment()) as server:
+        assert json.loads(first_line(server))["web"] == f"http://{site}"
 
 
 def test_a_page_goes_on_when_the_server_was_killed_and_started_again(tmp_path: Path, browser: Browser) -> None:

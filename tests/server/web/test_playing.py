@@ -1,14 +1,18 @@
 """Playing in a real browser: won, lost and drawn, by mouse, keyboard and touch, alone and with somebody else."""
 
+import asyncio
 import re
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
-from noughts_server.web.tables import TableSettings
+from noughts_server.web.tables import Guest, TableSettings
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site, site_of
 
@@ -265,6 +269,28 @@ def test_a_game_that_the_server_gave_up_is_followed_by_another(server: ServerUnd
         assert site.post(f"/{game.partition('/games')[0]}/cancel", csrf, cookie=cookie).status == 303
         again = site.post(f"{table}/again", {"game": game}).document
         assert again["game"] != game
+
+
+def test_site_ends_while_a_table_is_being_opened(
+    server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting = threading.Event()
+
+    async def never(guest: Guest, game: str) -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Guest, "begun", never)
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    with ThreadPoolExecutor(1) as visitor:
+        with site_of(server.address, token=server.token("ending")) as site:
+            opening = visitor.submit(site.post, "/play", form)
+            assert waiting.wait(20)
+            began = time.monotonic()
+        assert time.monotonic() - began < 20
+        assert opening.exception(20) or opening.result().status == 503
+    assert "Traceback" not in caplog.text
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest) -> None:

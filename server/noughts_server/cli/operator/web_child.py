@@ -2,7 +2,7 @@
 
 The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
 Its stdin says the token with which people play there, a line. The child ends when its stdin does: with its parent,
-however that ended.
+however that ended. On Linux a killed parent takes it along at once, because the parent's successor needs the socket.
 """
 
 import asyncio
@@ -11,14 +11,15 @@ import signal
 import socket
 import sys
 
-from noughts_bots.event_loop import run_loop
-from noughts_proto.security import Dialling
-from noughts_server.web.serving import running_site
+from noughts_referee.children import kernel
 
 _PUBLIC_URL = "--public-url="
 
 
 async def _serve(server: str, listener: socket.socket, token: str, more: list[str]) -> None:
+    from noughts_proto.security import Dialling
+    from noughts_server.web.serving import running_site
+
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     # Ctrl-C in a terminal reaches both: the parent says when to stop.
@@ -49,12 +50,20 @@ async def _serve(server: str, listener: socket.socket, token: str, more: list[st
 
 
 def _first_line() -> str:
-    """Unbuffered: what follows is waited for by the loop."""
+    """Unbuffered: what follows is waited for by the loop. Ends this process if the parent is gone already."""
     line = bytearray()
-    while (byte := os.read(sys.stdin.fileno(), 1)) not in (b"", b"\n"):
+    while (byte := os.read(sys.stdin.fileno(), 1)) != b"\n":
+        if not byte:
+            sys.exit(0)
         line += byte
     return line.decode()
 
 
 if __name__ == "__main__":
-    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), _first_line(), sys.argv[3:]))
+    # First of all: what else is imported takes a second, in which an orphan would hold the socket.
+    if kernel.is_linux():
+        kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    given = _first_line()
+    from noughts_bots.event_loop import run_loop
+
+    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), given, sys.argv[3:]))

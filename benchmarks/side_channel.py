@@ -1,0 +1,115 @@
+"""What a bot learns from time about another bot's thinking in other games: `python -m benchmarks.side_channel`.
+
+A victim plays one match and thinks either for 30 ms of processor time or not at all. A spy plays another match at the
+same server and tries to tell which, from the time until its next question and from the speed of a loop of its own.
+Prints for both the probability that a time during thinking exceeds one without (0.5: nothing is learnt, 1.0: all).
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import AsyncExitStack
+from itertools import pairwise
+from pathlib import Path
+
+from scipy.stats import mannwhitneyu
+
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import LogLevel
+from tests.support.ground import ground_at
+
+_BOTS = '''
+import time
+from noughts_bots import Bot
+
+BUSY_SECONDS = 0.03
+
+
+class Victim(Bot):
+    """Thinks in every second phase of 0.3 s, and notes when."""
+
+    def choose(self, position):
+        began = time.monotonic()
+        busy = int(began / 0.3) % 2
+        while busy and time.monotonic() < began + BUSY_SECONDS:
+            pass
+        with open("victim", "a") as notes:
+            notes.write(f"{began} {time.monotonic()} {busy}\\n")
+        return position.free[0]
+
+
+class Spy(Bot):
+    """Notes when it was asked, when it answered, and how long a loop took."""
+
+    def choose(self, position):
+        asked = time.monotonic()
+        for _ in range(20_000):
+            pass
+        looped = time.monotonic()
+        with open("spy", "a") as notes:
+            notes.write(f"{asked} {looped} {looped - asked}\\n")
+        return position.free[0]
+
+
+class Quick(Bot):
+    def choose(self, position):
+        return position.free[0]
+'''
+_PLAYERS = {"victim": "Victim", "spy": "Spy", "first": "Quick", "second": "Quick"}
+
+
+async def measured(folder: Path, seconds: float) -> None:
+    """Let the bots play and take notes in the folder."""
+    (folder / "bots.py").write_text(_BOTS)
+    async with ground_at(folder) as ground, AsyncExitStack() as stack:
+        env = {**os.environ, "NOUGHTS_SERVER": ground.address, "NOUGHTS_TOKEN": ground.token}
+        for bot, kind in _PLAYERS.items():
+            line = ["-m", "noughts_server.cli", "bot", "run", f"py:./bots.py:{kind}", "--name", bot, "--no-lock"]
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *line, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            stack.push_async_callback(process.wait)
+            stack.callback(process.kill)
+            await ground.until_online(bot)
+        for one, other in (("victim", "first"), ("spy", "second")):
+            await ground.start(one, one, other, variant="mnk:9,9,9", games_per_pair=100_000, concurrency=1)
+        await asyncio.sleep(seconds)
+
+
+def report(folder: Path) -> None:
+    """Compare times of the spy while the victim thought with the others."""
+    busy = [(begin, end) for begin, end, thinks in read(folder / "victim") if thinks]
+    asked: dict[bool, list[float]] = {True: [], False: []}
+    looped: dict[bool, list[float]] = {True: [], False: []}
+    for (_, answered, _), (question, after, loop) in pairwise(read(folder / "spy")):
+        asked[any(begin < question and answered < end for begin, end in busy)].append(question - answered)
+        looped[any(begin < after and question < end for begin, end in busy)].append(loop)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {len(asked[True]) + len(asked[False]):,} questions")
+    for what, times in (("time until the next question", asked), ("time of an own loop", looped)):
+        during, without = times[True], times[False]
+        probability = mannwhitneyu(during, without).statistic / len(during) / len(without)
+        medians = (sorted(each)[len(each) // 2] * 1e3 for each in (during, without))
+        print(f"{what}: probability {probability:.2f}; medians {' and '.join(f'{each:.2f} ms' for each in medians)}")
+
+
+def read(path: Path) -> list[tuple[float, ...]]:
+    """Return the complete lines of notes as numbers."""
+    return [tuple(map(float, line.split())) for line in path.read_text().split("\n")[:-1]]
+
+
+def main() -> None:
+    """Measure for some seconds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    chosen = parser.parse_args()
+    configure_logs(LogLevel.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(measured(Path(folder), chosen.seconds))
+        report(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

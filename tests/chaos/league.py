@@ -1,0 +1,226 @@
+"""A world with a website and uploaded bots: people play at the one, authors upload, and an uploaded bot competes."""
+
+import asyncio
+import hashlib
+import http.client
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import grpc
+import psutil
+
+from noughts_proto.v1 import bots_pb2, tournaments_pb2
+from noughts_referee.rules import Result, Termination
+from tests.chaos.world import PASSING, PATIENCE, World
+
+UPLOADS = "uploads"
+"""The tournament in which the uploaded bot plays."""
+_SETTINGS = {"schedule": tournaments_pb2.Schedule.SCHEDULE_ROUND_ROBIN, "games_per_pair": 100}
+_BOT, _AUTHOR, _LATER = "uploaded", "author", "edited"
+_SOURCE = """
+from noughts_bots import Bot
+
+
+class Uploaded(Bot):
+    edition = {edition}
+
+    def choose(self, position):
+        return position.draws().choice(position.free)
+"""
+_ZYGOTE, _SITE = "noughts_referee.children.zygote", "noughts_server.cli.operator.web_child"
+_REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
+_ANSWER_SECONDS = 20
+_LOOK, _REST = 0.1, 1.0
+_CELLS = (6, 7, 8)
+"""The bot `first-free` takes 0 and 1 meanwhile."""
+
+
+class League(World):
+    """A world whose server has a website and accepts bots in Python."""
+
+    others = (_AUTHOR,)
+    served_with = ("--accept", "py", "--limit", "submissions=1000000", "--limit", "versions=1000000")
+
+    def __init__(self, folder: Path, seed: int = 1, database_folder: Path | None = None) -> None:
+        super().__init__(folder, seed, database_folder)
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir(mode=0o711)
+        self.server_variables["TMPDIR"] = str(self.temporary)
+        self.uploaded: dict[str, bytes] = {}
+        """SHA-256 of each acknowledged upload, by the name of its version."""
+        self.refusals: list[str] = []
+        """Why uploads were refused: the process of their trial was killed."""
+        self.visits: Counter[str] = Counter()
+        """What visitors of the website have done and seen."""
+
+    async def begin(self) -> None:
+        """Also uploads the bot that competes."""
+        await super().begin()
+        await self._upload(_BOT, 0)
+
+    def server_options(self) -> tuple[str, ...]:
+        """Return the options of `noughts serve`: it keeps the port of its website."""
+        return ("--web", self.website or "127.0.0.1:0", *self.served_with)
+
+    async def play_round(self, number: int) -> None:
+        """Also plays the tournament of the uploaded bot."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._play_uploads(number))
+            await super().play_round(number)
+
+    async def _play_uploads(self, number: int) -> None:
+        entries = {_BOT: _AUTHOR, **{name: name for name in self.names[:2]}}
+        await self.organise(f"{UPLOADS}-{number}", _SETTINGS, entries)
+        while f"{UPLOADS}-{number}" in self.unfinished():  # noqa: ASYNC110  # other processes end it
+            await asyncio.sleep(_LOOK)
+
+    # Processes of the server
+
+    def children(self) -> list[psutil.Process]:
+        """Return the sandboxed processes of uploaded bots, and the one that waits for an order."""
+        return [child for zygote in self._processes(_ZYGOTE) for child in zygote.children()]
+
+    def sites(self) -> list[psutil.Process]:
+        """Return the process of the website, if there is one now."""
+        return self._processes(_SITE)
+
+    def _processes(self, module: str) -> list[psutil.Process]:
+        try:
+            return [each for each in psutil.Process(self.server.pid).children() if module in each.cmdline()]
+        except psutil.Error:  # it has ended meanwhile
+            return []
+
+    # The load besides the tournaments
+
+    @asynccontextmanager
+    async def visited(self) -> AsyncIterator[None]:
+        """Have authors upload and people play inside the block; the website must answer at its end."""
+        async with asyncio.TaskGroup() as tasks:
+            working = [tasks.create_task(self._keep_uploading()), tasks.create_task(self._keep_playing())]
+            yield
+            for task in working:
+                task.cancel()
+        async with asyncio.timeout(PATIENCE):
+            while not await asyncio.to_thread(self._answers) or self._challenges():  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK)
+
+    def _challenges(self) -> set[str]:
+        """Return what is still being played at tables of the website: the server would wait for it at its end."""
+        return {slug for slug in self.unfinished() if slug.startswith("challenge-")}
+
+    async def _keep_uploading(self) -> None:
+        edition = 0
+        while True:
+            edition += 1
+            await self._upload(_LATER, edition)
+            await asyncio.sleep(_REST)
+
+    async def _upload(self, bot: str, edition: int) -> None:
+        """Upload an edition; again while the server is away. The same content again is the same version."""
+        content = _SOURCE.format(edition=edition).encode()
+        digest = hashlib.sha256(content).digest()
+
+        async def call(request: bots_pb2.Submission, **options: Any) -> bots_pb2.SubmitBotResponse:
+            async def requests() -> AsyncIterator[bots_pb2.SubmitBotRequest]:
+                yield bots_pb2.SubmitBotRequest(submission=request)
+                yield bots_pb2.SubmitBotRequest(chunk=content)
+
+            response: bots_pb2.SubmitBotResponse = await self.registered.SubmitBot(requests(), **options)
+            return response
+
+        announced = bots_pb2.Submission(bot=bot, kind="py", size=len(content), sha256=digest, file_name="bot.py")
+        while True:
+            try:
+                made = await self.asked(call, announced, _AUTHOR)
+            except grpc.aio.AioRpcError as error:
+                if error.code() in _REFUSED:
+                    self.refusals.append(error.details() or "")
+                elif error.code() not in PASSING:  # kills can come faster than a trial ends
+                    raise
+            else:
+                self.uploaded[made.version.name] = digest
+                return
+
+    async def _keep_playing(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self._play_at_the_site)
+            except (OSError, http.client.HTTPException) as error:
+                self.visits[type(error).__name__] += 1
+            await asyncio.sleep(_REST)
+
+    def _play_at_the_site(self) -> None:
+        """Play a game against a bot of the house; give up if anything fails, as people do."""
+        wish = {"opponent": "house:first-free", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+        status, location, _ = self._asked("POST", "/play", wish)
+        if status != 303:
+            self.visits[f"no table: {status}"] += 1
+            return
+        status, _, body = self._asked("GET", f"{location}/state")
+        for number, cell in enumerate(_CELLS):
+            move = {"game": json.loads(body)["game"], "cell": str(cell), "ply": str(2 * number)}
+            for _ in range(50):
+                status, _, answer = self._asked("POST", f"{location}/move", move)
+                if status != 409:
+                    break
+            if status != 200:
+                self.visits[f"no move: {status} {answer.decode(errors='replace')[:80]}"] += 1
+                self._asked("POST", f"{location}/resign", move)
+                break
+        else:
+            self.visits["games"] += 1
+        self._asked("POST", f"{location}/leave", move)
+
+    def _answers(self) -> bool:
+        try:
+            return self._asked("GET", "/")[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def _asked(self, method: str, path: str, form: dict[str, str] | None = None) -> tuple[int, str, bytes]:
+        """Return status, Location and body of an answer."""
+        connection = http.client.HTTPConnection(self.website, timeout=_ANSWER_SECONDS)
+        try:
+            sent = {"content-type": "application/x-www-form-urlencoded"} if form is not None else {}
+            connection.request(method, path, urlencode(form) if form is not None else None, sent)
+            response = connection.getresponse()
+            return response.status, response.getheader("location") or "", response.read()
+        finally:
+            connection.close()
+
+    # What must hold at the end
+
+    def check_uploads(self, slug: str, expected: list[list[tuple[Any, ...]]]) -> None:
+        """Compare the tournament of the uploaded bot with an undisturbed one: it may only have lost by crashes."""
+        found, wanted = ({row[0]: row[1:] for row in stored[0]} for stored in (self.of(slug), expected))
+        entry = min(first for first, *_ in wanted.values())  # it was entered first
+        self.tally.lost += len(wanted.keys() - found.keys())
+        self.tally.doubled += len(self.of(slug)[0]) - len(found)
+        for ordinal, game in found.items():
+            first, second, result, termination, _ = game
+            if game == wanted.get(ordinal):
+                continue
+            loser = {Result.FIRST_WINS: second, Result.SECOND_WINS: first}.get(result)
+            crashed = termination == Termination.CRASHED and loser == entry
+            self.tally.crashed += crashed
+            self.tally.differing += not crashed
+
+    def check_versions(self) -> None:
+        """Count acknowledged uploads that are not stored, and contents that are stored twice."""
+        query = (
+            "SELECT bots.name, programs.hash FROM submissions JOIN programs ON programs.id = program_id"
+            " JOIN bot_versions ON bot_versions.id = bot_version_id JOIN bots ON bots.id = bot_id"
+        )
+        stored = Counter((name, bytes(digest)) for name, digest in self.rows(query))
+        wanted = {(version.split("/")[1], digest) for version, digest in self.uploaded.items()}
+        self.tally.lost += len(wanted - stored.keys())
+        self.tally.doubled += stored.total() - len(stored)
+        if len(self.refusals) > self.tally.troubles["kill child"]:
+            self.tally.left += [f"refusal: {text}" for text in self.refusals]
+        self.tally.uploads = len(self.uploaded)
+        self.tally.visits = self.visits["games"]
