@@ -1,7 +1,9 @@
 """`noughts web`: the site of a server, as a process of its own."""
 
 import asyncio
+import errno
 import socket
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -19,6 +21,8 @@ from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.web.listener import address_of, listening
 
 DEFAULT_WEB = "127.0.0.1:7480"
+_RELEASE_SECONDS = 2.0
+"""A killed server's website may hold its port for so long."""
 
 WebListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Where browsers find it; port 0: any free one.")
@@ -82,11 +86,15 @@ def web(
 def web_listener(listen: str, option: str) -> socket.socket:
     """The socket of this option. Raises Problem where nobody can listen there."""
     host, port = connection_options.read_address(listen, option)
-    try:
-        return listening(host, port)
-    except OSError as error:
-        hint = "Is another one running there? Choose another port."
-        raise Problem(f"{option} {listen!r}: cannot listen there: {error.strerror or error}", hint) from error
+    latest = time.monotonic() + _RELEASE_SECONDS
+    while True:
+        try:
+            return listening(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > latest:
+                hint = "Is another one running there? Choose another port."
+                raise Problem(f"{option} {listen!r}: cannot listen there: {error.strerror or error}", hint) from error
+        time.sleep(_RELEASE_SECONDS / 20)
 
 
 async def _serve(

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -12,6 +13,7 @@ from urllib.request import urlopen
 
 import psutil
 
+from noughts_server.cli.operator.web import web_listener
 from tests.support.processes import eventually
 
 CHILD = "noughts_server.cli.operator.web_child"
@@ -105,3 +107,13 @@ def test_a_server_loads_nothing_of_the_site() -> None:
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
+
+
+def test_port_that_is_just_being_released_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        releasing = threading.Timer(0.3, held.close)
+        releasing.start()
+        with web_listener(f"127.0.0.1:{port}", "--web") as listener:
+            assert listener.getsockname()[1] == port
+        releasing.join()
