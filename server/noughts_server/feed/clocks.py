@@ -4,7 +4,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.work_units import Conditions
-from noughts_server.messages.conversions import time_control_message
+from noughts_server.messages.settings_codec import time_control_message
 
 
 def own_time_message(conditions: Conditions, entry: int) -> types_pb2.TimeControl | None:

@@ -12,7 +12,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_server.feed.clocks import own_time_message, tell_clocks
-from noughts_server.messages.conversions import time_control_message
+from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.runtime.bus import Bus
 
 PLAYED = "feed.played"

@@ -11,7 +11,8 @@ from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.feed.observer import SlotKey
-from noughts_server.messages.conversions import standing_message, time_control_message
+from noughts_server.messages.conversions import standing_message
+from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.store.database import Connection
 from noughts_server.store.games import StoredGame, get_game
 from noughts_server.store.standings import standings

@@ -10,8 +10,9 @@ from noughts_proto.v1 import challenges_pb2_grpc
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.limits import Limits
-from noughts_server.messages.conversions import openings_value, time_control, tournament_message
+from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.resource_names import bot_version_id
+from noughts_server.messages.settings_codec import openings_value, time_control
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, caller_as, open_to

@@ -9,19 +9,10 @@ import grpc
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
-from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
-from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
-from noughts_server.messages.conversions import (
-    match_message,
-    milliseconds,
-    openings_value,
-    standing_message,
-    time_control,
-    tournament_message,
-)
+from noughts_server.messages.conversions import match_message, milliseconds, standing_message, tournament_message
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
+from noughts_server.messages.settings_codec import settings_of
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, caller, caller_as, open_to, require
@@ -44,8 +35,6 @@ from noughts_server.store.tournaments import (
 )
 
 Context = grpc.aio.ServicerContext[Any, Any]
-
-_DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
 
 
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
@@ -220,23 +209,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
     slug = tournament_id("tournament.name", message.name)
     return NewTournament(
         slug=slug,
-        settings=TournamentSettings(
-            variant=message.variant or "tictactoe",
-            time=time_control(message.time),
-            own_times={label: time_control(time) for label, time in message.own_times.items()},
-            schedule=_format(message),
-            games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
-            concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
-            seed=message.seed if message.HasField("seed") else secrets.randbits(64),
-            rated=message.rated if message.HasField("rated") else not message.own_times,
-            rounds=message.rounds,
-            draw_after=message.draw_after,
-            forfeit_after=message.forfeit_after,
-            live_scores=message.live_scores,
-            stop_when_decided=message.stop_when_decided,
-            openings=openings_value("tournament.openings", message.openings),
-            title=message.title,
-        ),
+        settings=settings_of(message, seed=secrets.randbits(64)),
         seed_kind=SeedKind.GIVEN if message.HasField("seed") else SeedKind.DRAWN,
         joining=Joining(
             entries_min=message.entries_min or FEWEST_ENTRIES,
@@ -246,11 +219,3 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             start_at=milliseconds("tournament.start_at", message),
         ),
     )
-
-
-def _format(message: pb.Tournament) -> TournamentFormat:
-    try:
-        return format_of(message.schedule or ROUND_ROBIN.number)
-    except ValueError:
-        names = ", ".join(name for name, number in pb.Schedule.items() if number)
-        raise InvalidArgument.of("tournament.schedule", message.schedule, names) from None

@@ -19,9 +19,9 @@ from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import free_name
-from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.signals import run_loop
+from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
 from noughts_server.play.status_line import YOU
@@ -135,13 +135,13 @@ class _PersonSession:
             challenger=f"bots/{self._login.name}",
             opponent=bot_name((plan.opponent or "").removeprefix("bot:")),
             variant=plan.variant.name,
-            time=time_message(plan.time),
+            time=time_control_message(plan.time),
             games=plan.games,
             seed=plan.seed + number & options.LARGEST_SEED,
         )
         opponent = short(request.opponent).partition("/")[0]
         for name, time in options.read_times_of_two(list(plan.time_of), self._login.name, opponent).items():
-            request.own_times[name].CopyFrom(time_message(time))
+            request.own_times[name].CopyFrom(time_control_message(time))
         create = self._client.challenges.CreateChallenge
         self._tournament = (await _aside(lambda: self._client.call(create, request))).tournament.name
         self._games_due = self._seating.ends + plan.games

@@ -2,9 +2,9 @@
 
 import asyncio
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
@@ -52,12 +52,6 @@ _DEMO_SPECS = (
     "three-stage",
 )
 _DEMO_GAMES_IN_FLIGHT = 256
-# What only makes sense where the referee is.
-_HERE_ALONE = (
-    "margin", "margin_of", "start_timeout", "processes", "affinity", "memory", "log", "messages", "require_lock",
-    "no_lock", "database", "resume", "games_file", "times", "every", "fatal", "dry_run", "fuel",
-)  # fmt: skip
-_OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 _MOST_GAMES_OF_A_TEST = 100_000
@@ -106,9 +100,9 @@ FuelOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalOptions:
-    """How games are played on this machine: the options that `match` and `tournament run` share."""
+@dataclass(frozen=True)
+class GameOptions:
+    """What is played: options that apply on this machine and at a server."""
 
     variant: options.VariantOption = "tictactoe"
     opening_rule: options.OpeningOption = None
@@ -120,6 +114,14 @@ class LocalOptions:
     seed: options.SeedOption = None
     time: options.TimeOption = "none"
     time_of: options.TimeOfOption = None
+    draw_after: format_options.DrawAfterOption = None
+    forfeit_after: format_options.ForfeitAfterOption = None
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """How this machine plays: options that a tournament at a server cannot have."""
+
     margin: options.MarginOption = "50ms"
     margin_of: options.MarginOfOption = None
     start_timeout: child_options.StartTimeoutOption = 10.0
@@ -138,11 +140,24 @@ class LocalOptions:
     every: options.EveryOption = None
     fatal: format_options.FatalOption = False
     fuel: FuelOption = None
-    draw_after: format_options.DrawAfterOption = None
-    forfeit_after: format_options.ForfeitAfterOption = None
+    dry_run: format_options.DryRunOption = False
+
+    def refuse_at_server(self) -> None:
+        """Raise UsageProblem if one of these options was given."""
+        hints = get_type_hints(MachineOptions, include_extras=True)
+        for field in fields(MachineOptions):
+            if getattr(self, field.name) != field.default:
+                # Typer takes the first name of an option in an annotation for its default.
+                option = hints[field.name].__metadata__[0].default
+                raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine only")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class LocalOptions(MachineOptions, GameOptions):
+    """The options that `match` and `tournament run` share."""
+
+
+@dataclass(frozen=True)
 class RunOptions(LocalOptions):
     """The same for `tournament run`, where there are formats."""
 
@@ -150,10 +165,9 @@ class RunOptions(LocalOptions):
     rounds: format_options.RoundsOption = None
     stop_when_decided: format_options.StopWhenDecidedOption = False
     fit: format_options.FitOption = False
-    dry_run: format_options.DryRunOption = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
@@ -195,6 +209,9 @@ def match(
         if playing.games == MatchOptions().games:
             playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
+    if playing.dry_run:
+        _show_forecast(plan, output_format)
+        return
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
@@ -257,11 +274,7 @@ def run(
 def _run_there(
     plan: LocalPlan, playing: RunOptions, where: tuple[str | None, str | None, Path | None], output_format: Format
 ) -> None:
-    usual = RunOptions()
-    for name in _HERE_ALONE:
-        if getattr(playing, name) != getattr(usual, name):
-            option = "-o" if name == "games_file" else f"--{_OPTION_OF.get(name, name).replace('_', '-')}"
-            raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine alone")
+    playing.refuse_at_server()
     from noughts_server.cli.remote.run_there import RunThere
 
     server, token, token_file = where
@@ -269,7 +282,7 @@ def _run_there(
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         running = RunThere(plan.specs, plan.settings)
         played = running.play(client, secret)
-        show_tournament(client, played, output_format)
+        show_tournament(client, played, output_format, fit=playing.fit)
     if running.is_interrupted(played):
         output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
         if not plan.settings.schedule.endless:

@@ -30,8 +30,8 @@ from noughts_server.cli.operator.serve import CertificateOption, InsecureOption,
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption
 from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.output import Format
-from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.times import read_moment
+from noughts_server.messages.settings_codec import time_control_message
 
 if TYPE_CHECKING:
     from noughts_server.store.database import Connection, Store
@@ -470,7 +470,7 @@ def _play_night(
             title=f"{course.name}, {now:%Y-%m-%d}", variant=course.variant,
             games_per_pair=course.games_per_pair,
             schedule=tournaments_pb2.SCHEDULE_ROUND_ROBIN, rated=True,
-            time=time_message(options.read_time(course.time)),
+            time=time_control_message(options.read_time(course.time)),
         )  # fmt: skip
         name = _create_night(client, tournament, f"tournaments/night-{now:%Y-%m-%d-%H%M}")
         entered = 0

@@ -15,9 +15,9 @@ from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
-from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.signals import run_loop
+from noughts_server.messages.settings_codec import time_control_message
 
 _MOST_GAMES = 100
 
@@ -77,7 +77,7 @@ def challenge(
     request = pb.CreateChallengeRequest(
         opponent=bot_name(opponent.removeprefix("bot:")),
         variant=read_variant.name,
-        time=time_message(read_time),
+        time=time_control_message(read_time),
         games=games,
         seed=read_seed,
     )
@@ -102,7 +102,7 @@ def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | Non
     """Adds the times of --time-of. Raises UsageProblem for a bot that does not play."""
     own, opponent = (short(name).partition("/")[0] for name in (request.challenger, request.opponent))
     for name, time in options.read_times_of_two(time_of, own, opponent).items():
-        request.own_times[name].CopyFrom(time_message(time))
+        request.own_times[name].CopyFrom(time_control_message(time))
 
 
 def _show(

@@ -17,8 +17,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import game_name, tournament_name
+from noughts_server.messages.settings_codec import time_control
 
 _LAST_MOVES = 4
 
@@ -198,8 +198,8 @@ def document(row: pb.Game) -> dict[str, Any]:
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
         "first_bot": row.first_bot,
         "second_bot": row.second_bot,
-        "first_time": time_text(row.first_time),
-        "second_time": time_text(row.second_time),
+        "first_time": str(time_control(row.first_time)),
+        "second_time": str(time_control(row.second_time)),
         **(
             {"allowances": [{"network_us": each.network_us, "margin_us": each.margin_us} for each in _allowances(row)]}
             if row.HasField("first_allowance")
@@ -231,7 +231,7 @@ def _last(row: pb.Game) -> str:
 
 def _times(shown: pb.Game) -> str:
     """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
-    first, second = time_text(shown.first_time), time_text(shown.second_time)
+    first, second = str(time_control(shown.first_time)), str(time_control(shown.second_time))
     return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
 

@@ -20,11 +20,10 @@ from noughts_server.cli import output
 from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import free_name
-from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.cli.resource_names import bot_name
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.messages.conversions import openings_message
+from noughts_server.messages.settings_codec import settings_message
 
 _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -60,7 +59,8 @@ class RunThere:
         return played.state == pb.TOURNAMENT_STATE_CANCELLED and not played.reason
 
     def _play(self, client: Client, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
-        request = pb.CreateTournamentRequest(tournament=self._message())
+        message = settings_message(self.settings, name=f"tournaments/run-{token_hex(4)}")
+        request = pb.CreateTournamentRequest(tournament=message)
         made = client.call(client.tournaments.CreateTournament, request).tournament
         try:
             for label, bot in entering:
@@ -90,26 +90,6 @@ class RunThere:
             return over
         except KeyboardInterrupt:
             return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
-
-    def _message(self) -> pb.Tournament:
-        settings = self.settings
-        return pb.Tournament(
-            name=f"tournaments/run-{token_hex(4)}",
-            title=settings.title,
-            variant=settings.variant,
-            time=time_message(settings.time),
-            own_times={label: time_message(own) for label, own in settings.own_times.items()},
-            schedule=settings.schedule.number,  # type: ignore[arg-type]  # equal values
-            games_per_pair=settings.games_per_pair,
-            concurrency=settings.concurrency,
-            seed=settings.seed,
-            rated=settings.rated,
-            rounds=settings.rounds,
-            draw_after=settings.draw_after,
-            forfeit_after=settings.forfeit_after,
-            stop_when_decided=settings.stop_when_decided,
-            openings=openings_message(settings.openings),
-        )
 
 
 @contextmanager

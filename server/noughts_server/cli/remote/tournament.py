@@ -12,14 +12,15 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, connection_options, format_options, options, output
 from noughts_server.cli.client import CallFailed, Client, connected
 from noughts_server.cli.command import command
+from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
-from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
-from noughts_server.openings.settings import Openings
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import settings_message
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments)
@@ -83,41 +84,30 @@ def create(
     own_times = options.read_times_of(time_of)
     openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
     kind = format_options.read_schedule(schedule, games=games, rounds=rounds, stop_when_decided=stop_when_decided)
-    if dry_run:
-        from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
-        from noughts_server.competition.tournament_settings import TournamentSettings
-
-        settings = TournamentSettings(
-            variant=read_variant.name,
-            time=read_time,
-            own_times=own_times,
-            schedule=kind,
-            rounds=rounds or 0,
-            stop_when_decided=stop_when_decided,
-            draw_after=draw_after or 0,
-            games_per_pair=games,
-            concurrency=concurrency,
-        )
-        counts = entry_counts(settings, entries_min, entries_max)
-        show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
-        return
-    wanted = pb.Tournament(
-        name=tournament_name(name),
-        title=title.encode(errors="replace").decode(),
+    settings = TournamentSettings(
         variant=read_variant.name,
-        time=time_message(read_time),
-        own_times={label: time_message(own) for label, own in own_times.items()},
-        schedule=kind.number,  # type: ignore[arg-type]  # equal values
-        games_per_pair=games,
+        time=read_time,
+        own_times=own_times,
+        schedule=kind,
         rounds=rounds or 0,
         stop_when_decided=stop_when_decided,
         draw_after=draw_after or 0,
         forfeit_after=forfeit_after or 0,
         live_scores=live_scores,
+        games_per_pair=games,
         concurrency=concurrency,
-        seed=None if seed is None else options.read_seed(seed),
         rated=not unrated and not own_times,
-        openings=_openings_message(openings),
+        openings=openings,
+        title=title.encode(errors="replace").decode(),
+    )
+    if dry_run:
+        counts = entry_counts(settings, entries_min, entries_max)
+        show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
+        return
+    wanted = settings_message(
+        settings,
+        name=tournament_name(name),
+        seed=None if seed is None else options.read_seed(seed),
         entries_min=entries_min,
         entries_max=entries_max,
         join_from=_moment(join_from, "--join-from"),
@@ -130,19 +120,6 @@ def create(
         show_tournament(client, created, output_format)
     if output_format is Format.TEXT:
         output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
-
-
-def _openings_message(openings: Openings) -> pb.Openings | None:
-    if not openings:
-        return None
-    return pb.Openings(
-        kind=openings.kind,
-        plies=openings.plies,
-        name=openings.name,
-        order=openings.order,
-        symmetries=openings.symmetries,
-        text=openings.text,
-    )
 
 
 def _moment(text: str | None, option: str) -> Timestamp | None:

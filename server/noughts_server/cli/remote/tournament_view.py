@@ -12,11 +12,11 @@ from noughts_server.cli.drawing.standings import fault_line, rank, standings_doc
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
-from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
+from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.tables.pairings import pairings_document, pairings_table
 from noughts_server.tables.standings import RankedEntry
@@ -253,12 +253,12 @@ def _state(shown: pb.Tournament) -> str:
 
 def time_wording(shown: pb.Tournament) -> str:
     """The time control, e.g. `60+0.5`."""
-    return time_text(shown.time)
+    return str(time_control(shown.time))
 
 
 def own_times_document(shown: pb.Tournament) -> dict[str, str]:
     """The times of entries that have their own, by label in natural order."""
-    return {label: time_text(shown.own_times[label]) for label in sorted(shown.own_times, key=natural_key)}
+    return {label: str(time_control(shown.own_times[label])) for label in sorted(shown.own_times, key=natural_key)}
 
 
 def _own_times(shown: pb.Tournament) -> str:

@@ -9,8 +9,8 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination
 from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import cells_text
-from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
+from noughts_server.messages.settings_codec import time_control
 
 
 class _Lines:
@@ -205,13 +205,16 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
 def _game(game: pb.WatchedGame) -> dict[str, Any]:
     own_times = {}
     if game.HasField("first_time"):
-        own_times = {"first_time": time_text(game.first_time), "second_time": time_text(game.second_time)}
+        own_times = {
+            "first_time": str(time_control(game.first_time)),
+            "second_time": str(time_control(game.second_time)),
+        }
     return {
         "game": game.name,
         "variant": game.variant,
         "first": game.first,
         "second": game.second,
-        "time": time_text(game.time),
+        "time": str(time_control(game.time)),
         **own_times,
         "state": _game_state(game),
         "moves": list(game.moves),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +35,18 @@ def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, en
     assert newest["state"] == "cancelled"
 
 
-def test_what_only_a_referee_here_can_do_is_refused(noughts: Any, env: dict[str, str]) -> None:
-    refused = noughts("tournament run bot:nobody random -o games.jsonl", env=env, code=2)
-    assert "-o: got a bot of a server as well" in refused.stderr
+@pytest.mark.parametrize("option", ["-o games.jsonl", "--memory-total 1g", "--dry-run", "--db x.db"])
+def test_options_of_this_machine_are_refused_at_a_server(noughts: Any, env: dict[str, str], option: str) -> None:
+    refused = noughts(f"tournament run bot:nobody random {option}", env=env, code=2)
+    assert f"{option.split()[0]}: got a bot of a server as well" in refused.stderr
+
+
+def test_openings_of_a_file_and_a_fit_work_at_a_server(ask: Ask, champion: str, tmp_path: Path) -> None:
+    file = tmp_path / "openings.txt"
+    file.write_text("b2\na1 c3\n")
+    played = ask(f"tournament run bot:{champion} random --games 4 --openings {file} --fit")
+    assert (played["games"], played["openings"]["count"]) == (4, 2)
+    assert {row["name"] for row in played["fit"]["players"]} == {"champion", "random"}
 
 
 @pytest.mark.parametrize("schedule, code", [("ladder", 0), ("round-robin --games 50000", 130)])
