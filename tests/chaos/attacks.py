@@ -7,7 +7,7 @@ runs it to see: in what the server uses, and in the games of others.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -397,11 +397,11 @@ OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 """What needs a server with a website, with uploads, or with a bus."""
 
 
-async def all_at_once(target: Target) -> None:
-    """Every attack that is for the server to withstand, by one attacker."""
+async def all_at_once(target: Target, names: Iterable[str] = ()) -> None:
+    """These attacks by one attacker; without names every one that is for a server without a website to withstand."""
     async with asyncio.TaskGroup() as tasks:
-        for attack in (ATTACKS[name] for name in ATTACKS if name not in (*ENDS_AT_THE_PROXY, *OTHER_SURFACES)):
-            tasks.create_task(_until_sent_away(attack, target))
+        for name in names or set(ATTACKS).difference(ENDS_AT_THE_PROXY, OTHER_SURFACES):
+            tasks.create_task(_until_sent_away(ATTACKS[name], target))
 
 
 async def _until_sent_away(attack: Attack, target: Target) -> None:

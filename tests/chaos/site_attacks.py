@@ -147,8 +147,10 @@ async def _many(target: Any, at_once: int, sending: Sending) -> None:
 
     async def endless() -> None:
         while True:
-            with suppress(OSError):
+            try:
                 await attempt()
+            except OSError as error:
+                target.told[type(error).__name__] += 1
             await asyncio.sleep(_PAUSE)
 
     async with asyncio.TaskGroup() as tasks:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.attacks import all_at_once
 from tests.chaos.fuzz import fuzz
-from tests.chaos.honest import Siege, besiege, honest_matches
+from tests.chaos.honest import WORLDS, ClusterWorld, HonestWorld, Siege, UploadWorld, WebWorld, besiege, honest_matches
 
 _MOST_MIB = 500
 _FRAMES, _CONNECTIONS = 10_000, 100
@@ -42,5 +42,19 @@ async def test_a_server_outlives_all_attacks_at_once_and_stays_small(tmp_path: P
         siege = await besiege(made, "all", all_at_once, _ATTACK_SECONDS)
         assert siege.plies
     assert siege.told, siege
+    assert not faults(siege)
+    assert not made.tally.traceback
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", [WebWorld, UploadWorld, ClusterWorld])
+async def test_website_uploads_and_bus_withstand_all_their_attacks(kind: type[HonestWorld], tmp_path: Path) -> None:
+    names = [name for name, world in WORLDS.items() if world is kind]
+    async with honest_matches(tmp_path, kind) as made:
+        siege = await besiege(made, "all", partial(all_at_once, names=names), _ATTACK_SECONDS)
+        assert siege.plies
+    assert siege.told or kind is UploadWorld, siege  # a trial takes as long as the attack
+    assert set(siege.visits) <= {"200"}, siege
+    assert siege.child_mib < _MOST_MIB, siege
     assert not faults(siege)
     assert not made.tally.traceback

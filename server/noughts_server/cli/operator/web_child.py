@@ -14,6 +14,8 @@ import sys
 from noughts_referee.children import kernel
 
 _PUBLIC_URL = "--public-url="
+_NICE = 5
+"""Games come first: what visitors do must not cost bots their time."""
 
 
 async def _serve(server: str, listener: socket.socket, token: str, more: list[str]) -> None:
@@ -63,6 +65,7 @@ if __name__ == "__main__":
     # First of all: what else is imported takes a second, in which an orphan would hold the socket.
     if kernel.is_linux():
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    os.nice(_NICE)
     given = _first_line()
     from noughts_bots.event_loop import run_loop
 
