@@ -1,6 +1,6 @@
 """How much is tried: the same every time, a part of it in `make test`, all of it in `make soak`.
 
-`NOUGHTS_THOROUGH=1` tries all.
+`NOUGHTSTHOROUGH=1` tries all.
 """
 
 import os
@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 
-_THOROUGH = os.environ.get("NOUGHTS_THOROUGH") == "1"
-_TIMES = 10 if _THOROUGH else 1
+THOROUGH = os.environ.get("NOUGHTSTHOROUGH") == "1"
+_TIMES = 10 if THOROUGH else 1
 
 T = TypeVar("T")
 
@@ -37,4 +37,4 @@ def part(things: Sequence[T], one_in: int, begin: int = 0) -> Sequence[T]:
 
     Tests that share a sequence take other parts of it by beginning at other places.
     """
-    return things if _THOROUGH else things[begin % one_in :: one_in]
+    return things if THOROUGH else things[begin % one_in :: one_in]

@@ -22,6 +22,9 @@ _NO_DEVIATION = 1e-9
 _ROUNDING = 1e-12
 _GRID = [step / 4 for step in range(-4, 5)]
 LARGEST_ELO = 1000.0
+LEAST_ELO = 0.01
+"""Between the hypotheses: closer ones take more games than anyone can play."""
+LEAST_ERROR = 1e-9
 
 
 class SprtModel(StrEnum):
@@ -78,11 +81,11 @@ class Sprt:
         for name in ("elo0", "elo1"):
             if not abs(getattr(self, name)) <= LARGEST_ELO:
                 raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
-        if not self.elo0 < self.elo1:
-            raise SprtError(f"elo0={self.elo0:g} and elo1={self.elo1:g}", "elo0 below elo1")
+        if not self.elo0 + LEAST_ELO <= self.elo1:
+            raise SprtError(f"elo0={self.elo0:g} and elo1={self.elo1:g}", f"elo0 below elo1, by {LEAST_ELO:g} or more")
         for name in ("alpha", "beta"):
-            if not 0 < getattr(self, name) < 0.5:
-                raise SprtError(f"{name}={getattr(self, name):g}", "more than 0 and less than 0.5")
+            if not LEAST_ERROR <= getattr(self, name) < 0.5:
+                raise SprtError(f"{name}={getattr(self, name):g}", f"at least {LEAST_ERROR:g} and less than 0.5")
 
     def __str__(self) -> str:
         return f"elo0={self.elo0:g},elo1={self.elo1:g},alpha={self.alpha:g},beta={self.beta:g},model={self.model}"

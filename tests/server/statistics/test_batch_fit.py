@@ -18,7 +18,7 @@ from noughts_server.statistics.batch_ratings import BatchRatings, rate
 from noughts_server.statistics.rated_games import GameResult, RatedGames, count_columns, count_games
 from noughts_server.statistics.rating_table import AdvantageBound
 from tests.support.root import ROOT
-from tests.support.settings import examples
+from tests.support.settings import THOROUGH, examples
 
 _SPEC = spec_from_file_location("ratings_benchmark", ROOT / "benchmarks" / "ratings.py")
 assert _SPEC is not None
@@ -378,8 +378,8 @@ def test_superiority_is_that_of_the_difference() -> None:
 
 @pytest.mark.long
 def test_random_fits_with_far_anchors_reach_the_maximum() -> None:
-    """A hundred of them; `benchmarks/ratings.py --fits 10000` checks more."""
-    for seed in range(100):
+    """A hundred of them; ten thousand in `make soak`."""
+    for seed in range(10_000 if THOROUGH else 100):
         found = benchmark.random_fit(seed)
         assert found.surplus < 1e-9, seed
         assert found.deficit < 1e-9, seed
