@@ -130,7 +130,9 @@ def test_normalized_llr_of_far_hypotheses_equals_that_of_a_minimiser(
 @examples(60)
 @given(
     st.one_of(*(st.tuples(*[st.sampled_from([0, 1, 7, 100, 10**9])] * cells) for cells in (3, 5))),
-    st.lists(st.floats(-1000, 1000), min_size=2, max_size=2, unique=True).map(sorted),
+    st.lists(st.integers(-10_000, 10_000).map(lambda tenths: tenths / 10), min_size=2, max_size=2, unique=True).map(
+        sorted
+    ),
 )
 def test_normalized_llr_of_any_counts_is_mirrored_with_the_players(counts: tuple[int, ...], elos: list[float]) -> None:
     elo0, elo1 = elos
