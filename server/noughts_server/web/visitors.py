@@ -54,7 +54,7 @@ class SiteLimits:
     """Of answers that wait to be read at one address, reverse proxies aside."""
     unread_bytes: int = 128 << 20
     """The same of all addresses."""
-    address_reads: int = 4
+    address_reads: int = 2
     """Requests to read (GET, HEAD) from one address that are answered at once, live events aside; more wait."""
     address_downloads: int = 2
     """The same of files with all games of a tournament, which take as long as their readers like."""
@@ -233,9 +233,9 @@ class Visitors:
         self._proxies = frozenset(proxies)
         self._limits = limits
         self._lately = Recent(_RATE_SECONDS)
-        self._places: dict[tuple[str, int], asyncio.Semaphore] = {}
-        """Of addresses with requests under way, by how many requests of a kind are answered at once."""
-        self._under_way: Counter[tuple[str, int]] = Counter()
+        self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
+        """Of addresses with requests under way, by the limit of their kind."""
+        self._under_way: Counter[tuple[str, str]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
@@ -252,8 +252,8 @@ class Visitors:
         if path.startswith(PREFIX) and path.endswith(_EVENTS):
             await self._app(scope, receive, send)
             return
-        key = address, self._most(scope["method"], path)
-        places = self._places.setdefault(key, asyncio.Semaphore(key[1]))
+        key = address, _limit_of(scope["method"], path)
+        places = self._places.setdefault(key, asyncio.Semaphore(getattr(self._limits, key[1])))
         self._under_way[key] += 1
         try:
             if self._under_way[key] > self._limits.address_connections:
@@ -277,11 +277,12 @@ class Visitors:
             if not self._under_way[key]:
                 del self._under_way[key], self._places[key]
 
-    def _most(self, method: str, path: str) -> int:
-        """How many requests of this kind are answered at once."""
-        if method not in ("GET", "HEAD"):
-            return self._limits.address_writes
-        return self._limits.address_downloads if _FILE in path else self._limits.address_reads
+
+def _limit_of(method: str, path: str) -> str:
+    """The limit of how many requests of this kind are answered at once."""
+    if method not in ("GET", "HEAD"):
+        return "address_writes"
+    return "address_downloads" if _FILE in path else "address_reads"
 
 
 def address_of(scope: Scope) -> str:
