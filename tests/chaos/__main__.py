@@ -96,7 +96,7 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
         "units played again": tally.replayed,
         "games lost by a killed child": tally.crashed,
         "uploads": tally.uploads,
-        "games at the website": tally.visits,
+        "at the website": "\n".join(f"{what}: {times:,}" for what, times in tally.visits.most_common(8)),
         "lost": tally.lost,
         "doubled": tally.doubled,
         "differing": tally.differing,

@@ -55,8 +55,6 @@ class League(World):
         """SHA-256 of each acknowledged upload, by the name of its version."""
         self.refusals: list[str] = []
         """Why uploads were refused: the process of their trial was killed."""
-        self.visits: Counter[str] = Counter()
-        """What visitors of the website have done and seen."""
 
     async def begin(self) -> None:
         """Also uploads the bot that competes."""
@@ -151,7 +149,7 @@ class League(World):
             try:
                 await asyncio.to_thread(self._play_at_the_site)
             except (OSError, http.client.HTTPException) as error:
-                self.visits[type(error).__name__] += 1
+                self.tally.visits[type(error).__name__] += 1
             await asyncio.sleep(_REST)
 
     def _play_at_the_site(self) -> None:
@@ -159,7 +157,7 @@ class League(World):
         wish = {"opponent": "house:first-free", "variant": "tictactoe", "begins": "you", "mark": "begins"}
         status, location, _ = self._asked("POST", "/play", wish)
         if status != 303:
-            self.visits[f"no table: {status}"] += 1
+            self.tally.visits[f"no table: {status}"] += 1
             return
         status, _, body = self._asked("GET", f"{location}/state")
         for number, cell in enumerate(_CELLS):
@@ -169,11 +167,11 @@ class League(World):
                 if status != 409:
                     break
             if status != 200:
-                self.visits[f"no move: {status} {answer.decode(errors='replace')[:80]}"] += 1
+                self.tally.visits[f"no move: {status} {answer.decode(errors='replace')[:80]}"] += 1
                 self._asked("POST", f"{location}/resign", move)
                 break
         else:
-            self.visits["games"] += 1
+            self.tally.visits["games"] += 1
         self._asked("POST", f"{location}/leave", move)
 
     def _answers(self) -> bool:
@@ -223,4 +221,3 @@ class League(World):
         if len(self.refusals) > self.tally.troubles["kill child"]:
             self.tally.left += [f"refusal: {text}" for text in self.refusals]
         self.tally.uploads = len(self.uploaded)
-        self.tally.visits = self.visits["games"]

@@ -12,6 +12,7 @@ from tests.chaos.nursery import Forked
 from tests.chaos.world import PATIENCE
 
 Trouble = Callable[[League], Awaitable[None]]
+Found = Callable[[], list[psutil.Process]]
 
 _LONGEST_STOP = 1.5
 _FREEZE = 20.0
@@ -57,13 +58,18 @@ async def kill_web(world: League) -> None:
     await _kill_one(world, world.sites)
 
 
-async def _kill_one(world: League, found: Callable[[], list[psutil.Process]]) -> None:
-    """Wait until there is such a process, because a server may just have started."""
+async def _kill_one(world: League, found: Found) -> None:
+    processes = await _some(found)
+    with suppress(psutil.NoSuchProcess):
+        world.chance.choice(processes).kill()
+
+
+async def _some(found: Found) -> list[psutil.Process]:
+    """Return such processes as soon as there are any, because a server may just have started."""
     async with asyncio.timeout(PATIENCE):
         while not (processes := found()):  # noqa: ASYNC110  # another process starts them
             await asyncio.sleep(_LOOK)
-    with suppress(psutil.NoSuchProcess):
-        world.chance.choice(processes).kill()
+    return processes
 
 
 async def stop_server(world: League) -> None:
@@ -139,12 +145,12 @@ async def freeze_bots(world: League) -> None:
 
 async def freeze_child(world: League) -> None:
     """All sandboxed processes stand still."""
-    await _freeze(world.children())
+    await _freeze(await _some(world.children))
 
 
 async def freeze_web(world: League) -> None:
     """The website stands still."""
-    await _freeze(world.sites())
+    await _freeze(await _some(world.sites))
 
 
 async def _freeze(processes: Sequence[psutil.Process]) -> None:

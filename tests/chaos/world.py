@@ -79,8 +79,8 @@ class Tally:
     """Games that an uploaded bot lost because its process was killed."""
     uploads: int = 0
     """Acknowledged uploads of other bots."""
-    visits: int = 0
-    """Games that people have played at the website."""
+    visits: Counter[str] = field(default_factory=Counter)
+    """What people at the website have done and seen."""
     ratings: int = 0
     """That differ from a rebuild."""
     died: list[str] = field(default_factory=list)

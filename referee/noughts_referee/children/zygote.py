@@ -120,8 +120,7 @@ class Zygote:
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
         kind = child_kind(request["kind"])
-        pid, orders = self._spare or self._fork()
-        self._spare = None
+        pid, orders = self._waiting()
         user = free_user(child.user for child in self._children.values() if child.user is not None)
         scratch = self._make_scratch(request["number"], user)
         tasks = self._count_tasks() if user is None else 0
@@ -130,6 +129,16 @@ class Zygote:
             order = {**request, "user": user, "scratch": scratch, "tasks": tasks}
             socket.send_fds(orders, [json.dumps(order).encode()], pipes)
         return pid
+
+    def _waiting(self) -> tuple[int, socket.socket]:
+        """The child that waits already, or another one if that was killed: memory runs out for it first."""
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return self._fork()
+        if os.waitid(os.P_PID, spare[0], os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return spare
+        spare[1].close()
+        return self._fork()
 
     def _fork(self) -> tuple[int, socket.socket]:
         """A child that waits for its order, and where to send it."""

@@ -247,6 +247,22 @@ async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts
         assert again.out.startswith("allowed")
 
 
+async def test_child_starts_though_the_one_that_waited_for_an_order_was_killed(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        first = await launcher.start(command("py", "stay", place))
+        await first_line(first)
+        (zygote,) = zygotes()
+        await becomes(lambda: len(zygote.children()) == 2)
+        (spare,) = (child for child in zygote.children() if child.pid != first.pid)
+        zygote.suspend()  # it learns of the end together with the request
+        spare.kill()
+        asyncio.get_running_loop().call_later(0.1, zygote.resume)
+        assert (await outcome(await launcher.start(command("py", "tell_the_time", place)))).out.startswith("allowed")
+        first.kill(signal.SIGKILL)
+        await first.wait()
+        close_pipes(first)
+
+
 async def test_closing_kills_the_children_that_run_and_what_they_left(place: dict[str, Any]) -> None:
     launcher = LockedLauncher(ENTRY)
     daemon = await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
