@@ -139,7 +139,7 @@ class League(World):
                 if error.code() in _REFUSED:
                     self.refusals.append(error.details() or "")
                 elif error.code() not in PASSING:  # kills can come faster than a trial ends
-                    raise
+                    raise AssertionError(f"an upload failed\n{self.log()[-6_000:]}") from error
             else:
                 self.uploaded[made.version.name] = digest
                 return

@@ -49,6 +49,9 @@ async def run_chaos(
                     await _befall(troubled, name, rounds)
                     on_trouble(troubled.tally)
                 over.set()
+                while not rounds.done():
+                    troubled.mend()
+                    await asyncio.sleep(_LOOK)
             for number in range(1, troubled.tally.rounds + 1):
                 for name, stored in expected.items():
                     check = troubled.check_uploads if name == UPLOADS else partial(compare, troubled)

@@ -120,25 +120,23 @@ class Zygote:
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
         kind = child_kind(request["kind"])
-        pid, orders = self._waiting()
         user = free_user(child.user for child in self._children.values() if child.user is not None)
         scratch = self._make_scratch(request["number"], user)
         tasks = self._count_tasks() if user is None else 0
-        self._children[pid] = _Child(request["number"], scratch, user, kind.starts_programs)
-        with orders:
-            order = {**request, "user": user, "scratch": scratch, "tasks": tasks}
-            socket.send_fds(orders, [json.dumps(order).encode()], pipes)
-        return pid
-
-    def _waiting(self) -> tuple[int, socket.socket]:
-        """The child that waits already, or another one if that was killed: memory runs out for it first."""
+        child = _Child(request["number"], scratch, user, kind.starts_programs)
+        order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
-        if spare is None:
-            return self._fork()
-        if os.waitid(os.P_PID, spare[0], os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            return spare
-        spare[1].close()
-        return self._fork()
+        with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: when memory runs out, it is the first
+            return self._order(spare or self._fork(), child, order, pipes)
+        return self._order(self._fork(), child, order, pipes)
+
+    def _order(self, waiting: tuple[int, socket.socket], child: _Child, order: bytes, pipes: list[int]) -> int:
+        """Let a process that waits become this child."""
+        pid, orders = waiting
+        with orders:
+            socket.send_fds(orders, [order], pipes)
+        self._children[pid] = child
+        return pid
 
     def _fork(self) -> tuple[int, socket.socket]:
         """A child that waits for its order, and where to send it."""

@@ -64,7 +64,8 @@ async def _live(arguments: list[str], listener: socket.socket, token: str) -> in
     try:
         assert child.stdin is not None
         # Not in its environment or arguments, where others may read it.
-        child.stdin.write(f"{token}\n".encode())
+        with contextlib.suppress(OSError, RuntimeError):  # it was killed already: the pipe is closed
+            child.stdin.write(f"{token}\n".encode())
         return await child.wait()
     finally:
         if child.returncode is None:

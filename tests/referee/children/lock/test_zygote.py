@@ -256,6 +256,7 @@ async def test_child_starts_though_the_one_that_waited_for_an_order_was_killed(p
         (spare,) = (child for child in zygote.children() if child.pid != first.pid)
         zygote.suspend()  # it learns of the end together with the request
         spare.kill()
+        await becomes(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
         assert (await outcome(await launcher.start(command("py", "tell_the_time", place)))).out.startswith("allowed")
         first.kill(signal.SIGKILL)

@@ -1,5 +1,6 @@
 """`noughts web`, and the site that `noughts serve` starts and minds."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -12,7 +13,10 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import psutil
+import pytest
 
+from noughts_bots.event_loop import run_loop
+from noughts_server.cli.operator import web_minder
 from noughts_server.cli.operator.web import web_listener
 from tests.support.processes import eventually
 
@@ -117,3 +121,18 @@ def test_port_that_is_just_being_released_is_waited_for() -> None:
         with web_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
         releasing.join()
+
+
+def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = asyncio.create_subprocess_exec
+
+    async def killed_at_once(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        child = await start(*arguments, **options)
+        child.kill()
+        await child.wait()
+        await asyncio.sleep(0.1)  # until the loop has closed its pipe
+        return child
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", killed_at_once)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert run_loop(web_minder._live(["127.0.0.1:1", str(listener.fileno())], listener, "token")) == -signal.SIGKILL
