@@ -24,7 +24,7 @@ from noughts_server.engines.transcript import Transcript
 _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
 """How long reading the terms may take an engine that does not answer ABOUT; if it never does, later processes."""
 _NAMELESS = "does not answer ABOUT"
-_THOUGHT_SECONDS = 0.2
+_THOUGHT_SECONDS = 0.5
 """How long an engine may think about a game that is over before another process takes its place."""
 _FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
 """Between the last line of an engine that loses words and the next question; doubled while it loses more."""

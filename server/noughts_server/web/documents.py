@@ -112,6 +112,11 @@ def _reader(field: FieldDescriptor) -> Reader:
     return lambda message: value_of(getattr(message, name))
 
 
+def enum_number(enum: EnumDescriptor, word: str) -> int | None:
+    """Return the number of the value that this word stands for; None if there is none."""
+    return next((value.number for value in enum.values if _word(value.name, enum) == word), None)
+
+
 def _value_of(field: FieldDescriptor) -> Reader:
     entry = _map_value(field)
     if entry is not None:

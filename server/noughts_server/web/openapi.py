@@ -6,7 +6,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 
 from noughts_server.version import software_version
-from noughts_server.web.documents import Document, messages_in, schema
+from noughts_server.web.documents import Document, enum_words, messages_in, schema
 from noughts_server.web.queries import FORMAT, query_fields
 from noughts_server.web.routes import EVENTS, PREFIX, ROUTES, Route
 
@@ -100,6 +100,8 @@ def _path_parameters(path: str) -> list[Document]:
 
 
 def _query_parameter(field: FieldDescriptor) -> Document:
+    if field.enum_type is not None:
+        return {"name": field.name, "in": "query", "schema": {"enum": enum_words(field.enum_type)}}
     kinds: dict[int, Document] = {
         FieldDescriptor.CPPTYPE_BOOL: {"type": "boolean"},
         FieldDescriptor.CPPTYPE_STRING: {"type": "string"},

@@ -5,6 +5,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from noughts_server.web.documents import enum_number, enum_words
 from noughts_server.web.routes import Route
 from noughts_server.web.upstream import Failure
 
@@ -49,6 +50,10 @@ def _read(field: FieldDescriptor, text: str) -> Any:
         if text in _BOOLEANS:
             return _BOOLEANS[text]
         expected = "true or false"
+    elif field.enum_type is not None:
+        if (number := enum_number(field.enum_type, text)) is not None:
+            return number
+        expected = " or ".join(enum_words(field.enum_type))
     else:
         least, above = _INTEGERS[field.cpp_type]
         digits = text.removeprefix("-")

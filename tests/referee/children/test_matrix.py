@@ -63,7 +63,7 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
 
 
-OUTLIVED = ("made an illegal move", "was too slow", "resigned")
+OUTLIVED = ("made an illegal move", "was too slow", "resigned", "thought for")
 """Faults that end a game, and not the process."""
 
 

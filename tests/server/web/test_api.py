@@ -126,3 +126,13 @@ def test_the_api_only_reads(site: Site) -> None:
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
     head = site.get(f"{PREFIX}/tournaments", method="HEAD")
     assert (head.status, head.body) == (200, b"")
+
+
+def test_games_are_chosen_by_words_of_enumerations(site: Site, cup: str) -> None:
+    address = f"{PREFIX}/{cup}/games?page_size=1000"
+    chosen = site.get(f"{address}&result=1-0&termination=line").document["games"]
+    every = site.get(address).document["games"]
+    assert chosen == [game for game in every if (game["result"], game["termination"]) == ("1-0", "line")]
+    refused = site.get(f"{address}&termination=16")
+    assert refused.status == 400
+    assert "expected line or board_full" in refused.document["error"]["message"]

@@ -122,7 +122,7 @@ def test_join_window_and_start_are_told_in_peoples_words(ask: Ask, noughts: Any,
 
 
 def test_tournament_without_entries_says_why_it_was_cancelled(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
-    ask("tournament create soon --start-at +0.2s")
+    ask("tournament create soon --start-at +2s")
     while (shown := ask("tournament show soon"))["state"] == "open":
         pass
     assert (shown["state"], shown["reason"]) == ("cancelled", "too few entries: got 0, expected at least 2")
