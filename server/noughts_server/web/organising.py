@@ -8,7 +8,7 @@ from starlette.routing import Route as Address
 
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
-from noughts_server.competition.formats.tournament_format import LateEntries
+from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of, time_of, whole_number
@@ -81,6 +81,7 @@ class Organising:
                 and (organises or words.bot(row["bot_version"]) in own)
             ],
             "actions": _actions(tournament) if organises else [],
+            "adds": _added(tournament),
         }
 
     async def rivals(self, request: Request, bot: Document) -> list[Document]:
@@ -194,10 +195,19 @@ def _takes_entries(tournament: Document) -> bool:
     )
 
 
+def _added(tournament: Document) -> str:
+    """Return the setting of which there can be more after the start; empty for a format without one."""
+    chosen = format_named(str(tournament["schedule"]))
+    if "rounds" in chosen.own_settings:
+        return "rounds"
+    return "games_per_pair" if isinstance(chosen, FixedPairings) else ""
+
+
 def _actions(tournament: Document) -> list[str]:
+    extend = ["extend"] if _added(tournament) else []
     return {
         "open": ["start", "cancel"],
-        "running": ["pause", "extend", "cancel"],
-        "paused": ["start", "extend", "cancel"],
-        "finished": ["extend"],
+        "running": ["pause", *extend, "cancel"],
+        "paused": ["start", *extend, "cancel"],
+        "finished": extend,
     }.get(tournament["state"], [])

@@ -27,7 +27,7 @@ _PAGE = 50
 _RECENT = 20
 _MOST_CURVES = 10
 _ROUNDS, _MATCHES = 6, 64
-"""Of a Swiss tournament so many rounds are shown, the newest, and so many encounters of each."""
+"""Of a Swiss or Danish tournament so many rounds are shown, the newest, and so many encounters of each."""
 _FAULTS = 50
 _STANDINGS = 100
 
@@ -118,7 +118,7 @@ class Pages:
             desk=await self._organising.desk(request, tournament),
             crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
             rounds=_rounds(crosstable["matches"]),
-            swiss=[each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
+            encounters=[each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
             faults=faults["games"],
             more_faults=bool(faults["next_page_token"]),
         )

@@ -174,6 +174,27 @@ def test_a_tournament_is_made_joined_run_and_extended_by_forms(server: ServerUnd
     assert (shown["games_done"], shown["openings"]["kind"], shown["openings"]["plies"]) == (4, "balanced", 3)
 
 
+@pytest.mark.parametrize("schedule, added", [("danish", "rounds"), ("gauntlet", "games_per_pair"), ("knockout", "")])
+def test_what_a_form_adds_follows_from_the_format(
+    server: ServerUnderTest, site: Site, schedule: str, added: str
+) -> None:
+    token = server.token("kim")
+    visitor = As(site, token)
+    rounds = "1" if schedule == "danish" else ""
+    place = cup_of(visitor, f"more-{schedule}", bank="", increment="", schedule=schedule, rounds=rounds)
+    with online(server.address, token, kima="random", kimb="random"):
+        for bot in ("kima", "kimb"):
+            visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
+        visitor.post(f"{place}/start")
+        until_finished(site, place)
+        page = visitor.get(place).text
+        assert [name for name in ("rounds", "games_per_pair") if f'name="{name}"' in page] == ([added] if added else [])
+        assert not added or visitor.post(f"{place}/extend", {added: "1" if rounds else "2"}).status == 303
+        until_finished(site, place)
+    done = site.get(f"/api/v1{place}").document["games_done"]
+    assert done == 4 if added else done >= 2
+
+
 def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
     server: ServerUnderTest, site: Site
 ) -> None:
