@@ -74,7 +74,7 @@ WAITS = Verdict("waits")
 LOST = Verdict("disconnected")
 SILENT = Verdict("crashed", "silent for 0.5 s while it owed an answer")
 HUNG = Verdict("timeout", "hung: while it owed no answer")
-THINKS_ON = Verdict("timeout", "thought for 0.2 s about a game that was over")
+THINKS_ON = Verdict("timeout", "thought for 0.5 s about a game that was over")
 NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
 
 ELSEWHERE = NotApplicable("its machine is its author's")
