@@ -23,7 +23,13 @@ ScheduleOption = Annotated[
 ]
 RoundsOption = Annotated[
     int | None,
-    Option("--rounds", min=1, max=4_096, metavar="N", help="Rounds of a `swiss`; else log2 of the bots, rounded up."),
+    Option(
+        "--rounds",
+        min=1,
+        max=4_096,
+        metavar="N",
+        help="Rounds of a `swiss` or `danish`; else log2 of the bots, rounded up.",
+    ),
 ]
 StopWhenDecidedOption = Annotated[
     bool, Option("--stop-when-decided", help="A `knockout`'s match ends as soon as nobody can catch up.")

@@ -190,7 +190,7 @@ class LocalOutcome:
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
     matches: "Sequence[BracketMatch]" = ()
-    """Of a knockout or a Swiss tournament, round by round."""
+    """Of a knockout, Swiss or Danish tournament, round by round."""
     faults: tuple[LocalFault, ...] = ()
     """What bots did wrong, and what those wrote that were started."""
 

@@ -28,7 +28,7 @@ class About(NamedTuple):
     order: Sequence[str] | None = None
     """Of a knockout: the labels by who has come how far."""
     matches: Sequence[MatchRow] = ()
-    """The bracket of a knockout, or the rounds of a Swiss tournament."""
+    """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 
     @property
     def rounds(self) -> int:

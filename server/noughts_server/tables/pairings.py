@@ -1,4 +1,4 @@
-"""Who met whom: the bracket of a knockout, and the rounds of a Swiss tournament."""
+"""Who met whom: the bracket of a knockout, and the rounds of a Swiss or Danish tournament."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -74,7 +74,7 @@ def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | N
     shown = rows[-limit:] if limit else rows
     notes = [f"The newest {len(shown):,} of {len(rows):,} pairings."] if len(shown) < len(rows) else []
     if not rows:
-        notes = ["Only a knockout and a Swiss tournament have pairings by round, and only if they have begun."]
+        notes = ["Only knockout, Swiss and Danish tournaments have pairings by round, and only if they have begun."]
     return Table("pairings", "Bracket" if bracket else "Rounds", columns, shown, notes)
 
 

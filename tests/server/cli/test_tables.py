@@ -121,7 +121,7 @@ def test_pairings_of_a_swiss_tournament_are_listed_by_round(noughts: Any, tmp_pa
 
 def test_a_file_of_games_has_no_pairings_and_says_so(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.jsonl --kind pairings").stdout
-    assert "Only a knockout and a Swiss tournament have pairings" in " ".join(text.split())
+    assert "Only knockout, Swiss and Danish tournaments have pairings" in " ".join(text.split())
     assert "Rounds" not in noughts(f"tournament tables {played}/games.jsonl").stdout
 
 

@@ -156,8 +156,8 @@ def join(
 ) -> None:
     """Enters bots, pinned at their newest versions. They must have logged in once.
 
-    What has begun can still be joined: a ladder and a Swiss at any time, a round robin and a gauntlet while they are
-    paused.
+    What has begun can still be joined: a ladder, a Swiss and a Danish at any time, a round robin and a gauntlet while
+    they are paused.
     """
     wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
@@ -278,7 +278,7 @@ def extend(
         int, Option("--games", min=0, max=1_000_000, metavar="N", help="So many more games of each pair.")
     ] = 0,
     rounds: Annotated[
-        int, Option("--rounds", min=0, max=4_096, metavar="N", help="So many more rounds of a Swiss.")
+        int, Option("--rounds", min=0, max=4_096, metavar="N", help="So many more rounds of a `swiss` or `danish`.")
     ] = 0,
 ) -> None:
     """Adds games to a tournament that has begun, also one that is finished: it plays them at once.

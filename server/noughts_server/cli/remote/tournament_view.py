@@ -61,7 +61,7 @@ def show_tournament(client: Client, shown: pb.Tournament, output_format: Format,
 
 
 def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list[_Match]"]:
-    """All of it, however many pages that takes, and the pairings of a knockout or a Swiss tournament."""
+    """All of it, however many pages that takes, and its bracket or its pairings by round."""
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
     labels, cells = [row.label for row in page.standings], list(page.cells)
