@@ -1,6 +1,8 @@
 """The command line in this process."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -13,9 +15,24 @@ def invoked(
     words: Sequence[str], *, code: int = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
 ) -> Result:
     """What `noughts` with these words says; the test fails unless it exits with `code`. `env`: changed variables."""
-    result = CliRunner().invoke(application(), words, input=stdin, env=env, prog_name="noughts")
+    with _own_logging():
+        result = CliRunner().invoke(application(), words, input=stdin, env=env, prog_name="noughts")
     assert result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
     return result
+
+
+@contextmanager
+def _own_logging() -> Iterator[None]:
+    """What a command sets up ends with it: bots of other threads would write to its closed standard error."""
+    root = logging.getLogger()
+    handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
+    logging.raiseExceptions = False
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.raiseExceptions = raising
 
 
 def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:

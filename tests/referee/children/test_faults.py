@@ -82,7 +82,7 @@ async def test_games_of_the_others_are_as_without_the_faults(tmp_path: Path, hab
         field = Field(tmp_path / name)
         bad = [field.player(habit, label) for habit, label in zip(chosen, labels, strict=True)]
         good = field.player("honest", "good")
-        outcome = await field.play(*bad, *honest, good, games=4, time="0.3/move", concurrency=3)
+        outcome = await field.play(*bad, *honest, good, games=4, time="1/move", concurrency=3)
         assert outcome.games == outcome.games_total
         assert field.survivors() == []
         played.append([game for game in field.games if not {game.first, game.second} & set(labels)])
