@@ -167,3 +167,8 @@ def test_the_next_night_is_today_or_tomorrow() -> None:
 
 def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:
     assert "noughts course init" in said(["course", "night", str(tmp_path)], environment(), code=1).stderr
+
+
+def test_only_course_commands_that_call_a_server_offer_encryption() -> None:
+    offered = {line: "--tls-ca" in told(["course", line, "--help"], environment()).stdout for line in ("init", "night")}
+    assert offered == {"init": False, "night": True}

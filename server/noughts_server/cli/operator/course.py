@@ -97,7 +97,7 @@ def init(
     address: Annotated[
         str, Option("--site", metavar="URL", help="Where students will find the site, for their instructions.")
     ] = "http://127.0.0.1:7480",
-    server: Annotated[
+    server_address: Annotated[
         str | None,
         Option(
             "--server",
@@ -119,7 +119,7 @@ def init(
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both with a comma")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
-    server = server or f"{_host_of(address)}:{connection_options.DEFAULT_ADDRESS.rpartition(':')[2]}"
+    server = server_address or f"{_host_of(address)}:{connection_options.DEFAULT_ADDRESS.rpartition(':')[2]}"
     connection_options.read_address(server, "--server")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Problem(f"{folder}: it is there already, and not empty", "Choose another folder.")
