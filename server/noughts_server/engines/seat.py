@@ -333,8 +333,8 @@ class _Life:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
-            if self._seat.pause_us:
-                self._seat.lost_words()  # perhaps all of the question
+            if self._seat.pause_us > self._seat.options.settle_us:
+                self._seat.lost_words()  # as before, and perhaps all of the question
             thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
             self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
 

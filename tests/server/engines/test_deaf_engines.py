@@ -122,3 +122,10 @@ async def test_a_game_lost_on_time_is_followed_by_the_next_at_once(field: Field,
     )
     assert [game.termination for game in field.games] == ["timeout"] * 3
     assert longest_wait(log) < 2.0
+
+
+async def test_a_pause_of_its_own_accuses_no_engine_that_is_slow(field: Field) -> None:
+    slow = engine("odd", "silent at=2", "{settle=5ms}")
+    await field.play(slow, "random", games=2, variant="mnk:7,7,5", time="0.2/move", children=TIMES)
+    assert [game.termination for game in field.games] == ["timeout"] * 2
+    assert not any("lost words" in note for note in field.said)
