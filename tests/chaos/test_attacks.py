@@ -53,7 +53,8 @@ async def test_website_uploads_and_bus_withstand_all_their_attacks(kind: type[Ho
     async with honest_matches(tmp_path, kind) as made:
         siege = await besiege(made, "all", partial(all_at_once, names=names), _ATTACK_SECONDS)
         assert siege.plies
-    assert siege.told or kind is UploadWorld, siege  # a trial takes as long as the attack
+    # Trials, and requests that a busy website answers late, take as long as the attack.
+    assert siege.told or kind is not ClusterWorld, siege
     assert set(siege.visits) <= {"200"}, siege
     assert siege.child_mib < _MOST_MIB, siege
     assert not faults(siege)
