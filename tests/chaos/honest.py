@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -238,9 +238,9 @@ async def _visit(website: str, siege: Siege) -> None:
         began, status = time.monotonic(), "no answer"
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, int(port), local_addr=("127.0.0.2", 0))
-            writer.write(b"GET /tournaments HTTP/1.0\r\n\r\n")
-            status = (await reader.read(12)).decode().partition(" ")[2]
-            writer.close()
+            with closing(writer):
+                writer.write(b"GET /tournaments HTTP/1.0\r\n\r\n")
+                status = (await reader.read(12)).decode().partition(" ")[2]
         siege.visits[status] += 1
         siege.page_seconds = max(siege.page_seconds, time.monotonic() - began)
         await asyncio.sleep(_LOOK)

@@ -22,6 +22,7 @@ async def test_tournaments_of_every_format_get_through_kills_and_troubles_as_if_
     troubles = [*(list(KILLS) * _KILLS)[:_KILLS], *sorted(others)]
     random.Random(3).shuffle(troubles)
     tally = await run_chaos(tmp_path, troubles)
+    assert not tally.traceback, tally.traceback
     assert tally.is_clean, tally
     assert not tally.died, tally
     assert tally.troubles.total() == len(troubles)
