@@ -159,7 +159,7 @@ class EngineSeat:
             self._life.talk.forget()
 
     def lost_words(self) -> None:
-        """The engine has lost words of what it was told: the pause before its questions grows."""
+        """The engine has lost words of a command: the pause before its questions grows."""
         if self._lost_us == self.asked_us:
             return
         self._lost_us = self.asked_us

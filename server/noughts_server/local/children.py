@@ -131,7 +131,7 @@ class LocalChildren:
             raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
 
     def notes(self) -> Iterator[str]:
-        """A line for each engine that lost words of what it was told."""
+        """A line for each engine that lost words of a command."""
         for label, wires in self._engines.items():
             repeats = sum(wire.seat.repeats for wire in wires)
             longest_us = max(wire.seat.pause_us for wire in wires)

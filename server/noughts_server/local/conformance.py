@@ -91,7 +91,7 @@ class ConformancePlan:
     invite: Invite | None = None
     """Of a bot that dials in."""
     clock_us: int = 0
-    """The limit of each move that the bot is told; 0: none in the games, a usual one in the steps."""
+    """The limit of each move that the bot gets; 0: none in the games, a usual one in the steps."""
     tell: Callable[[int, int, str], None] = lambda done, total, what: None
     """Hears how many games or steps are done, of how many, and what comes next."""
 

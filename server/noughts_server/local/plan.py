@@ -121,7 +121,7 @@ class LocalPlan:
 
     @property
     def engine_note(self) -> str:
-        """A line for people if fewer games of an engine are played at once than was asked for; else empty."""
+        """A line for people if fewer games of an engine are played at once than `concurrency` allows; else empty."""
         wanted = self.settings.concurrency
         engines = [spec for spec in self.specs if spec.child_kind and not spec.child_kind.speaks_frames]
         most = min((self.processes_of(spec) for spec in engines), default=wanted)

@@ -67,7 +67,7 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
 
 
 async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
-    """Return what a child found; None if somebody else killed it, for example the kernel for want of memory."""
+    """Return what a child found; None if another process killed it, for example the kernel for want of memory."""
     line = shlex.join([sys.executable, "-P", "-m", "noughts_server.local.programs", str(file), request])
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)

@@ -1,4 +1,4 @@
-"""What is known of a tournament beside its games: how and when it was played, byes, withdrawals, pairings."""
+"""What is known of a tournament apart from its games: how and when it was played, byes, withdrawals, pairings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

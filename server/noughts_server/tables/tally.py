@@ -165,7 +165,7 @@ class Tally:
 
     @property
     def about(self) -> About:
-        """What is known beside the games; the dates are those of the games if nothing else is known."""
+        """What is known apart from the games; the dates are those of the games if nothing else is known."""
         if self._about.began or not self._dates:
             return self._about
         return self._about._replace(began=min(self._dates), ended=max(self._dates))

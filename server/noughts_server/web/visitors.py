@@ -225,7 +225,7 @@ class _Connection(HttpToolsProtocol):
 class Visitors:
     """The application, which answers so many requests of one address at a time and within ten seconds.
 
-    The address of a reverse proxy is replaced by that of whoever called it (`scope["client"]`).
+    The address of a reverse proxy is replaced by that of the caller (`scope["client"]`).
     """
 
     def __init__(self, app: ASGIApp, proxies: Collection[str], limits: SiteLimits) -> None:

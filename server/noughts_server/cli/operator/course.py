@@ -249,7 +249,7 @@ def night(
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Begins a tournament of all bots that were handed in, now: `course serve` does so each night."""
+    """Begins a tournament of all submitted bots now: `course serve` does so each night."""
     course = _read_course(folder)
     name = _play_night(folder, course, server, datetime.now().astimezone())
     if output_format is Format.JSON:

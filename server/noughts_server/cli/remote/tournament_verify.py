@@ -24,7 +24,8 @@ _A_PAGE = 1_000
 def verify(
     name: NameArgument,
     noted: Annotated[
-        str | None, Option("--hash", metavar="SHA256", help="The hash that was told at the start, as you noted it.")
+        str | None,
+        Option("--hash", metavar="SHA256", help="Seed hash from the start of the tournament, as you noted it."),
     ] = None,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,

@@ -78,7 +78,7 @@ def _matches(page: pb.GetCrosstableResponse) -> "list[_Match]":
 
 
 def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
-    """What tables and reports tell of a tournament beside its games; `table` may be the first page."""
+    """What tables and reports tell of a tournament apart from its games; `table` may be the first page."""
     from noughts_server.tables.about import About
 
     rows = list(map(_Standing, table.standings))

@@ -65,7 +65,7 @@ def with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> t
 
 
 class RoundsByPoints(InRounds):
-    """A number of rounds, in which everybody plays and the most points win."""
+    """A number of rounds in which all entries play; the entry with the most points wins."""
 
     own_settings = frozenset({"rounds"})
     late_entries = LateEntries.ALWAYS
