@@ -19,18 +19,18 @@ from typing import Any
 from noughts_referee.rules import Draws
 from noughts_server.competition.formats.round_robin import RoundRobin
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.store.bot_games import head_to_head, list_bot_games
-from noughts_server.store.bots import log_in
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.leaderboards import (
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.bot_games import head_to_head, list_bot_games
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.ratings.leaderboards import (
     Filters,
     leaderboard,
     list_bot_ratings,
     list_rating_lists,
     rating_history,
 )
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
 
 ROUNDS = 5
 REPEATS = 40

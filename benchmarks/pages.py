@@ -24,7 +24,7 @@ from pathlib import Path
 
 from history import build
 
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 
 _SMALL = 10_000
 _TIMES = 10

@@ -19,8 +19,8 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
-from noughts_server.store.database import Store
-from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
+from noughts_server.store.engine.database import Store
+from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
 
 _EVERY_SECONDS = 10.0
 _WARM_SECONDS = 60.0

@@ -18,14 +18,14 @@ from pathlib import Path
 from noughts_referee.rules import Draws, Termination
 from noughts_referee.work_units import FinishedGame, pack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.store.bots import log_in
-from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.entries import join_tournament
-from noughts_server.store.rater import FoldingState
-from noughts_server.store.results import commit_games
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.results import commit_games
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.ratings.rater import FoldingState
+from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
 
 BATCH = 3_000
 RUNS = 5

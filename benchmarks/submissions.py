@@ -19,7 +19,7 @@ from noughts_server.limits import Limits
 from noughts_server.local.submitted import Acceptance, hosting_submissions
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.people.tokens import create_token
 
 SOURCE = """from noughts_bots import Bot
 

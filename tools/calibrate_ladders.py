@@ -20,7 +20,7 @@ from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
-from noughts_server.store.games import ExportedGame
+from noughts_server.store.games.games import ExportedGame
 
 _FILE = Path(__file__).parents[1] / "server" / "noughts_server" / "local" / "ladders.json"
 _GAMES = 10_000

@@ -30,7 +30,7 @@ from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import first_of
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")

@@ -30,7 +30,7 @@ from noughts_server.services.endpoint import SERVICES, add_services, answering, 
 from noughts_server.services.interceptor import CallInterceptor
 from noughts_server.services.limiter import Limiter
 from noughts_server.settings import ServerSettings
-from noughts_server.store.database import Store, default_database_url
+from noughts_server.store.engine.database import Store, default_database_url
 
 if TYPE_CHECKING:
     from noughts_server.cluster.control import Control

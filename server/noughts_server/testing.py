@@ -31,10 +31,10 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.games import ExportedGame, export
-from noughts_server.store.sqlite import url_of
-from noughts_server.store.tokens import create_token
-from noughts_server.store.tournaments import get_tournament
+from noughts_server.store.engine.sqlite import url_of
+from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.people.tokens import create_token
+from noughts_server.store.tournaments.tournaments import get_tournament
 
 __all__ = ["ExportedGame", "MatchResult", "ServerUnderTest", "serving"]
 

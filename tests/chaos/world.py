@@ -19,9 +19,9 @@ import psutil
 
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY, TOKEN_VARIABLE
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.store.database import Store
-from noughts_server.store.rating_lists import rebuild_ratings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.tokens import create_token
+from noughts_server.store.ratings.rating_lists import rebuild_ratings
 from tests.chaos.nursery import Forked, WallClock, noughts
 from tests.support.loopback import Link, link_to
 

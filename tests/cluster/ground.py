@@ -22,9 +22,9 @@ from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.records.replay import faults_of_stored
 from noughts_server.store.checking import check_database
-from noughts_server.store.database import Store
-from noughts_server.store.rating_lists import rebuild_ratings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.tokens import create_token
+from noughts_server.store.ratings.rating_lists import rebuild_ratings
 from tests.chaos.nursery import Forked, command_line, noughts
 from tests.cluster import players
 from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of

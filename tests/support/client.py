@@ -33,9 +33,9 @@ from noughts_proto.v1 import (
 )
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.bots import log_in
-from noughts_server.store.database import Connection
-from noughts_server.store.tokens import create_owner, create_token
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner, create_token
 from tests.support.arena import NOW
 from tests.support.databases import made
 

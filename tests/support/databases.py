@@ -13,7 +13,7 @@ from urllib.parse import quote
 import psycopg
 from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
 
-from noughts_server.store.migrate import upgrade
+from noughts_server.store.engine.migrate import upgrade
 from tests.support.postgresql import server
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"

@@ -22,7 +22,7 @@ from noughts_proto.v1 import (
 )
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.people.tokens import create_token
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub

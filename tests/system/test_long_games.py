@@ -18,8 +18,8 @@ import pytest
 from noughts_referee.clock import clocks_after, parse_time_control
 from noughts_referee.work_units import unpack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.store.tokens import create_token
-from noughts_server.store.tournaments import NewTournament
+from noughts_server.store.people.tokens import create_token
+from noughts_server.store.tournaments.tournaments import NewTournament
 from tests.support.arena import NOW, make_tournament, open_arena
 from tests.support.processes import PROGRAM, environment, told
 

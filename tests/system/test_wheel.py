@@ -178,7 +178,7 @@ def test_wheel_holds_protocol_stubs_and_type_markers(contents: frozenset[str]) -
 
 
 def test_wheel_holds_database_migrations(contents: frozenset[str]) -> None:
-    migrations = "noughts_server/store/migrations/"
+    migrations = "noughts_server/store/engine/migrations/"
     assert f"{migrations}env.py" in contents
     assert [path for path in contents if path.startswith(f"{migrations}versions/") and path.endswith(".py")]
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from noughts_server.cli.options import read_database
 from noughts_server.cli.output import note
 from noughts_server.cli.signals import run_loop
-from noughts_server.store.database import Store, default_database_url
+from noughts_server.store.engine.database import Store, default_database_url
 
 Returned = TypeVar("Returned")
 

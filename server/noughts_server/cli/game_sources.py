@@ -96,11 +96,11 @@ class GameSource:
         from noughts_server.cli.database import in_database
         from noughts_server.messages.conversions import tournament_message
         from noughts_server.services.tournaments import crosstable_message
-        from noughts_server.store.database import Connection
-        from noughts_server.store.games import export
-        from noughts_server.store.sqlite import url_of
-        from noughts_server.store.standings import whole_crosstable
-        from noughts_server.store.tournaments import get_tournament, list_tournaments
+        from noughts_server.store.engine.database import Connection
+        from noughts_server.store.engine.sqlite import url_of
+        from noughts_server.store.games.games import export
+        from noughts_server.store.games.standings import whole_crosstable
+        from noughts_server.store.tournaments.tournaments import get_tournament, list_tournaments
 
         def read(connection: Connection) -> Made:
             if self.tournament:
@@ -166,9 +166,9 @@ def _read_stored(database: str, name: str, write: Callable[[Iterable[games_pb2.G
     """Call `write` with each page of the tournament's games and its title."""
     from noughts_server.cli.database import in_database
     from noughts_server.services.games import game_message
-    from noughts_server.store.database import Connection
-    from noughts_server.store.games import list_games
-    from noughts_server.store.tournaments import get_tournament
+    from noughts_server.store.engine.database import Connection
+    from noughts_server.store.games.games import list_games
+    from noughts_server.store.tournaments.tournaments import get_tournament
 
     def read(connection: Connection) -> None:
         title = get_tournament(connection, short(name)).settings.title

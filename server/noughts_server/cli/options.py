@@ -228,7 +228,7 @@ def read_database(text: str | None) -> str | None:
         return text
     if not text.strip():
         raise UsageProblem("--db: got nothing, expected a file or an SQLAlchemy URL")
-    from noughts_server.store.sqlite import url_of
+    from noughts_server.store.engine.sqlite import url_of
 
     return url_of(Path(text).absolute())
 

@@ -10,8 +10,8 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.store.results import CommitReport, TournamentProgress
-from noughts_server.store.withdrawals import Withdrawal
+from noughts_server.store.games.results import CommitReport, TournamentProgress
+from noughts_server.store.tournaments.withdrawals import Withdrawal
 
 TO_SERVER, TO_REFEREE = "asks", "answers"
 """First words of subjects whose second is a node's name: `pb.ClusterAsks`, `pb.ClusterAnswers`."""

@@ -16,9 +16,9 @@ from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
-from noughts_server.store.tournaments import Tournament, start_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, start_tournament
 
 _LOOK_MS = 1_000
 

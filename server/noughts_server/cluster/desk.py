@@ -21,8 +21,8 @@ from noughts_referee.wire import Wire
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.store.database import Store
-from noughts_server.store.tournaments import conditions as read_conditions
+from noughts_server.store.engine.database import Store
+from noughts_server.store.tournaments.tournaments import conditions as read_conditions
 
 logger = structlog.get_logger("noughts.cluster")
 

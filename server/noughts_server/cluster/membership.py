@@ -11,7 +11,7 @@ import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import DatabaseTrouble, Draining
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave, named
 
 logger = structlog.get_logger("noughts.cluster")

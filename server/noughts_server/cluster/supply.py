@@ -22,10 +22,11 @@ from noughts_server.runtime.director import CHANGED, Director
 from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
-from noughts_server.store.claims import HeldClaim, claim_next, hand_over
-from noughts_server.store.database import Store
-from noughts_server.store.results import CommitReport
-from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, running_tournaments
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import CommitReport
+from noughts_server.store.tournaments.claims import HeldClaim, claim_next, hand_over
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
 
 logger = structlog.get_logger("noughts.cluster")
 

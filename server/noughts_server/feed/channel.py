@@ -12,7 +12,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Unavailable
 from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.watcher import FeedCounts, Watcher
-from noughts_server.store.results import TournamentProgress
+from noughts_server.store.games.results import TournamentProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from noughts_server.messages.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.store.database import Store
-from noughts_server.store.results import CommitReport
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.results import CommitReport
 
 logger = structlog.get_logger("noughts.feed")
 

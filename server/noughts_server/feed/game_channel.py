@@ -8,7 +8,7 @@ from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.stored import end_message, missing_plies, read_game
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 
 
 class GameChannel(Channel):

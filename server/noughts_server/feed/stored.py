@@ -13,12 +13,12 @@ from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message
 from noughts_server.messages.settings_codec import time_control_message
-from noughts_server.store.database import Connection
-from noughts_server.store.games import StoredGame, get_game
-from noughts_server.store.standings import standings
-from noughts_server.store.tournaments import (
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.games import StoredGame, get_game
+from noughts_server.store.games.standings import standings
+from noughts_server.store.tournaments.tournaments import (
     Tournament,
-    TournamentState,
     conditions,
     get_tournament,
     get_tournament_by_id,

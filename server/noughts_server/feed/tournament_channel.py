@@ -11,9 +11,9 @@ from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.observer import Observed, SlotKey
 from noughts_server.feed.stored import OVER, end_message, read_featured, read_tournament
-from noughts_server.store.database import Store
-from noughts_server.store.results import TournamentProgress
-from noughts_server.store.tournaments import TournamentState
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import TournamentProgress
 
 # In ticks, of a quarter of a second by default.
 _BETWEEN_READS = 4

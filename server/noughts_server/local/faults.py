@@ -11,8 +11,8 @@ from noughts_server.local.plan import TOO_SLOW, FaultyGame, LocalFault
 from noughts_server.runtime.bus import Subscription
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.store.notes import GameNote, add_faults, add_notes
-from noughts_server.store.results import CommitReport
+from noughts_server.store.games.notes import GameNote, add_faults, add_notes
+from noughts_server.store.games.results import CommitReport
 
 # Of each bot: a bot that dies in every game of a million says the same in most of them.
 _MOST_NOTES = 100

@@ -24,7 +24,7 @@ from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_fit import FitError
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
-from noughts_server.store.games import ExportedGame
+from noughts_server.store.games.games import ExportedGame
 
 LADDERS: dict[str, tuple[str, ...]] = {
     "tictactoe": ("random", "first-free", "coursework", "three-stage", "pascal", "nextstep:depth=2", "minimax"),

@@ -14,7 +14,7 @@ async def inviting() -> AsyncIterator[Invite]:
     from noughts_server.runtime.sessions import Ticket
     from noughts_server.server import running_server
     from noughts_server.settings import ServerSettings
-    from noughts_server.store.sqlite import url_of
+    from noughts_server.store.engine.sqlite import url_of
 
     with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
         settings = ServerSettings("127.0.0.1:0", url_of(f"{folder}/check.sqlite"), reflection=False)

@@ -21,9 +21,9 @@ from noughts_server.errors import NoughtsError
 from noughts_server.local.launcher import command_of
 from noughts_server.local.players import start_process
 from noughts_server.runtime.sessions import check_hello
-from noughts_server.store.bots import LoggedIn, log_in
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.tokens import create_owner
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.bots import LoggedIn, log_in
+from noughts_server.store.people.tokens import create_owner
 from noughts_server.version import software_version
 
 logger = structlog.get_logger("noughts.offers")

@@ -17,9 +17,9 @@ from noughts_server.local.launcher import Locking
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics
     from noughts_server.statistics.sprt import Sprt, SprtState
-    from noughts_server.store.brackets import BracketMatch
-    from noughts_server.store.standings import CrosstableCell as PairScore
-    from noughts_server.store.standings import Standing
+    from noughts_server.store.games.standings import CrosstableCell as PairScore
+    from noughts_server.store.games.standings import Standing
+    from noughts_server.store.tournaments.brackets import BracketMatch
 
 
 TOO_SLOW = "was too slow"

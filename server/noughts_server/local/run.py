@@ -30,8 +30,8 @@ from noughts_server.local.plan import (
 )
 
 if TYPE_CHECKING:
-    from noughts_server.store.database import Store
-    from noughts_server.store.games import ExportedGame
+    from noughts_server.store.engine.database import Store
+    from noughts_server.store.games.games import ExportedGame
 
 __all__ = [
     "LocalError",
@@ -81,7 +81,7 @@ async def play_locally(
         from noughts_server.local.run_at_server import RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings
-        from noughts_server.store.sqlite import url_of
+        from noughts_server.store.engine.sqlite import url_of
 
         database = plan.database
         file: _TemporaryFile | None = None
@@ -121,7 +121,7 @@ async def play_locally(
 def check_out_of_reach(database: str, spec: BotSpec) -> None:
     """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
     from noughts_referee.children.command import resolve
-    from noughts_server.store.sqlite import parse_url
+    from noughts_server.store.engine.sqlite import parse_url
 
     file = os.path.realpath(str(parse_url(database).database))
     for place in resolve(command_of(spec)).readable:
@@ -134,7 +134,7 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
 
 async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> None:
     """What was killed could not say how to go on with it."""
-    from noughts_server.store.local_runs import cut_off_run
+    from noughts_server.store.tournaments.local_runs import cut_off_run
 
     run = await store.read(cut_off_run)
     if run is not None:

@@ -22,10 +22,11 @@ from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.statistics.match_games import MatchGames
-from noughts_server.store.games import ExportedGame, finished_games, terminations
-from noughts_server.store.results import CommitReport
-from noughts_server.store.standings import Crosstable, Standing, whole_crosstable
-from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.games import ExportedGame, finished_games, terminations
+from noughts_server.store.games.results import CommitReport
+from noughts_server.store.games.standings import Crosstable, Standing, whole_crosstable
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 
 _START_SECONDS = 30.0
 _ATTEMPTS = 3

@@ -36,7 +36,7 @@ from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.sessions import OnlineBot, check_hello
 from noughts_server.server import Server
-from noughts_server.store.submissions import (
+from noughts_server.store.people.submissions import (
     Submission,
     Upload,
     needed_submissions,

@@ -12,17 +12,17 @@ from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
-from noughts_server.store.bots import LoggedIn, log_in
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import join_tournament
-from noughts_server.store.extensions import extend_tournament
-from noughts_server.store.local_runs import OWNER
-from noughts_server.store.standings import Standing, standings
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import (
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.standings import Standing, standings
+from noughts_server.store.people.bots import LoggedIn, log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.local_runs import OWNER
+from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
-    TournamentState,
     create_tournament,
     get_tournament,
     pause_tournament,

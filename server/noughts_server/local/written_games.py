@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 
-from noughts_server.store.database import Connection
-from noughts_server.store.games import ExportedGame, export
-from noughts_server.store.tournaments import Tournament
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.tournaments.tournaments import Tournament
 
 
 class WrittenGames:

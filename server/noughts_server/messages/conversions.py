@@ -8,10 +8,11 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.settings_codec import openings_message, settings_message
-from noughts_server.store.brackets import BracketMatch
-from noughts_server.store.seeds import SeedKind
-from noughts_server.store.standings import Standing
-from noughts_server.store.tournaments import Kind, Tournament
+from noughts_server.store.engine.schema import Kind
+from noughts_server.store.games.standings import Standing
+from noughts_server.store.pairing.seeds import SeedKind
+from noughts_server.store.tournaments.brackets import BracketMatch
+from noughts_server.store.tournaments.tournaments import Tournament
 
 
 def timestamp(milliseconds: int | None) -> Timestamp | None:

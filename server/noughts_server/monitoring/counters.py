@@ -18,7 +18,7 @@ from typing import NamedTuple
 from noughts_referee.referee import Referee
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.store.results import CommitReport
+from noughts_server.store.games.results import CommitReport
 
 _TICK_SECONDS = 0.02
 """How often the loop is expected: what it is late by is known to that."""

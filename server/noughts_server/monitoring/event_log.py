@@ -15,7 +15,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Sessions
-from noughts_server.store.results import CommitReport
+from noughts_server.store.games.results import CommitReport
 
 logger = structlog.get_logger("noughts.events")
 

@@ -26,7 +26,7 @@ from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from noughts_server.version import software_version
 
 _PATIENCE_SECONDS = 5.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from noughts_referee.rules import parse_variant
 
 if TYPE_CHECKING:
-    from noughts_server.store.games import ExportedGame
+    from noughts_server.store.games.games import ExportedGame
 
 
 STDOUT = Path("-")

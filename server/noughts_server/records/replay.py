@@ -9,7 +9,7 @@ from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Va
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 
 if TYPE_CHECKING:
-    from noughts_server.store.games import ExportedGame
+    from noughts_server.store.games.games import ExportedGame
 
 _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}

@@ -9,8 +9,9 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions
 from noughts_server.errors import NoughtsError, WrongState
 from noughts_server.runtime.director import Director
-from noughts_server.store.database import Store
-from noughts_server.store.tournaments import Kind, get_tournament_by_id
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import Kind
+from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 logger = structlog.get_logger("noughts.absences")
 

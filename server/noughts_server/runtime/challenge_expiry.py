@@ -9,8 +9,8 @@ import structlog
 from noughts_server.errors import NoughtsError, WrongState
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.store.challenges import open_challenges
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
+from noughts_server.store.tournaments.challenges import open_challenges
 
 logger = structlog.get_logger("noughts.challenges")
 

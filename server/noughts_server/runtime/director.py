@@ -19,14 +19,14 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.entries import withdraw_entry
-from noughts_server.store.extensions import extend_tournament
-from noughts_server.store.results import CommitReport
-from noughts_server.store.scheduled_starts import due_tournaments, next_start, start_or_cancel
-from noughts_server.store.tournaments import (
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import CommitReport
+from noughts_server.store.tournaments.entries import withdraw_entry
+from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.scheduled_starts import due_tournaments, next_start, start_or_cancel
+from noughts_server.store.tournaments.tournaments import (
     Tournament,
-    TournamentState,
     cancel_tournament,
     get_tournament,
     pause_tournament,

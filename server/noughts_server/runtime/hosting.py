@@ -6,7 +6,7 @@ Who does so is above the server (`local.submitted`), and may be nobody: then non
 from collections.abc import Awaitable, Callable
 
 from noughts_server.errors import WrongState
-from noughts_server.store.submissions import Stored, Submission, Upload
+from noughts_server.store.people.submissions import Stored, Submission, Upload
 
 
 class Hosting:

@@ -12,9 +12,9 @@ import structlog
 from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.errors import DatabaseDamaged, Draining
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.rater import FoldingState
-from noughts_server.store.results import CommitReport, commit_games
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.results import CommitReport, commit_games
+from noughts_server.store.ratings.rater import FoldingState
 
 logger = structlog.get_logger("noughts.recorder")
 

@@ -9,10 +9,11 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions, Unit
 from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import Recorder
-from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.database import Store
-from noughts_server.store.tournaments import TournamentState, get_tournament_by_id
-from noughts_server.store.tournaments import conditions as read_conditions
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.tournaments import conditions as read_conditions
+from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 logger = structlog.get_logger("noughts.director")
 

@@ -9,8 +9,8 @@ import structlog
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import DatabaseTrouble, NoughtsError, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.store.database import Store
-from noughts_server.store.tokens import ended_tokens
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.tokens import ended_tokens
 
 logger = structlog.get_logger("noughts.tokens")
 

@@ -13,8 +13,8 @@ import grpc
 
 from noughts_proto.transport import TOKEN_KEY
 from noughts_server.errors import ScopeMissing, Unauthenticated
-from noughts_server.store.scopes import ORGANISE, SUBMIT
-from noughts_server.store.tokens import Caller
+from noughts_server.store.people.scopes import ORGANISE, SUBMIT
+from noughts_server.store.people.tokens import Caller
 
 Context = grpc.aio.ServicerContext[Any, Any]
 Method = TypeVar("Method", bound=Callable[..., Any])

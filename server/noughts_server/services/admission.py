@@ -10,8 +10,8 @@ from noughts_server.errors import Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import NO_TOKEN, VISITOR, Access, Context, Visitor, bearer_token, require_declared
 from noughts_server.services.limiter import Limiter, host_of_peer
-from noughts_server.store.database import Store
-from noughts_server.store.tokens import Caller, authenticate, touch_token
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.tokens import Caller, authenticate, touch_token
 
 MESSAGE_BYTES = 1_000
 """What a message counts beyond its length: an empty one costs time, too."""

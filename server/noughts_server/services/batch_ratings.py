@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.rated_pairs import RatedPair
+from noughts_server.store.ratings.rated_pairs import RatedPair
 
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings

@@ -14,7 +14,8 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, caller_as, open_to, require
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import announced, received
-from noughts_server.store.bots import (
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.bots import (
     Bot,
     VersionRow,
     get_bot,
@@ -25,9 +26,8 @@ from noughts_server.store.bots import (
     retire_bot,
     version_name,
 )
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.scopes import SUBMIT, play_as
-from noughts_server.store.submissions import Submission, check_submission, store_submission, submissions_of
+from noughts_server.store.people.scopes import SUBMIT, play_as
+from noughts_server.store.people.submissions import Submission, check_submission, store_submission, submissions_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

@@ -17,12 +17,12 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
-from noughts_server.store.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
-from noughts_server.store.challenges import NewChallenge, create_challenge
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.scopes import play_as
-from noughts_server.store.settings_checks import canonical_variant
-from noughts_server.store.tournaments import Tournament, get_tournament
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
+from noughts_server.store.people.scopes import play_as
+from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
+from noughts_server.store.tournaments.settings_checks import canonical_variant
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

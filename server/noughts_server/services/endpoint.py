@@ -48,7 +48,7 @@ from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 
 _FILES = (
     play_pb2, bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2

@@ -13,11 +13,11 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.services.access import VISITOR, Access, open_to
-from noughts_server.store.bot_games import list_bot_games
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.games import StoredGame, Wanted, get_game, list_games
-from noughts_server.store.notes import notes_of
-from noughts_server.store.pages import Page
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.pages import Page
+from noughts_server.store.games.bot_games import list_bot_games
+from noughts_server.store.games.games import StoredGame, Wanted, get_game, list_games
+from noughts_server.store.games.notes import notes_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
 Kind = TypeVar("Kind", Result, Termination)

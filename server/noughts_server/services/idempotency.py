@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from google.protobuf.message import Message
 
-from noughts_server.store.database import Connection
-from noughts_server.store.idempotency import answer_once
-from noughts_server.store.tokens import Caller
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.idempotency import answer_once
+from noughts_server.store.people.tokens import Caller
 
 
 def idempotent(

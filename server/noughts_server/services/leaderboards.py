@@ -16,10 +16,10 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
-from noughts_server.store.bot_games import ScoreBySide, head_to_head
-from noughts_server.store.bot_statistics import MoveTimes, bot_statistics
-from noughts_server.store.database import Store
-from noughts_server.store.leaderboards import (
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.bot_games import ScoreBySide, head_to_head
+from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
+from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
     leaderboard,
@@ -27,8 +27,8 @@ from noughts_server.store.leaderboards import (
     list_rating_lists,
     rating_history,
 )
-from noughts_server.store.rated_pairs import rated_pairs
-from noughts_server.store.rating_lists import list_name
+from noughts_server.store.ratings.rated_pairs import rated_pairs
+from noughts_server.store.ratings.rating_lists import list_name
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

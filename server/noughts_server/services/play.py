@@ -14,10 +14,10 @@ from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
-from noughts_server.store.bots import LoggedIn, log_in, log_in_again
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.entries import pinned_elsewhere
-from noughts_server.store.scopes import play_as
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.bots import LoggedIn, log_in, log_in_again
+from noughts_server.store.people.scopes import play_as
+from noughts_server.store.tournaments.entries import pinned_elsewhere
 
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 

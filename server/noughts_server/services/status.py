@@ -15,8 +15,8 @@ from noughts_server.natural_order import natural_key
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
-from noughts_server.store.database import Store
-from noughts_server.store.tournaments import Tournament, running_tournaments
+from noughts_server.store.engine.database import Store
+from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
 
 Context = grpc.aio.ServicerContext[Any, Any]

@@ -12,9 +12,9 @@ from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.access import Access, caller, open_to, require
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.scopes import ADMIN, check_scopes
-from noughts_server.store.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.scopes import ADMIN, check_scopes
+from noughts_server.store.people.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

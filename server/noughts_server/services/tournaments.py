@@ -17,18 +17,17 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, caller, caller_as, open_to, require
 from noughts_server.services.idempotency import idempotent
-from noughts_server.store.bots import get_version
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.entries import entry_owners, join_tournament
-from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
-from noughts_server.store.scopes import ORGANISE, play_as
-from noughts_server.store.seeds import SeedKind
-from noughts_server.store.standings import Crosstable, Standing, crosstable, standings
-from noughts_server.store.tournaments import (
-    Kind,
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.schema import Kind, TournamentState
+from noughts_server.store.games.standings import Crosstable, Standing, crosstable, standings
+from noughts_server.store.pairing.seeds import SeedKind
+from noughts_server.store.people.bots import get_version
+from noughts_server.store.people.scopes import ORGANISE, play_as
+from noughts_server.store.tournaments.entries import entry_owners, join_tournament
+from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
+from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
-    TournamentState,
     create_tournament,
     get_tournament,
     list_tournaments,

@@ -16,11 +16,20 @@ from sqlalchemy.exc import DBAPIError
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.competition.schedule import Schedule
-from noughts_server.store import dialect
-from noughts_server.store.games import ExportedGame, export
-from noughts_server.store.rating_lists import replay_ratings
-from noughts_server.store.schema import entry_scores, games, journal, pair_scores, rating_runs, tournaments, units
-from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, schedule_of
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.schema import (
+    TournamentState,
+    entry_scores,
+    games,
+    journal,
+    pair_scores,
+    rating_runs,
+    tournaments,
+    units,
+)
+from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.ratings.rating_lists import replay_ratings
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, schedule_of
 
 MOST_KEPT = 1000
 """Findings that are kept in words; the others are only counted."""

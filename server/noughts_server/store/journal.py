@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, bindparam, delete, exists, select
 
 from noughts_referee.work_units import GameSoFar
-from noughts_server.store import dialect
-from noughts_server.store.schema import games, journal
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.schema import games, journal
 
 _KEPT = ("first_entry", "second_entry", "moves", "times", "first_clock_us", "second_clock_us", "opening_plies")
 # Built once: that takes longer than to execute it, and a commit may need it.

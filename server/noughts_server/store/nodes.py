@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
 
-from noughts_server.store import dialect
-from noughts_server.store.schema import nodes, units
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.schema import nodes, units
 
 LIFETIME_MS = 5_000
 """Who has not been seen for so long counts as dead: what it held is anybody's."""

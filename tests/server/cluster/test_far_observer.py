@@ -10,7 +10,7 @@ from noughts_server.cluster.desk import Desk
 from noughts_server.cluster.far_observer import FarObserver, FilteredBus
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.bus import MemoryBus
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from tests.support.databases import made
 
 SLOT = SlotKey(1, 7)

@@ -21,8 +21,8 @@ from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.limits import Limits
 from noughts_server.local import submitted
 from noughts_server.local.submitted import Acceptance, SubmittedBots, hosting_submissions
-from noughts_server.store.database import Connection
-from noughts_server.store.schema import bots, programs, submissions
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import bots, programs, submissions
 from tests.support.client import Client, bearing, client_of, refused
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.loopback import until

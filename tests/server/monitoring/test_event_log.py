@@ -15,11 +15,11 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.monitoring.event_log import MOST_FAULTS
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import join_tournament
-from noughts_server.store.results import CommitReport
-from noughts_server.store.tokens import create_owner, create_token
-from noughts_server.store.tournaments import NewTournament, create_tournament
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.games.results import CommitReport
+from noughts_server.store.people.tokens import create_owner, create_token
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
 
 GAMES = 64
 

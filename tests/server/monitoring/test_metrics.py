@@ -29,11 +29,11 @@ from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import join_tournament
-from noughts_server.store.results import CommitReport, TournamentProgress
-from noughts_server.store.tokens import create_owner, create_token
-from noughts_server.store.tournaments import NewTournament, create_tournament
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.games.results import CommitReport, TournamentProgress
+from noughts_server.store.people.tokens import create_owner, create_token
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
 from tests.support.root import ROOT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noughts_server.records.jsonl import GamesFile
-from noughts_server.store.games import Agreement
+from noughts_server.store.games.games import Agreement
 
 
 @dataclass

@@ -15,7 +15,7 @@ from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Ticket
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.results import CommitReport
+from noughts_server.store.games.results import CommitReport
 from tests.support.arena import open_arena
 from tests.support.damage import damage_last_games
 

@@ -22,10 +22,10 @@ from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED, Recorder
-from noughts_server.store.claims import claim_unit
-from noughts_server.store.database import Store
-from noughts_server.store.results import CommitReport, commit_games
-from noughts_server.store.tournaments import cancel_tournament
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.results import CommitReport, commit_games
+from noughts_server.store.tournaments.claims import claim_unit
+from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.loopback import until
 

@@ -10,7 +10,7 @@ import pytest
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining
 from noughts_server.runtime.recorder import Recorder
-from noughts_server.store.results import CommitReport
+from noughts_server.store.games.results import CommitReport
 from tests.support.arena import Arena
 
 LONG = 3600.0

@@ -24,9 +24,10 @@ from noughts_server.errors import DatabaseBusy, DatabaseGone
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store import database
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import TournamentState, get_tournament
+from noughts_server.store.engine import database
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.tournaments.tournaments import get_tournament
 
 PATIENCE = 60.0
 

@@ -33,7 +33,7 @@ from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
-from noughts_server.store.tokens import authenticate, revoke_token
+from noughts_server.store.people.tokens import authenticate, revoke_token
 from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.root import ROOT
 

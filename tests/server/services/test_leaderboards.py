@@ -16,7 +16,7 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import games_pb2, games_pb2_grpc, leaderboards_pb2, leaderboards_pb2_grpc
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.people.tokens import create_token
 from tests.support.arena import NOW, open_arena
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.records.replay import faults_of_stored
 from noughts_server.store.checking import check_database
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 from tests.support.client import client_of
 from tests.support.databases import POSTGRESQL, databases_of, url_of
 from tests.support.guard import processes_allowed

@@ -24,7 +24,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.people.tokens import create_token
 from tests.support.root import ROOT
 
 SERVICES = {

@@ -28,8 +28,8 @@ from noughts_referee.rules import commitment
 from noughts_server.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.notes import GameNote, add_notes
-from noughts_server.store.tokens import create_owner, create_token, revoke_token
+from noughts_server.store.games.notes import GameNote, add_notes
+from noughts_server.store.people.tokens import create_owner, create_token, revoke_token
 from tests.support.arena import open_arena
 from tests.support.client import (
     Client,

@@ -9,10 +9,10 @@ import pytest
 from noughts_referee.rules import Result
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument, NotFound
-from noughts_server.store import bot_games
-from noughts_server.store.bot_games import HeadToHead, ScoreBySide, head_to_head, list_bot_games
-from noughts_server.store.games import StoredGame, get_game
-from noughts_server.store.tournaments import Tournament, cancel_tournament
+from noughts_server.store.games import bot_games
+from noughts_server.store.games.bot_games import HeadToHead, ScoreBySide, head_to_head, list_bot_games
+from noughts_server.store.games.games import StoredGame, get_game
+from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
 from tests.support.settings import often
 

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
-from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in, log_in_again
-from noughts_server.store.pages import Page
-from noughts_server.store.tokens import create_owner
+from noughts_server.store.engine.pages import Page
+from noughts_server.store.people.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in, log_in_again
+from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import NOW, Arena
 
 

@@ -19,8 +19,8 @@ from noughts_server.errors import (
     DatabaseUnusable,
     Draining,
 )
-from noughts_server.store.database import Connection, Store, default_database_url
-from noughts_server.store.tokens import create_owner, create_token, list_tokens
+from noughts_server.store.engine.database import Connection, Store, default_database_url
+from noughts_server.store.people.tokens import create_owner, create_token, list_tokens
 from tests.support.arena import NOW, Arena
 
 

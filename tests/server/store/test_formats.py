@@ -15,18 +15,18 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import DANISH, GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
 from noughts_server.errors import InvalidArgument, WrongState
-from noughts_server.store import brackets
-from noughts_server.store.bots import log_in
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import join_tournament, withdraw_entry
-from noughts_server.store.extensions import extend_tournament
-from noughts_server.store.rater import FoldingState
-from noughts_server.store.results import commit_games
-from noughts_server.store.scheduled_starts import start_or_cancel
-from noughts_server.store.standings import crosstable, standings
-from noughts_server.store.tournaments import (
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import commit_games
+from noughts_server.store.games.standings import crosstable, standings
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.ratings.rater import FoldingState
+from noughts_server.store.tournaments import brackets
+from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
+from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.scheduled_starts import start_or_cancel
+from noughts_server.store.tournaments.tournaments import (
     Tournament,
-    TournamentState,
     conditions,
     get_tournament,
     pause_tournament,

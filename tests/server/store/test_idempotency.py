@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, RequestConflict
-from noughts_server.store.database import Connection
-from noughts_server.store.idempotency import answer_once
-from noughts_server.store.tokens import create_token
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.idempotency import answer_once
+from noughts_server.store.people.tokens import create_token
 from tests.support.arena import NOW, Arena
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.errors import InvalidArgument, NotFound
-from noughts_server.store.bots import list_bots, retire_bot
-from noughts_server.store.leaderboards import (
+from noughts_server.store.people.bots import list_bots, retire_bot
+from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
     RatingList,
@@ -18,7 +18,7 @@ from noughts_server.store.leaderboards import (
     list_rating_lists,
     rating_history,
 )
-from noughts_server.store.rating_lists import list_name
+from noughts_server.store.ratings.rating_lists import list_name
 from tests.support.arena import NOW, Arena
 
 

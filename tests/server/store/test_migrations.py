@@ -12,9 +12,9 @@ from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
 from sqlalchemy import create_engine  # noqa: TID251
 
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.migrate import MIGRATIONS
-from noughts_server.store.schema import REVISION, metadata
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.migrate import MIGRATIONS
+from noughts_server.store.engine.schema import REVISION, metadata
 from tests.support.arena import Arena
 
 

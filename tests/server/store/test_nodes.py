@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import WrongState
-from noughts_server.store.claims import MOST_DEATHS, HeldClaim, claim_next, hand_over
 from noughts_server.store.nodes import LIFETIME_MS, Node, NodeKind, alive, beat, has_referees, leave
-from noughts_server.store.tournaments import Tournament, pause_tournament, start_tournament
+from noughts_server.store.tournaments.claims import MOST_DEATHS, HeldClaim, claim_next, hand_over
+from noughts_server.store.tournaments.tournaments import Tournament, pause_tournament, start_tournament
 from tests.support.arena import NOW, Arena, made_up
 
 ANNA, BERT = Node("referee-anna", NodeKind.REFEREE, 4), Node("referee-bert", NodeKind.REFEREE, 2)

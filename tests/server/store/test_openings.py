@@ -14,8 +14,8 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import opening_of
 from noughts_server.openings.settings import MOST_CHARACTERS, Openings, OpeningsKind
 from noughts_server.runtime.opened_units import OpenedUnits
-from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.tournaments import NewTournament, conditions, create_tournament, get_tournament
+from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.tournaments import NewTournament, conditions, create_tournament, get_tournament
 from tests.support.arena import NOW, Arena, make_tournament
 
 RANDOM = Openings(OpeningsKind.RANDOM, plies=2, symmetries=True)

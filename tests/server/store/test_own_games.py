@@ -5,14 +5,14 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import AlreadyExists
-from noughts_server.store.bots import log_in
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import join_tournament
-from noughts_server.store.games import list_games
-from noughts_server.store.rated_pairs import rated_pairs
-from noughts_server.store.rating_lists import rebuild_ratings
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import Tournament, start_tournament
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.games.games import list_games
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.ratings.rated_pairs import rated_pairs
+from noughts_server.store.ratings.rating_lists import rebuild_ratings
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, start_tournament
 from tests.support.arena import NOW, Arena
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.pages import Key, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Key, page_size, read_page_token, write_page_token
 
 PARTS = st.one_of(
     st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20)

@@ -13,12 +13,12 @@ from alembic.migration import MigrationContext  # noqa: TID251
 from sqlalchemy import create_engine, text  # noqa: TID251
 
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
-from noughts_server.store.bots import list_bots, log_in
-from noughts_server.store.copying import copy_database
-from noughts_server.store.database import Store
-from noughts_server.store.migrate import MIGRATIONS
-from noughts_server.store.schema import metadata
-from noughts_server.store.tokens import create_owner, list_tokens
+from noughts_server.store.engine.copying import copy_database
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.migrate import MIGRATIONS
+from noughts_server.store.engine.schema import metadata
+from noughts_server.store.people.bots import list_bots, log_in
+from noughts_server.store.people.tokens import create_owner, list_tokens
 from tests.support.arena import Arena, open_arena
 from tests.support.databases import POSTGRESQL, SQLITE, databases_of, make_place, restarted, url_of
 from tests.support.guard import processes_allowed

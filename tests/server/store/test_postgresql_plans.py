@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import event  # noqa: TID251  # what is executed
 
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.store.claims import claim_next
-from noughts_server.store.copying import copy_database
-from noughts_server.store.database import Connection, Store
+from noughts_server.store.engine.copying import copy_database
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.results import commit_games
 from noughts_server.store.nodes import Node, NodeKind, beat
-from noughts_server.store.rater import FoldingState
-from noughts_server.store.results import commit_games
-from noughts_server.store.tournaments import NewTournament, Tournament, get_tournament
+from noughts_server.store.ratings.rater import FoldingState
+from noughts_server.store.tournaments.claims import claim_next
+from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
 from tests.support.arena import NOW, made_up, make_tournament
 from tests.support.databases import POSTGRESQL, change, databases_of, made, url_of
 from tests.support.guard import processes_allowed

@@ -10,9 +10,9 @@ import pytest
 
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.bot_games import head_to_head
-from noughts_server.store.leaderboards import leaderboard
-from noughts_server.store.rated_pairs import rated_pairs
+from noughts_server.store.games.bot_games import head_to_head
+from noughts_server.store.ratings.leaderboards import leaderboard
+from noughts_server.store.ratings.rated_pairs import rated_pairs
 from tests.support.arena import Arena, open_arena
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.errors import InvalidArgument, NotFound
-from noughts_server.store.leaderboards import RatingHistory, rating_history
-from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
-from noughts_server.store.tournaments import cancel_tournament
+from noughts_server.store.ratings.leaderboards import RatingHistory, rating_history
+from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
+from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW, Arena, open_arena
 
 POINTS = "SELECT list_id, bot_id, games, rating FROM rating_history ORDER BY 1, 2, 3"

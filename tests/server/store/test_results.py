@@ -16,11 +16,11 @@ from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
-from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
-from noughts_server.store.results import TournamentProgress, commit_games
-from noughts_server.store.tournaments import (
-    TournamentState,
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import TournamentProgress, commit_games
+from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
+from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.tournaments import (
     cancel_tournament,
     get_tournament,
     pause_tournament,

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.games import get_game, list_games
-from noughts_server.store.leaderboards import Filters, leaderboard
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.games import get_game, list_games
+from noughts_server.store.ratings.leaderboards import Filters, leaderboard
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied, Unauthenticated
-from noughts_server.store.database import Connection
-from noughts_server.store.tokens import (
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.tokens import (
     NewToken,
     authenticate,
     create_owner,

@@ -17,16 +17,16 @@ from noughts_server.errors import (
     TooManyEntries,
     WrongState,
 )
-from noughts_server.store.bots import log_in
-from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.entries import join_tournament, withdraw_entry
-from noughts_server.store.seeds import SeedKind, signed, stored_seed
-from noughts_server.store.standings import crosstable, standings, whole_crosstable
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import (
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.standings import crosstable, standings, whole_crosstable
+from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
+from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
-    TournamentState,
     cancel_tournament,
     conditions,
     create_tournament,

@@ -20,9 +20,9 @@ from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
-from noughts_server.store.database import Store
-from noughts_server.store.games import ExportedGame
-from noughts_server.store.notes import notes_of
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.notes import notes_of
 
 PROGRAMS = Path(__file__).parent
 PLAYER = PROGRAMS / "player.py"

@@ -19,7 +19,7 @@ from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
 
 if TYPE_CHECKING:
-    from noughts_server.store.games import ExportedGame
+    from noughts_server.store.games.games import ExportedGame
 
 _DEFAULT_SPEC = "nextstep"
 _PERSON = "person"
@@ -145,7 +145,7 @@ def play(
         else:
             # Before the first game: whoever lacks the packages learns it before an evening of games, not after it.
             from noughts_server.records.jsonl import GamesFile
-            from noughts_server.store.games import ExportedGame
+            from noughts_server.store.games.games import ExportedGame
 
             with GamesFile(games_file) as file:
                 run_screen(seating)

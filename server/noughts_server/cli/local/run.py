@@ -93,7 +93,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
 
 def _as_given(database: str) -> str:
     """The file of a database of SQLite, as `--db` takes it; the address of any other, as it is."""
-    from noughts_server.store.dialect import parse_url
+    from noughts_server.store.engine.dialect import parse_url
 
     return str(parse_url(database).database) if database.startswith("sqlite:") else database
 

@@ -41,7 +41,7 @@ from noughts_server.local.run import LocalOutcome, LocalPlan
 from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
-    from noughts_server.store.standings import Standing
+    from noughts_server.store.games.standings import Standing
 
 _DEMO_SPECS = (
     "random",
@@ -380,7 +380,7 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
-    from noughts_server.store.local_runs import NotResumed, run_to_resume
+    from noughts_server.store.tournaments.local_runs import NotResumed, run_to_resume
 
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
     try:

@@ -27,7 +27,7 @@ def pace_by_trial(plan: LocalPlan) -> Pace:
 
 
 def _trial(plan: LocalPlan) -> Pace:
-    from noughts_server.store.sqlite import url_of
+    from noughts_server.store.engine.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
     stop, measured = LocalStop(), _Measured()

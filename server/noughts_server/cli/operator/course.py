@@ -34,8 +34,8 @@ from noughts_server.cli.times import read_moment
 from noughts_server.messages.settings_codec import time_control_message
 
 if TYPE_CHECKING:
-    from noughts_server.store.database import Connection, Store
-    from noughts_server.store.tokens import NewToken
+    from noughts_server.store.engine.database import Connection, Store
+    from noughts_server.store.people.tokens import NewToken
 
 _SETTINGS, _DATABASE, _TOKENS, _ORGANISER, _REPORTS = (
     "course.json",
@@ -346,8 +346,8 @@ def _check_logins(logins: list[str], place: Callable[[int], str]) -> None:
 def _make_tokens(folder: Path, logins: list[str], end: datetime | None, *, organiser: bool = False) -> dict[str, str]:
     """Return the secrets of new tokens by login; that of the organiser has an empty one."""
     from noughts_server.cli.database import in_database
-    from noughts_server.store.bots import COURSE_LABEL
-    from noughts_server.store.tokens import create_token
+    from noughts_server.store.people.bots import COURSE_LABEL
+    from noughts_server.store.people.tokens import create_token
 
     async def make(store: "Store") -> dict[str, str]:
         now = store.now_ms()

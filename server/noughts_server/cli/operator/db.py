@@ -18,7 +18,7 @@ from noughts_server.cli.times import read_duration
 from noughts_server.records.replay import faults_of_stored
 
 if TYPE_CHECKING:
-    from noughts_server.store.database import Store
+    from noughts_server.store.engine.database import Store
 
 _MOST_SHOWN = 50
 
@@ -77,7 +77,7 @@ def backup(
     The file is there as a whole or not at all.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.store.backup import back_up
+    from noughts_server.store.engine.backup import back_up
 
     with counting("Pages") as show:
         games = in_database(
@@ -105,8 +105,8 @@ def copy(
 
     From SQLite to PostgreSQL, or back. No server may be at work on either of them.
     """
-    from noughts_server.store.copying import copy_database
-    from noughts_server.store.database import Store
+    from noughts_server.store.engine.copying import copy_database
+    from noughts_server.store.engine.database import Store
 
     urls = [str(read_database(text)) for text in (source, target)]
     if urls[0] == urls[1]:
@@ -142,7 +142,7 @@ def prune(
     Games, scores and ratings stay. The file does not become smaller; its room is used again. A server may be at work.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.store.pruning import leftovers
+    from noughts_server.store.games.pruning import leftovers
 
     ages = [
         round(read_duration(text, option).total_seconds() * 1000)

@@ -30,7 +30,7 @@ from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
     from noughts_server.settings import ServerSettings
-    from noughts_server.store.database import Store
+    from noughts_server.store.engine.database import Store
 
 PaceOption = Annotated[
     float, Option("--pace", min=0, max=60, metavar="SECONDS", help="How long a bot waits before each of its moves.")
@@ -87,7 +87,7 @@ def live(
     Without --db nothing is kept.
     """
     from noughts_server.settings import ServerSettings
-    from noughts_server.store.sqlite import url_of
+    from noughts_server.store.engine.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
     listener = web_listener(web, "--web")
@@ -138,7 +138,7 @@ async def _play_until_stopped(
 
 
 async def _new_token(store: "Store") -> str:
-    from noughts_server.store.tokens import create_token
+    from noughts_server.store.people.tokens import create_token
 
     made = await store.write(
         lambda connection: create_token(connection, owner=_OWNER, label="noughts live", now_ms=store.now_ms())

@@ -12,7 +12,7 @@ from noughts_server.cli.output import Format
 from noughts_server.competition.elo import Rating
 
 if TYPE_CHECKING:
-    from noughts_server.store.rating_lists import Difference, RebuildReport
+    from noughts_server.store.ratings.rating_lists import Difference, RebuildReport
 
 
 @command("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json", extra="server")
@@ -22,7 +22,7 @@ def rebuild(database: options.DatabaseOption = None, output_format: options.Form
     Stop the server first. Databases of versions that kept no history get one by this.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.store.rating_lists import rebuild_ratings
+    from noughts_server.store.ratings.rating_lists import rebuild_ratings
 
     with _showing_games() as show:
         report = in_database(

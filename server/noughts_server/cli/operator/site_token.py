@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from noughts_server.store.database import Connection, Store
-from noughts_server.store.tokens import create_token, list_tokens, revoke_token
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.tokens import create_token, list_tokens, revoke_token
 
 OWNER = "site"
 """Whose bots they are with whom people play in their browsers."""

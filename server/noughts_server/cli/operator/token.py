@@ -17,8 +17,8 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 
 if TYPE_CHECKING:
-    from noughts_server.store.database import Connection, Store
-    from noughts_server.store.tokens import NewToken, Token
+    from noughts_server.store.engine.database import Connection, Store
+    from noughts_server.store.people.tokens import NewToken, Token
 
 
 AtServerOption = Annotated[
@@ -113,7 +113,7 @@ def _create_at(
 
 def _create_in(database: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
     from noughts_server.cli.database import in_database
-    from noughts_server.store import tokens
+    from noughts_server.store.people import tokens
 
     async def make(store: "Store") -> "NewToken":
         return await store.write(
@@ -151,7 +151,7 @@ def list_tokens(
 
 def _list_in(database: str | None) -> list[_Row]:
     from noughts_server.cli.database import in_database
-    from noughts_server.store import tokens
+    from noughts_server.store.people import tokens
 
     return list(map(_from_store, in_database(database, lambda store: store.read(tokens.list_tokens))))
 
@@ -186,7 +186,7 @@ def revoke(
 
 def _revoke_in(database: str | None, identifier: int) -> _Row:
     from noughts_server.cli.database import in_database
-    from noughts_server.store import tokens
+    from noughts_server.store.people import tokens
 
     async def end(store: "Store") -> "Token":
         def revoke(connection: "Connection") -> "Token":

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.store.database import Store
+from noughts_server.store.engine.database import Store
 
 
 @pytest.fixture

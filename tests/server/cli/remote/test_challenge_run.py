@@ -19,7 +19,7 @@ from noughts_server.cli.remote.challenge_run import play_challenge_with
 from noughts_server.cli.remote.tournament_end import TournamentEnd
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token
+from noughts_server.store.people.tokens import create_token
 from tests.support.loopback import Link, until
 
 

@@ -1,0 +1,1 @@
+"""Databases: their schema, dialects, transactions, migrations and copies."""

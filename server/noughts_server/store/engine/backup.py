@@ -1,0 +1,78 @@
+"""Copies of a database that may be in use."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select
+
+from noughts_server.errors import DatabaseDamaged, DatabaseUnusable
+from noughts_server.store.engine import troubles
+from noughts_server.store.engine.schema import games
+
+_PAGES_AT_ONCE = 1024
+_FOR_THIS_USER = 0o600
+
+
+def back_up(
+    connection: Connection, target: Path, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> int:
+    """Copies the database as this transaction sees it to the file `target`, whole or not at all; returns its games.
+
+    Others go on reading and writing meanwhile. The copy is read again: SQLite's own check finds nothing, and it has all
+    games. `on_progress` is called now and then with the pages done and the pages in all.
+    Raises DatabaseUnusable: the file is there already, cannot be written, or the copy is not sound.
+    """
+    if connection.dialect.name != "sqlite":
+        hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` makes a file of SQLite of it."
+        raise DatabaseUnusable(str(connection.engine.url), "only files of SQLite are copied so", hint=hint)
+    if target.exists():
+        raise DatabaseUnusable(str(target), "it is there already", hint="Choose another file, or move it away.")
+    # The first thing that is read holds this state of the database until the end.
+    count: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
+    source: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FOR_THIS_USER))
+        with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+            source.backup(
+                copy, pages=_PAGES_AT_ONCE, progress=lambda _, left, total: on_progress(total - left, total), sleep=0
+            )
+            # One file, that can be carried away; a server turns the log on again.
+            copy.execute("PRAGMA journal_mode = DELETE")
+            _verify(copy, partial, count)
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        os.link(partial, target)
+    except FileExistsError as error:
+        hint = "Another backup may be at work; if none is, remove it."
+        raise DatabaseUnusable(str(error.filename2 or error.filename), "it is there already", hint=hint) from error
+    except OSError as error:
+        hint = "Choose another place for the backup."
+        raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error
+    except sqlite3.Error as error:
+        _remove(partial)
+        name = troubles.named(error)
+        raise error if name is None else troubles.unusable(target, name) from error
+    except BaseException:
+        _remove(partial)
+        raise
+    _remove(partial)
+    return count
+
+
+def _verify(copy: sqlite3.Connection, place: Path, count: int) -> None:
+    found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise troubles.unusable(place, DatabaseDamaged(found[0]))
+    (copied,) = copy.execute("SELECT count(*) FROM games").fetchone()
+    if copied != count:
+        raise troubles.unusable(place, DatabaseDamaged(f"{copied} games instead of {count}"))
+
+
+def _remove(partial: Path) -> None:
+    for file in (partial, partial.with_name(f"{partial.name}-journal"), partial.with_name(f"{partial.name}-wal")):
+        with suppress(OSError):
+            file.unlink()

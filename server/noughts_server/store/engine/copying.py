@@ -1,0 +1,75 @@
+"""A league, copied from one database to another, of whatever kind."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, insert, select, text
+
+from noughts_server.errors import DatabaseUnusable
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import metadata, nodes, programs
+
+_ROWS_AT_ONCE = 1_000
+
+
+async def copy_database(
+    source: Store, target: Store, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> dict[str, int]:
+    """Copies all rows in one transaction, and compares each with its copy; returns their number by table.
+
+    `on_progress` is called now and then with the rows done and the rows in all. Raises DatabaseUnusable: there is
+    something in the target already, or the copy is not the same. The target is empty then.
+    """
+    loop = asyncio.get_running_loop()
+
+    def reading(there: Connection) -> dict[str, int]:
+        # In a thread of the source's; the other transaction runs in one of the target's.
+        copying = target.write(lambda here: _copy(there, here, target.url, on_progress))
+        return asyncio.run_coroutine_threadsafe(copying, loop).result()
+
+    return await source.read(reading)
+
+
+def _copy(source: Connection, target: Connection, name: str, on_progress: Callable[[int, int], None]) -> dict[str, int]:
+    # Who belongs to a cluster there does not belong to one here.
+    tables = [table for table in metadata.sorted_tables if table is not nodes]
+    for table in tables:
+        if target.execute(select(func.count()).select_from(table)).scalar_one():
+            raise DatabaseUnusable(name, f"there are {table.name} in it already", hint="Choose one that is empty.")
+    counts: dict[str, int] = {
+        table.name: source.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
+    }
+    total, done = 2 * sum(counts.values()), 0
+    for table in tables:
+        for rows in _parts(source, table):
+            target.execute(insert(table), [dict(row._mapping) for row in rows])
+            done += len(rows)
+            on_progress(done, total)
+        if target.dialect.name == "postgresql" and "id" in table.c:
+            _count_on(target, table)
+    for table in tables:
+        for one, other in zip_longest(_parts(source, table), _parts(target, table)):
+            if one != other:
+                raise DatabaseUnusable(name, f"its {table.name} are not those of the other", hint="Try it again.")
+            done += len(one)
+            on_progress(done, total)
+    return counts
+
+
+def _parts(connection: Connection, table: Table) -> Iterator[list[Any]]:
+    """All rows in the order of their keys, some at a time."""
+    rows = 1 if table is programs else _ROWS_AT_ONCE
+    ordered = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=rows)
+    for part in connection.execute(ordered).partitions():
+        yield list(part)
+
+
+def _count_on(target: Connection, table: Table) -> None:
+    """The next row gets a number that none has."""
+    target.execute(
+        text(
+            f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), max(id)) FROM {table.name} HAVING max(id) > 0"  # noqa: S608  # a name of ours
+        )
+    )

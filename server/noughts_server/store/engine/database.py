@@ -1,0 +1,315 @@
+"""The database: one writer thread, a few reader threads, and everything in transactions.
+
+It is in trouble from the moment at which it cannot be used (`Store.trouble`) until what has been tried again since then
+has been done. Whoever does not wait for that is refused at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import URL, Engine
+from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
+from sqlalchemy.exc import DBAPIError
+
+from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
+from noughts_server.store.engine import dialect, sqlite, troubles
+from noughts_server.store.engine.migrate import check_current, upgrade
+
+Result = TypeVar("Result")
+
+READERS = 4
+BUSY_SECONDS = 5.0
+
+_FIRST_RETRY_SECONDS = 0.1
+_LONGEST_RETRY_SECONDS = 2.0
+
+
+def default_database_url() -> str:
+    """Where the database lies when nobody says: in the user's data folder."""
+    from platformdirs import user_data_path
+
+    return sqlite.url_of(user_data_path("noughts") / "noughts.db")
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970 in UTC: the only place where the server's store asks for the time of day."""
+    return time.time_ns() // 1_000_000
+
+
+class Store:
+    """An open database. Functions of the `store` modules run in it through `read` and `write`.
+
+    Writes run one after the other, in the order in which they were asked for, each in a transaction of its own.
+    Reads run beside them and each sees one state of the database throughout. Safe to use from one event loop.
+    """
+
+    def __init__(self, url: URL, busy_seconds: float, now_ms: Callable[[], int], readers: int) -> None:
+        self.url = url.render_as_string()
+        """Its address, without a password."""
+        self.created = False
+        """Whether there was no database before."""
+        self.now_ms = now_ms
+        """Milliseconds since 1970 in UTC."""
+        self.trouble: DatabaseTrouble | None = None
+        """Why it cannot be used now; None: it can, for all that is known."""
+        self.on_trouble: Callable[[], None] = lambda: None
+        """Called when `trouble` has begun, has become another one, or is over."""
+        self.closed_to_others = False
+        """Whether other users of this machine could read it, or hold its locks, until it was opened."""
+        self._place = url
+        self._dialect = dialect.of_url(url)
+        self._identity: troubles.Identity | None = None
+        self._trying_again = 0
+        """Transactions that wait for the end of the trouble."""
+        self._hurry = asyncio.Event()
+        self._patience_ends = float("inf")
+        self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
+        self._reading = self._dialect.make_engine(url, readers, busy_seconds, writes=False)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._lock: dialect.Closing | None = None
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        readers: int = READERS,
+        busy_seconds: float | None = None,
+        now_ms: Callable[[], int] = wall_clock_ms,
+        alone: bool = False,
+        create: bool = True,
+        reading: bool = False,
+    ) -> "Store":
+        """Opens a database, makes it where there is none if `create`, and brings its schema up to date.
+
+        With `reading` it may also be a file that cannot be written, of the current schema.
+
+        Transactions wait up to `busy_seconds` (`BUSY_SECONDS` unless set) for another process that holds the database.
+        With `alone` no other store may be open that was opened so: two servers would play each other's tournaments.
+        Raises BadDatabaseUrl, DatabaseUnusable (none there, cannot be written, damaged, held, not ours),
+        DatabaseTooNew.
+        """
+        parsed = dialect.parse_url(url)
+        kind = dialect.of_url(parsed)
+        is_new = kind.is_new(parsed)
+        if not create and is_new:
+            hint = "Look at --db. `noughts serve` and `noughts token create` make a database where there is none."
+            raise DatabaseUnusable(kind.place(parsed), "it does not exist", hint=hint)
+        store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds, now_ms, readers)
+        try:
+            store.created = is_new
+            loop = asyncio.get_running_loop()
+            if reading and not kind.is_writable(parsed):
+                await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
+            else:
+                store.closed_to_others = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
+            store._identity = kind.identity(parsed)
+            if alone:
+                store._lock = _lock(parsed)
+        except BaseException:
+            await store.close()
+            if store.created:
+                kind.remove_if_empty(parsed)
+            raise
+        return store
+
+    async def write(self, function: Callable[[Connection], Result]) -> Result:
+        """Runs `function` in the one writer thread, inside one transaction.
+
+        An exception rolls everything back and is raised here. Raises DatabaseTrouble where it cannot be written, at
+        once while others wait for that; DatabaseDamaged, DatabaseGone; and Draining after `close`.
+        """
+        self.check_trouble()
+        result = await self._run(self._writer, self._write, function)
+        self._see_end()
+        return result
+
+    async def write_patiently(self, function: Callable[[Connection], Result]) -> Result:
+        """As `write`, but tries again for as long as the trouble lasts; see `lose_patience`.
+
+        `function` must leave nothing behind when it is rolled back: it may run several times.
+        """
+        return await self._patiently(lambda: self._run(self._writer, self._write, function))
+
+    async def read(self, function: Callable[[Connection], Result]) -> Result:
+        """Runs `function` in a reader thread; what it sees does not change meanwhile, and it cannot change anything.
+
+        Raises DatabaseTrouble, DatabaseDamaged; Draining after `close`.
+        """
+        return await self._run(self._readers, self._read, function)
+
+    async def read_patiently(self, function: Callable[[Connection], Result]) -> Result:
+        """As `read`, but tries again for as long as the trouble lasts; see `lose_patience`."""
+        return await self._patiently(lambda: self._run(self._readers, self._read, function))
+
+    def check_trouble(self) -> None:
+        """Raises the trouble while somebody waits for its end: to try it once more would only take time."""
+        if self.trouble is not None and self._trying_again:
+            raise type(self.trouble)(self.trouble.got)
+
+    async def try_to_write(self) -> None:
+        """Returns when the database can be written."""
+        await self.write_patiently(self._dialect.write_for_real)
+
+    def lose_patience(self, seconds: float) -> None:
+        """Those who wait for the end of a trouble give up after so many seconds, and raise it."""
+        self._patience_ends = min(self._patience_ends, asyncio.get_running_loop().time() + seconds)
+        self._hurry.set()
+
+    def check_place(self) -> None:
+        """Raises DatabaseGone when the files are not those that were opened: what is written now would be lost."""
+        if self._identity is None:
+            return
+        problem = self._dialect.missing(self._place, self._identity)
+        if problem is not None:
+            raise DatabaseGone(self._dialect.place(self._place), problem)
+
+    def size_bytes(self) -> int:
+        """How much room the database takes on this machine's disk."""
+        return self._dialect.size_bytes(self._place)
+
+    async def close(self) -> None:
+        """Finishes what was asked for, then closes every connection. May be called again."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        # The default executor only waits here; both pools end their own threads.
+        await loop.run_in_executor(None, self._shut_down)
+
+    def _shut_down(self) -> None:
+        self._readers.shutdown(wait=True)
+        self._writer.shutdown(wait=True)
+        self._writing.dispose()
+        self._reading.dispose()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        delay = _FIRST_RETRY_SECONDS
+        waiting = False
+        try:
+            while True:
+                try:
+                    result = await attempt()
+                    break
+                except DatabaseTrouble as trouble:
+                    if not waiting:
+                        waiting = True
+                        self._trying_again += 1
+                    await self._pause(delay, trouble)
+                    delay = min(2 * delay, _LONGEST_RETRY_SECONDS)
+        finally:
+            self._trying_again -= waiting
+        self._see_end()
+        return result
+
+    async def _pause(self, seconds: float, trouble: DatabaseTrouble) -> None:
+        """Waits before the next attempt; raises the trouble when there is to be none."""
+        if not self._hurry.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._hurry.wait()
+            return
+        left = self._patience_ends - asyncio.get_running_loop().time()
+        if left <= 0:
+            raise trouble
+        await asyncio.sleep(min(seconds, left))
+
+    def _see_trouble(self, trouble: DatabaseTrouble) -> None:
+        told = self.trouble
+        self.trouble = trouble
+        if type(told) is not type(trouble):
+            self.on_trouble()
+
+    def _see_end(self) -> None:
+        """Something was done: the trouble is over, unless others have still to find that."""
+        if self.trouble is not None and not self._trying_again:
+            self.trouble = None
+            self.on_trouble()
+
+    async def _run(
+        self,
+        executor: ThreadPoolExecutor,
+        runner: Callable[[Callable[[Connection], Result]], Result],
+        function: Callable[[Connection], Result],
+    ) -> Result:
+        if self._closed:
+            raise Draining()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
+        except DatabaseTrouble as trouble:
+            self._see_trouble(trouble)
+            raise
+
+    def _write(self, function: Callable[[Connection], Result]) -> Result:
+        try:
+            with self._writing.begin() as connection:
+                result = function(connection)
+        except DBAPIError as error:
+            raise self._dialect.named(error) or error from error
+        # Before anybody relies on it: a file that was deleted takes everything, and keeps nothing.
+        self.check_place()
+        return result
+
+    def _read(self, function: Callable[[Connection], Result]) -> Result:
+        try:
+            # Rolled back at the end: to commit what was read fails where a part of it is damaged.
+            with self._reading.connect() as connection:
+                return function(connection)
+        except DBAPIError as error:
+            name = self._dialect.named(error)
+            # A reader that wanted to write was refused; nothing is wrong with the database.
+            raise error if name is None or isinstance(name, DatabaseReadOnly) else name from error
+
+
+def _lock(url: URL) -> dialect.Closing | None:
+    kind = dialect.of_url(url)
+    try:
+        return kind.lock_for_one(url)
+    except BlockingIOError as error:
+        raise DatabaseUnusable(
+            kind.place(url), "another server uses it", hint="Stop that one, or choose another database with --db."
+        ) from error
+    except OSError as error:
+        problem = f"the file {url.database}.lock cannot be made ({error.strerror})"
+        raise DatabaseUnusable(kind.place(url), problem, hint=_CHOOSE_PLACE) from error
+
+
+_CHOOSE_PLACE = "Make it writable, or choose another place with --db."
+
+
+def _check_current(engine: Engine, url: URL) -> None:
+    kind = dialect.of_url(url)
+    try:
+        with engine.connect() as connection:
+            check_current(connection, kind.place(url))
+    except DBAPIError as error:
+        raise kind.unusable(url, kind.named(error) or DatabaseReadOnly(str(error))) from error
+
+
+def _prepare(engine: Engine, url: URL) -> bool:
+    """Makes what is not there and tries to write; returns whether a file was closed to other users."""
+    kind = dialect.of_url(url)
+    place = kind.place(url)
+    try:
+        closed = kind.prepare_place(url)
+        with engine.begin() as connection:
+            upgrade(connection, place)
+            kind.write_for_real(connection)
+    except OSError as error:
+        path = Path(place)
+        what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
+        raise DatabaseUnusable(place, f"{what} cannot be made ({error.strerror})", hint=_CHOOSE_PLACE) from error
+    except DBAPIError as error:
+        name = kind.named(error)
+        if name is None:
+            raise DatabaseUnusable(place, str(error), hint="Is it a database of Noughts?") from error
+        raise kind.unusable(url, name) from error
+    return closed

@@ -1,0 +1,79 @@
+"""What differs between databases: each has a module of these functions, and this one finds which.
+
+The statements of the other modules are SQL that all of them understand.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import URL, Connection, Engine, Table
+from sqlalchemy.exc import DBAPIError
+
+from noughts_referee.work_units import FinishedGame
+from noughts_server.errors import DatabaseUnusable, NoughtsError
+from noughts_server.store.engine import sqlite
+from noughts_server.store.engine.troubles import Identity
+
+
+class Closing(Protocol):
+    """Something that is held until it is closed."""
+
+    def close(self) -> None: ...
+
+
+class Dialect(Protocol):
+    """What a module of a database has; what its functions do is said there."""
+
+    def place(self, url: URL) -> str: ...
+    def is_new(self, url: URL) -> bool: ...
+    def prepare_place(self, url: URL) -> bool: ...
+    def remove_if_empty(self, url: URL) -> None: ...
+    def is_writable(self, url: URL) -> bool: ...
+    def size_bytes(self, url: URL) -> int: ...
+    def lock_for_one(self, url: URL) -> Closing | None: ...
+    def make_engine(self, url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine: ...
+    def write_for_real(self, connection: Connection) -> None: ...
+    def upsert(
+        self,
+        connection: Connection,
+        table: Table,
+        rows: Sequence[tuple[Any, ...]],
+        *,
+        add: tuple[str, ...] = (),
+        replace: tuple[str, ...] = (),
+    ) -> None: ...
+    def next_attempt(self, connection: Connection, table: Table, **key: int) -> int: ...
+    def now_ms(self, connection: Connection) -> int: ...
+    def insert_games(self, connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None: ...
+    def findings(self, connection: Connection) -> Iterator[str]: ...
+    def named(self, error: DBAPIError) -> NoughtsError | None: ...
+    def unusable(self, url: URL, error: NoughtsError) -> DatabaseUnusable: ...
+    def identity(self, url: URL) -> Identity | None: ...
+    def missing(self, url: URL, before: Identity) -> str | None: ...
+
+
+def parse_url(url: str) -> URL:
+    """Reads the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
+    if url.startswith("postgres"):
+        from noughts_server.store.engine import postgresql
+
+        return postgresql.parse_url(url)
+    return sqlite.parse_url(url)
+
+
+def of_url(url: URL) -> Dialect:
+    """The module of the database at this address."""
+    return _named(url.get_backend_name())
+
+
+def of(connection: Connection) -> Dialect:
+    """The module of the database of this connection."""
+    return _named(connection.dialect.name)
+
+
+def _named(name: str) -> Dialect:
+    if name == "sqlite":
+        return sqlite
+    from noughts_server.store.engine import postgresql
+
+    return postgresql

@@ -1,0 +1,52 @@
+"""Requests that may come again: the second time they get the first answer."""
+
+import hashlib
+from collections.abc import Callable
+
+from sqlalchemy import Connection, insert, select
+
+from noughts_server.errors import RequestConflict
+from noughts_server.store.engine.schema import requests
+from noughts_server.store.validation import check_text
+
+_LONGEST_REQUEST_ID = 64
+
+
+def answer_once(
+    connection: Connection,
+    *,
+    token_id: int,
+    request_id: str,
+    method: str,
+    body: bytes,
+    now_ms: int,
+    action: Callable[[], str],
+) -> str:
+    """Runs `action` and returns its answer; for a repeated request, only returns the first answer. Writes.
+
+    `action` runs in the same transaction and answers with at most 400 characters, e.g. a resource name. Without a
+    `request_id` every request is a new one. Raises InvalidArgument, RequestConflict (another method or body), and
+    what `action` raises (a failed request is not remembered).
+    """
+    if not request_id:
+        return action()
+    check_text("request_id", request_id, _LONGEST_REQUEST_ID)
+    body_hash = hashlib.sha256(body).digest()
+    known = connection.execute(
+        select(requests).where(requests.c.token_id == token_id, requests.c.request_id == request_id)
+    ).one_or_none()
+    if known is not None:
+        if (known.method, known.body_hash) != (method, body_hash):
+            raise RequestConflict(request_id)
+        return str(known.answer)
+    answer = action()
+    row = {
+        "token_id": token_id,
+        "request_id": request_id,
+        "method": method,
+        "body_hash": body_hash,
+        "answer": answer,
+        "created_at": now_ms,
+    }
+    connection.execute(insert(requests), row)
+    return answer

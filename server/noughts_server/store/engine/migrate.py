@@ -1,0 +1,69 @@
+"""Brings a database to the schema of this version."""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from noughts_server.errors import DatabaseTooNew, DatabaseUnusable
+from noughts_server.store.engine.schema import REVISION, metadata
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+def upgrade(connection: Connection, database: str) -> None:
+    """Makes the schema in an empty database, or migrates an older one, in the transaction of `connection`.
+
+    Raises DatabaseTooNew, and DatabaseUnusable when the tables in it are not ours.
+    """
+    found = _revision(connection, database)
+    # Both usual cases do without Alembic: to import it takes longer than all the rest.
+    if found is None:
+        _create(connection)
+    elif found != REVISION:
+        _migrate(connection, database, found)
+
+
+def check_current(connection: Connection, database: str) -> None:
+    """Raises DatabaseUnusable unless the database has the schema of this version: it cannot be migrated."""
+    found = _revision(connection, database)
+    if found != REVISION:
+        problem = f"it cannot be written and has schema {found}, not {REVISION}"
+        raise DatabaseUnusable(database, problem, hint="Copy it to where it can be written.")
+
+
+def _create(connection: Connection) -> None:
+    """The tables of the code. That the migrations would have made the same ones, a test holds."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(
+        text(
+            "CREATE TABLE alembic_version "
+            "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": REVISION})
+
+
+def _revision(connection: Connection, database: str) -> str | None:
+    tables = inspect(connection).get_table_names()
+    if "alembic_version" in tables:
+        found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return found
+    if tables:
+        ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
+        raise DatabaseUnusable(database, f"it has tables of something else ({ours})", hint="Use another file.")
+    return None
+
+
+def _migrate(connection: Connection, database: str, found: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    # A percent sign in the path would be read as an interpolation.
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found not in known:
+        raise DatabaseTooNew(database, found=found, known=REVISION)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

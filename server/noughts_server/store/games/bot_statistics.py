@@ -1,0 +1,138 @@
+"""What a bot has scored against whom, how its games ended, and how long its moves took."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, func, select
+
+from noughts_referee.rules import Result, Termination
+from noughts_server.competition.score import Score
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
+from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
+from noughts_server.store.games.games import StoredGame
+from noughts_server.store.people.bots import get_bot
+
+NEWEST_GAMES = 1_000
+"""How its games ended, and its times, are those of so many."""
+_MOST_LOOKED_AT = 50_000
+"""Pairs of entries: so many are a tenth of a second."""
+
+
+class MoveTimes(NamedTuple):
+    """How long moves took, in microseconds: half of them at most so long, and so on."""
+
+    median_us: int = 0
+    percentile90_us: int = 0
+    percentile99_us: int = 0
+    longest_us: int = 0
+
+    @classmethod
+    def of(cls, times_us: Sequence[int]) -> "MoveTimes":
+        """Each is the time of one of the moves: of the least that so large a share of them does not exceed."""
+        ordered = sorted(times_us)
+        last = len(ordered) - 1
+        return (
+            cls(*(ordered[-(-percent * (last + 1) // 100) - 1] for percent in (50, 90, 99, 100))) if ordered else cls()
+        )
+
+
+@dataclass(slots=True)
+class BotStatistics:
+    """Of all versions of a bot."""
+
+    opponents: dict[str, ScoreBySide]
+    """By the opponent's name."""
+    total: ScoreBySide
+    partial: bool
+    """Whether the oldest tournaments are left out of both."""
+    games: int = 0
+    """So many of its newest games the rest is taken from."""
+    terminations: defaultdict[Termination, Score] = field(default_factory=lambda: defaultdict(Score))
+    times_us: list[int] = field(default_factory=list)
+    """Of the moves that it chose itself."""
+
+
+def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
+    """The statistics of this bot. Raises NotFound."""
+    bot_id = get_bot(connection, bot).id
+    newest, partial = _tournaments(connection, bot_id)
+    opponents: defaultdict[str, ScoreBySide] = defaultdict(ScoreBySide)
+    total = ScoreBySide()
+    for batch in in_batches(newest):
+        for row in connection.execute(_scores(bot_id, batch, first=True)):
+            score = Score(row.wins, row.draws, row.losses)
+            opponents[row.name].first += score
+            total.first += score
+        for row in connection.execute(_scores(bot_id, batch, first=False)):
+            score = Score(row.losses, row.draws, row.wins)
+            opponents[row.name].second += score
+            total.second += score
+    found = BotStatistics(dict(opponents), total, partial)
+    prefix = f"bots/{bot}/versions/"
+    for game in list_bot_games(connection, bot, size=NEWEST_GAMES).items:
+        found.games += 1
+        for side, name in enumerate((game.first_bot, game.second_bot)):
+            if name.startswith(prefix):
+                _add(found, game, side)
+    return found
+
+
+def _add(found: BotStatistics, game: StoredGame, side: int) -> None:
+    score = {
+        Result.FIRST_WINS: (Score(1), Score(losses=1)),
+        Result.DRAW: (Score(draws=1), Score(draws=1)),
+        Result.SECOND_WINS: (Score(losses=1), Score(1)),
+    }.get(game.result)
+    if score is not None:
+        found.terminations[game.termination] += score[side]
+    put = max(game.opening_plies, game.agreement.stones if game.agreement else 0)
+    found.times_us += [time for ply, time in enumerate(game.times_us) if ply >= put and ply % 2 == side]
+
+
+def _tournaments(connection: Connection, bot_id: int) -> tuple[list[int], bool]:
+    """The newest in which it has entries, as many as may be looked at; and whether there are others."""
+    other = entries.alias()
+    largest = select(func.max(other.c.number)).where(other.c.tournament_id == tournaments.c.id).scalar_subquery()
+    rows = connection.execute(
+        select(tournaments.c.id, largest.label("largest"))
+        .select_from(entries)
+        .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
+        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
+        .where(bot_versions.c.bot_id == bot_id, tournaments.c.games_done > 0)
+        .distinct()
+        .order_by(tournaments.c.id.desc())
+    )
+    newest: list[int] = []
+    looked_at = 0
+    for row in rows:
+        looked_at += row.largest + 1
+        if newest and looked_at > _MOST_LOOKED_AT:
+            return newest, True
+        newest.append(row.id)
+    return newest, False
+
+
+def _scores(bot_id: int, tournament_ids: Sequence[int], *, first: bool) -> Select[Any]:
+    """The sums of the pairs of these tournaments in which the bot moved first (or second), by the other's name."""
+    own, other, version, others = entries.alias(), entries.alias(), bot_versions.alias(), bot_versions.alias()
+    x, o = (own, other) if first else (other, own)
+    of_pair = and_(
+        pair_scores.c.tournament_id == own.c.tournament_id,
+        pair_scores.c.first_entry == x.c.number,
+        pair_scores.c.second_entry == o.c.number,
+    )
+    sums = (func.sum(pair_scores.c[name]).label(name) for name in ("wins", "draws", "losses"))
+    return (
+        select(bots.c.name, *sums)
+        .select_from(own)
+        .join(version, version.c.id == own.c.bot_version_id)
+        .join(other, other.c.tournament_id == own.c.tournament_id)
+        .join(pair_scores, of_pair)
+        .join(others, others.c.id == other.c.bot_version_id)
+        .join(bots, bots.c.id == others.c.bot_id)
+        .where(version.c.bot_id == bot_id, own.c.tournament_id.in_(tournament_ids))
+        .group_by(bots.c.name)
+    )

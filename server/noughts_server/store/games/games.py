@@ -1,0 +1,418 @@
+"""Reading stored games, and those that the journal has."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
+from noughts_referee.work_units import (
+    Allowance,
+    FinishedGame,
+    agreed_stones,
+    unpack_allowances,
+    unpack_moves,
+    unpack_times,
+)
+from noughts_server.errors import NotFound
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
+from noughts_server.store.people.bots import version_name
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
+
+Condition = ColumnElement[bool] | TextClause
+
+_ROWS_AT_ONCE = 1000
+_MOST_LOOKED_AT = 100_000
+"""Games that one page looks at if only some are wanted, so that rare ones cannot make it slow."""
+
+
+class Wanted(NamedTuple):
+    """Which games are wanted; by default all."""
+
+    faults: bool = False
+    """Only those that a side lost by its own fault."""
+    result: Result | None = None
+    termination: Termination | None = None
+    won: bool | None = None
+    """Only those that the entries in question won, or lost."""
+
+    def among(self, entries: Collection[int] | None) -> list[Condition]:
+        """Return the conditions; `entries` are the entries in question, None: all."""
+        found: list[Condition] = [LOST_BY_FAULT] if self.faults else []
+        if self.result is not None:
+            found.append(games.c.result == int(self.result))
+        if self.termination is not None:
+            found.append(games.c.termination == int(self.termination))
+        if entries is None:
+            return found
+        first, second = games.c.first_entry.in_(entries), games.c.second_entry.in_(entries)
+        if self.won is None:
+            return [*found, or_(first, second)]
+        of_first, of_second = (
+            (Result.FIRST_WINS, Result.SECOND_WINS) if self.won else (Result.SECOND_WINS, Result.FIRST_WINS)
+        )
+        return [*found, or_(and_(first, games.c.result == of_first), and_(second, games.c.result == of_second))]
+
+
+EVERY_GAME = Wanted()
+
+
+class Agreement(NamedTuple):
+    """How a game's opening was agreed on."""
+
+    rule: str
+    """`swap` or `swap2`."""
+    opener: str
+    """The label of the entry that put the first stones."""
+    stones: int
+    """How many moves of the game were put by agreement: three or five; fewer where the game ended before that."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGame:
+    """A stored game."""
+
+    tournament_id: int
+    """The store's key."""
+    tournament: str
+    """`tournaments/ID`."""
+    ordinal: int
+    """Its slot, from 1: `tournaments/ID/games/ORDINAL`."""
+    variant: str
+    first: str
+    """Labels of the entries."""
+    second: str
+    first_bot: str
+    """`bots/NAME/versions/V` of the entries."""
+    second_bot: str
+    seed: int
+    """The game's own; a side's is `side_seed(seed, side)`."""
+    moves: list[int]
+    """Cells in the order played."""
+    times_us: list[int]
+    """Thinking time of each move in microseconds."""
+    result: Result
+    termination: Termination
+    first_time: TimeControl
+    """Thinking time of the two sides."""
+    second_time: TimeControl
+    ended_at: int
+    """When it was stored, in milliseconds since 1970 in UTC."""
+    fault: str
+    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
+    rating_seq: int | None
+    """Its place in the order in which games were rated; None: not rated, or not yet."""
+    agreement: Agreement | None = None
+    """How its opening was agreed on, if it was."""
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began."""
+    allowances: tuple[Allowance, Allowance] | None = None
+    """What the two sides' moves were allowed beyond their clocks, if that is known and there were any."""
+    clocks_us: tuple[int, int] | None = None
+    """Of a game that is being played what the two clocks showed after its last move: nothing is said of its end yet."""
+
+    @property
+    def name(self) -> str:
+        """`tournaments/ID/games/ORDINAL`."""
+        return f"{self.tournament}/games/{self.ordinal}"
+
+
+def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
+    """The game `tournaments/SLUG/games/ORDINAL`; one that is being played, if it is journaled. Raises NotFound."""
+    tournament = get_tournament(connection, slug)
+    name = f"{tournament.name}/games/{ordinal}"
+    if not 0 < ordinal <= tournament.games_total:
+        raise NotFound(name, hint=f"Its games are numbered from 1 to {tournament.games_total}.")
+    found = read_games(connection, tournament, [ordinal]) or _read(connection, tournament, _so_far(tournament, ordinal))
+    if not found:
+        raise NotFound(name, hint="It has not been played yet.")
+    return found[0]
+
+
+def read_games(
+    connection: Connection, tournament: Tournament, ordinals: Sequence[int], *conditions: Condition
+) -> list[StoredGame]:
+    """Those of these games that are stored and meet the conditions, in slot order; up to 1,001 ordinals."""
+    return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
+
+
+def list_games(
+    connection: Connection,
+    slug: str,
+    *,
+    size: int = 0,
+    page_token: str = "",
+    wanted: Wanted = EVERY_GAME,
+    entry: str = "",
+) -> Page[StoredGame]:
+    """A tournament's stored games in slot order: those that are wanted, and with `entry` only those of an entry.
+
+    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, InvalidArgument for a bad size or page
+    token.
+    """
+    limit = page_size(size)
+    tournament = get_tournament(connection, slug)
+    conditions = wanted.among(_entries_called(connection, tournament, entry) if entry else None)
+    method = f"{tournament.name}/games{f'?{entry}&{wanted}' if conditions else ''}"
+    after = int((read_page_token(method, page_token, [0]) or [0])[0])
+    end = after + _MOST_LOOKED_AT
+    if wanted.faults:
+        found = read_games(connection, tournament, _some(connection, tournament, after, limit + 1, conditions))
+        end = tournament.games_total
+    elif conditions:
+        conditions.append(games.c.ordinal <= end)
+        found = _read(connection, tournament, _after(tournament, after, limit + 1).where(*conditions))
+    else:
+        found = _read(connection, tournament, _after(tournament, after, limit + 1))
+        end = tournament.games_total
+    if len(found) > limit:
+        return Page(found[:limit], write_page_token(method, [found[limit - 1].ordinal]))
+    return Page(found, write_page_token(method, [end]) if end < tournament.games_total else "")
+
+
+def _after(tournament: Tournament, after: int, most: int) -> Select[Any]:
+    return _rated_games(tournament).where(games.c.ordinal > after).limit(most)
+
+
+def _some(
+    connection: Connection, tournament: Tournament, after: int, most: int, conditions: Sequence[Condition]
+) -> list[int]:
+    """The ordinals of games behind `after` that meet the conditions; one of these has an index."""
+    # As an expression: in the order of the key SQLite would read all games.
+    ordinal = games.c.ordinal + 0
+    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
+    return list(connection.scalars(chosen.order_by(ordinal).limit(most)))
+
+
+def _entries_called(connection: Connection, tournament: Tournament, entry: str) -> list[int]:
+    """The numbers of the entry of this label, or of a bot's entries. Raises NotFound."""
+    called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
+    of_tournament = entries.c.tournament_id == tournament.id
+    chosen = select(entries.c.number).select_from(entries).join(bot_versions)
+    chosen = chosen.join(bots, bots.c.id == bot_versions.c.bot_id).where(of_tournament, called)
+    numbers = list(connection.scalars(chosen))
+    if not numbers:
+        raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
+    return numbers
+
+
+def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
+    """How many games each entry lost by its own fault; only entries that did."""
+    loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
+    chosen = select(loser, func.count()).where(
+        games.c.tournament_id == tournament_id,
+        LOST_BY_FAULT,
+        games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS)),
+    )
+    return {row[0]: row[1] for row in connection.execute(chosen.group_by(loser))}
+
+
+class ExportedGame(NamedTuple):
+    """A game in the words of game files."""
+
+    variant: str
+    first: str
+    """Labels of the entries."""
+    second: str
+    seed: int
+    """The game's own; a side's is `side_seed(seed, side)`."""
+    moves: list[int]
+    """Cells in the order played."""
+    times_us: list[int]
+    """Thinking time of each move in microseconds."""
+    result: str
+    """`1-0`, `1/2-1/2`, `0-1` or `*`."""
+    termination: str
+    first_time: str = ""
+    """Thinking time of the two sides, as on the command line; empty where bots have no times of their own."""
+    second_time: str = ""
+    fault: str = ""
+    """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
+    agreement: Agreement | None = None
+    """How its opening was agreed on, if it was."""
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began; their times are 0."""
+
+    @property
+    def loser(self) -> int | None:
+        """The side that lost: 0 moved first, 1 second; None when nobody did."""
+        return {"1-0": 1, "0-1": 0}.get(self.result)
+
+
+def export(
+    connection: Connection, tournament_id: int, *, after: int = 0, through: int | None = None
+) -> Iterator[ExportedGame]:
+    """A tournament's stored games in slot order, a few at a time in memory: all, or of some slots. Raises NotFound."""
+    tournament = get_tournament_by_id(connection, tournament_id)
+    settings = tournament.settings
+    variant, seed = settings.variant, settings.seed
+    cells = parse_variant(variant).cells
+    of_tournament = entries.c.tournament_id == tournament_id
+    named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
+    labels: dict[int, str] = {row.number: row.label for row in named}
+    times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
+    results = {int(result): str(result) for result in Result}
+    terminations = {int(termination): str(termination) for termination in Termination}
+    agreement_of = _agreements(connection, tournament)
+    chosen = _games(tournament).where(games.c.ordinal > after)
+    if through is not None:
+        chosen = chosen.where(games.c.ordinal <= through)
+    # Whoever stops in the middle leaves no cursor open.
+    with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
+        for row in rows:
+            first, second = labels[row.first_entry], labels[row.second_entry]
+            yield ExportedGame(
+                variant,
+                first,
+                second,
+                game_seed(seed, row.ordinal),
+                unpack_moves(row.moves, cells),
+                unpack_times(row.times),
+                results[row.result],
+                terminations[row.termination],
+                times[first],
+                times[second],
+                row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
+                agreement_of(row, labels),
+                row.opening_plies,
+            )
+
+
+def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
+    """All stored games of a tournament in slot order, as they were handed in, a few at a time in memory."""
+    columns = (games.c.tournament_id, games.c.ordinal, games.c.attempt, games.c.first_entry, games.c.second_entry)
+    results = (games.c.result, games.c.termination, games.c.moves, games.c.times, games.c.fault, games.c.opening_plies)
+    chosen = (
+        select(*columns, *results, games.c.allowances)
+        .where(games.c.tournament_id == tournament_id)
+        .order_by(games.c.ordinal)
+    )
+    for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
+        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies, row.allowances)
+
+
+def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
+    """How many of a tournament's games ended in each way; only ways that occurred. Reads all its games."""
+    rows = connection.execute(
+        select(games.c.termination, func.count())
+        .where(games.c.tournament_id == tournament_id)
+        .group_by(games.c.termination)
+        .order_by(games.c.termination)
+    )
+    return {str(Termination(termination)): count for termination, count in rows}
+
+
+class _Entry(NamedTuple):
+    label: str
+    bot: str
+    version: str
+    owner: int
+
+
+def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
+    rows = connection.execute(statement).all()
+    cells = parse_variant(tournament.settings.variant).cells
+    playing = _entries(
+        connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
+    )
+    labels = {number: entry.label for number, entry in playing.items()}
+    agreement_of = _agreements(connection, tournament)
+    return [
+        _game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row, agreement_of(row, labels))
+        for row in rows
+    ]
+
+
+def _agreements(
+    connection: Connection, tournament: Tournament
+) -> Callable[[Row[Any], Mapping[int, str]], Agreement | None]:
+    """Tells of a tournament's rows how their openings were agreed on, by the labels of the entries."""
+    variant = parse_variant(tournament.settings.variant)
+    if not variant.agreement:
+        return lambda row, labels: None
+    schedule = schedule_of(connection, tournament)
+
+    def agreement(row: Row[Any], labels: Mapping[int, str]) -> Agreement:
+        stones = agreed_stones(len(unpack_moves(row.moves, variant.cells)), unpack_times(row.times))
+        return Agreement(variant.agreement, labels[schedule.slot(row.ordinal).first], stones)
+
+    return agreement
+
+
+def _game(
+    tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
+) -> StoredGame:
+    rated = row.result != Result.VOID and first.bot != second.bot
+    rated = rated and (tournament.own_rated or first.owner != second.owner)
+    return StoredGame(
+        tournament_id=tournament.id,
+        tournament=tournament.name,
+        ordinal=row.ordinal,
+        variant=tournament.settings.variant,
+        first=first.label,
+        second=second.label,
+        first_bot=version_name(first.bot, first.version),
+        second_bot=version_name(second.bot, second.version),
+        seed=game_seed(tournament.settings.seed, row.ordinal),
+        moves=unpack_moves(row.moves, cells),
+        times_us=unpack_times(row.times),
+        result=Result(row.result),
+        termination=Termination(row.termination),
+        first_time=tournament.settings.time_of(first.label),
+        second_time=tournament.settings.time_of(second.label),
+        ended_at=row.ended_at,
+        fault=row.fault or "",
+        rating_seq=row.rating_seq if rated else None,
+        agreement=agreement,
+        opening_plies=row.opening_plies,
+        allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
+        clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
+    )
+
+
+def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
+    """A game of the journal, in the words of one that is over."""
+    lacking = (
+        literal(int(Result.VOID)).label("result"),
+        literal(int(Termination.VOID)).label("termination"),
+        literal(0).label("ended_at"),
+        null().label("fault"),
+        null().label("rating_seq"),
+    )
+    return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
+
+
+def _games(tournament: Tournament) -> Select[Any]:
+    return select(games).where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+
+
+def _rated_games(tournament: Tournament) -> Select[Any]:
+    """Games with `rating_seq`: their place in the log's run that holds their slot, if there is one."""
+    run = rating_runs.c
+    place = games.c.ordinal - run.first_ordinal
+    rating_seq = (
+        select(case((place < run.games, run.first_seq + place)))
+        .where(run.tournament_id == tournament.id, run.first_ordinal <= games.c.ordinal)
+        .order_by(run.first_ordinal.desc())
+        .limit(1)
+        .correlate(games)
+        .scalar_subquery()
+    )
+    return _games(tournament).add_columns(rating_seq.label("rating_seq"))
+
+
+def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, _Entry]:
+    found: dict[int, _Entry] = {}
+    for batch in in_batches(sorted(numbers)):
+        rows = connection.execute(
+            select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version, bots.c.owner_id)
+            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
+            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .where(entries.c.tournament_id == tournament_id, entries.c.number.in_(batch))
+        )
+        found.update({number: _Entry(*entry) for number, *entry in rows})
+    return found

@@ -1,0 +1,81 @@
+"""Notes on games: what is kept of a side that failed."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
+
+from noughts_server.store.engine.schema import bot_versions, bots, entries, game_notes, games
+from noughts_server.store.tournaments.tournaments import get_tournament
+
+LONGEST_NOTE = 64 * 1024
+"""Characters; of a longer text the beginning, which says why, and the end."""
+_REASON = 1_000
+_CUT = "\n[...]\n"
+
+
+class GameNote(NamedTuple):
+    """What is known of one side of a game beyond its moves."""
+
+    tournament: int
+    """The store's key."""
+    ordinal: int
+    side: int
+    """0: the first mover, 1: the second."""
+    text: str
+
+
+def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
+    """Keeps notes; one that is there already is replaced."""
+    rows = [note._replace(text=_shortened(note.text))._asdict() for note in notes]
+    if not rows:
+        return
+    column = game_notes.c
+    for row in rows:
+        key = (column.tournament_id == row["tournament"], column.ordinal == row["ordinal"], column.side == row["side"])
+        connection.execute(delete(game_notes).where(*key))
+    values = [{"tournament_id": row.pop("tournament"), **row} for row in rows]
+    connection.execute(insert(game_notes), values)
+
+
+def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str]) -> None:
+    """Says of stored games, by ordinal, why the loser lost: what was not known yet when they were stored."""
+    column = games.c
+    of_game = (column.tournament_id == bindparam("tournament"), column.ordinal == bindparam("number"))
+    rows = [{"tournament": tournament, "number": number, "why": _shortened(why)} for number, why in faults.items()]
+    if rows:
+        connection.execute(update(games).where(*of_game).values(fault=bindparam("why")), rows)
+
+
+def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int | None = None) -> dict[int, str]:
+    """The notes on a game by side; with `owner_id` those on this owner's bot, or all of them to the organiser.
+
+    Raises NotFound for a tournament that does not exist.
+    """
+    tournament = get_tournament(connection, slug)
+    column = game_notes.c
+    statement = (
+        select(column.side, column.text)
+        .where(column.tournament_id == tournament.id, column.ordinal == ordinal)
+        .order_by(column.side)
+    )
+    if owner_id not in (None, tournament.owner_id):
+        entry = case((column.side == 0, games.c.first_entry), else_=games.c.second_entry)
+        statement = (
+            statement.join(
+                games, and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
+            )
+            .join(entries, and_(entries.c.tournament_id == column.tournament_id, entries.c.number == entry))
+            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
+            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .where(bots.c.owner_id == owner_id)
+        )
+    return {row.side: row.text for row in connection.execute(statement)}
+
+
+def _shortened(text: str) -> str:
+    # PostgreSQL keeps no NUL in a text.
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if len(text) <= LONGEST_NOTE:
+        return text
+    return text[:_REASON] + _CUT + text[len(text) - (LONGEST_NOTE - _REASON - len(_CUT)) :]

@@ -1,0 +1,249 @@
+"""Storing finished games: each slot exactly once, with everything that follows from it in one transaction."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from noughts_referee.rules import Result
+from noughts_referee.work_units import FinishedGame, GameSoFar
+from noughts_server.competition.formats import format_of
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
+from noughts_server.store.journal import forget_played, keep_so_far
+from noughts_server.store.pairing.ladders import append_to_ladder
+from noughts_server.store.pairing.waves import append_wave
+from noughts_server.store.ratings.rater import (
+    Advance,
+    Changes,
+    FoldingState,
+    Ledger,
+    Progress,
+    SlotResult,
+    bots_of,
+    owners_of,
+    tournament_rows,
+)
+from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw_failing
+
+# Built once: that takes longer than to execute them, and every commit needs them.
+_ATTEMPTS = select(units.c.number, units.c.attempt).where(
+    units.c.tournament_id == bindparam("tournament"), units.c.number.in_(bindparam("numbers", expanding=True))
+)
+_PROGRESS = (
+    update(tournaments)
+    .where(tournaments.c.id == bindparam("tournament"))
+    .values(folded=bindparam("folded"), games_done=bindparam("games_done"))
+)
+
+
+class TournamentProgress(NamedTuple):
+    """How far a tournament is after a commit."""
+
+    tournament: int
+    """The store's key."""
+    name: str
+    """`tournaments/ID`."""
+    games_done: int
+    games_total: int
+    finished: bool
+    """Whether this commit stored its last game."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    """Who has been taken out by this commit, for failing too often."""
+
+
+@dataclass(slots=True)
+class CommitReport:
+    """What one commit did."""
+
+    games: list[FinishedGame] = field(default_factory=list)
+    """The games that were stored, those of one tournament side by side."""
+    stale: int = 0
+    """Games dropped because their unit was claimed anew, or their tournament cancelled."""
+    duplicates: int = 0
+    """Games dropped because their slot had a game already."""
+    progress: list[TournamentProgress] = field(default_factory=list)
+    """One for each tournament with new games."""
+    seconds: float = 0.0
+    """How long it took from asking for it to having it, waiting included."""
+    changes: Changes = field(default_factory=Changes)
+    """For `FoldingState.apply`, after the commit."""
+
+
+def commit_games(
+    connection: Connection,
+    games: Sequence[FinishedGame],
+    state: FoldingState,
+    *,
+    now_ms: int,
+    advanced: Sequence[GameSoFar] = (),
+    again: bool = False,
+) -> CommitReport:
+    """Stores a batch of games with scores, progress and ratings, and how far others are, of no slot two.
+
+    Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
+    `again`: the same was tried before, and nobody knows whether it was committed. Then games of the current attempt
+    that are stored already were stored so, and the report has them.
+    Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
+    """
+    report = CommitReport()
+    batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+    for game in games:
+        batches[game.tournament].append(game)
+    rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
+    if advanced:
+        # Before the slots that have their games now are forgotten.
+        keep_so_far(connection, _current(connection, advanced, rows))
+    ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
+    for tournament_id in sorted(batches):
+        batch, row = batches[tournament_id], rows.get(tournament_id)
+        if row is None or row.state == TournamentState.CANCELLED:
+            state.forget(tournament_id)
+            report.stale += len(batch)
+        else:
+            _commit_tournament(connection, batch, row, state, ledger, report, now_ms, again=again)
+    ledger.store()
+    return report
+
+
+def _commit_tournament(
+    connection: Connection,
+    batch: list[FinishedGame],
+    row: Row[Any],
+    state: FoldingState,
+    ledger: Ledger,
+    report: CommitReport,
+    now_ms: int,
+    *,
+    again: bool,
+) -> None:
+    progress = state.progress(connection, row)
+    if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
+        progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # some have joined
+    fresh, known = _admit(connection, batch, row, progress, report)
+    if again and known:
+        report.games += known
+        report.duplicates -= len(known)
+        if not fresh:
+            over = row.state == TournamentState.FINISHED
+            name = f"tournaments/{row.slug}"
+            report.progress.append(TournamentProgress(row.id, name, row.games_done, row.games_total, over))
+    if not fresh:
+        return
+    stored = list(fresh.values())
+    dialect.of(connection).insert_games(connection, stored, now_ms)
+    forget_played(connection, row.id)
+    scores = list(map(_SCORE, stored))
+    _count_scores(connection, row.id, scores)
+    advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
+    report.changes.advances[row.id] = advance
+    leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
+    total, kind = row.games_total, format_of(row.schedule)
+    if kind.endless:
+        ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
+        report.changes.ladders[row.id] = ladder
+        total = ladder.games_total
+    elif kind.follows_results:
+        total = append_wave(connection, row, advance.games_done)
+    finished = advance.games_done == total and not kind.endless
+    _store_progress(connection, row, advance, now_ms if finished else None)
+    report.games += stored
+    report.progress.append(
+        TournamentProgress(row.id, f"tournaments/{row.slug}", advance.games_done, total, finished, leaving)
+    )
+
+
+def _admit(
+    connection: Connection, batch: list[FinishedGame], row: Row[Any], progress: Progress, report: CommitReport
+) -> tuple[dict[int, FinishedGame], list[FinishedGame]]:
+    """The games to store, by ordinal and in its order; and those of the current attempt whose slots have their game."""
+    unit_games, total = row.unit_games, row.games_total
+    if not total:
+        report.stale += len(batch)
+        return {}, []
+    # The unit follows from the slot, so that no game can hide behind the attempt of another unit.
+    attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
+    folded, beyond = progress.folded, progress.beyond
+    fresh: dict[int, FinishedGame] = {}
+    known: list[FinishedGame] = []
+    for game in batch:
+        ordinal = game.ordinal
+        if attempts.get((ordinal - 1) // unit_games) != game.attempt or ordinal > total:
+            report.stale += 1
+        elif ordinal <= folded or ordinal in beyond or ordinal in fresh:
+            report.duplicates += 1
+            known.append(game)
+        else:
+            fresh[ordinal] = game
+    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}, known
+
+
+def _current(
+    connection: Connection, advanced: Sequence[GameSoFar], rows: Mapping[int, Row[Any]]
+) -> Iterator[GameSoFar]:
+    """Those that whoever plays the slot now has got so far."""
+    by_tournament: defaultdict[int, list[GameSoFar]] = defaultdict(list)
+    for game in advanced:
+        by_tournament[game.tournament].append(game)
+    for tournament, batch in by_tournament.items():
+        row = rows.get(tournament)
+        if row is not None and row.state != TournamentState.CANCELLED:
+            units = [(game.ordinal - 1) // row.unit_games for game in batch]
+            attempts = _attempts(connection, tournament, set(units))
+            yield from (game for game, unit in zip(batch, units, strict=True) if attempts.get(unit) == game.attempt)
+
+
+def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, int]:
+    found = {}
+    for batch in in_batches(sorted(numbers)):
+        rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": batch})
+        found.update({row.number: row.attempt for row in rows})
+    return found
+
+
+_SCORE = attrgetter("first", "second", "result")
+_COUNTERS = ("wins", "draws", "losses")
+
+
+def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult]) -> None:
+    pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for (first, second, result), count in Counter(scores).items():
+        if result == Result.VOID:
+            continue
+        column = result - Result.FIRST_WINS
+        pairs[first, second][column] += count
+        totals[first][column] += count
+        totals[second][2 - column] += count
+    pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
+    entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
+    dialect.of(connection).upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
+    dialect.of(connection).upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
+
+
+def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:
+    """Folds the games that now stand without a gap before them."""
+    beyond = progress.beyond
+    run = []
+    folded = progress.folded
+    while (score := fresh.get(folded + 1) or beyond.get(folded + 1)) is not None:
+        run.append(score)
+        folded += 1
+    ledger.fold(row.id, progress, len(run), run)
+    waiting = {ordinal: score for ordinal, score in fresh.items() if ordinal > folded}
+    return Advance(folded, progress.games_done + len(fresh), waiting)
+
+
+def _store_progress(connection: Connection, row: Row[Any], advance: Advance, ended_at: int | None) -> None:
+    values = {"tournament": row.id, "folded": advance.folded, "games_done": advance.games_done}
+    connection.execute(_PROGRESS, values)
+    if ended_at is not None:
+        connection.execute(
+            update(tournaments)
+            .where(tournaments.c.id == row.id)
+            .values(state=TournamentState.FINISHED, ended_at=ended_at)
+        )

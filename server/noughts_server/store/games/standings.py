@@ -1,0 +1,196 @@
+"""How the entries of a tournament stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, and_, func, select
+
+from noughts_server.store.engine.pages import read_page_token, write_page_token
+from noughts_server.store.engine.schema import (
+    bot_versions,
+    bots,
+    byes,
+    entries,
+    entry_scores,
+    pair_scores,
+    rating_lists,
+    ratings,
+)
+from noughts_server.store.games.games import count_faults
+from noughts_server.store.people.bots import version_name
+from noughts_server.store.tournaments.brackets import BracketMatch, StoredBracket, listed_rounds
+from noughts_server.store.tournaments.tournaments import Tournament
+from noughts_server.store.validation import check_number
+
+_CELLS_A_PAGE = 65_536
+_MOST_AT_TOP = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One entry's line in the table."""
+
+    number: int
+    """The entry's number, by which games name it from the start on."""
+    label: str
+    bot_id: int
+    bot_version_id: int
+    bot_version: str
+    """`bots/NAME/versions/V`."""
+    wins: int
+    draws: int
+    losses: int
+    rating: float | None
+    """The bot's rating now; None in unrated tournaments and before its first rated game."""
+    byes: int = 0
+    """Rounds without an opponent."""
+    bye_points: float = 0.0
+    """What they count: as much as all games of an encounter won."""
+    withdrawn_at: int | None = None
+    """When it left the tournament after that had begun, in milliseconds since 1970 in UTC."""
+    withdrawn_reason: str = ""
+    faults: int = 0
+    """How many of the losses were by its own fault."""
+
+    @property
+    def points(self) -> float:
+        """A win counts 1, a draw 1/2; see `bye_points`."""
+        return self.wins + self.draws / 2 + self.bye_points
+
+
+class CrosstableCell(NamedTuple):
+    """The games in which `first` moved first against `second`, from the first mover's point of view."""
+
+    first: str
+    """Labels."""
+    second: str
+    wins: int
+    draws: int
+    losses: int
+
+
+class Crosstable(NamedTuple):
+    """Each entry's score against each other, or a page of it."""
+
+    standings: list[Standing]
+    """In order of points; empty from the second page on."""
+    cells: list[CrosstableCell]
+    """Every ordered pair of entries that has a game, in order of the entries' numbers."""
+    next_page_token: str
+    """Empty on the last page."""
+    matches: Sequence[BracketMatch] = ()
+    """Of a knockout, round by round; empty from the second page on."""
+    encounters: Sequence[BracketMatch] = ()
+    """Of a Swiss tournament, round by round; empty from the second page on."""
+
+
+def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
+    """The table in order of points, then wins, then joining; before the start in order of joining.
+
+    That of a knockout begins with those who have come furthest.
+    """
+    rows = connection.execute(
+        select(
+            entries,
+            bots.c.id.label("bot_id"),
+            bots.c.name,
+            bot_versions.c.version,
+            ratings.c.rating,
+            *(func.coalesce(entry_scores.c[name], 0).label(name) for name in ("wins", "draws", "losses")),
+        )
+        .select_from(entries)
+        .join(bot_versions)
+        .join(bots, bots.c.id == bot_versions.c.bot_id)
+        .outerjoin(
+            entry_scores,
+            and_(entry_scores.c.tournament_id == entries.c.tournament_id, entry_scores.c.entry == entries.c.number),
+        )
+        .outerjoin(
+            rating_lists,
+            and_(
+                rating_lists.c.variant == tournament.settings.variant,
+                rating_lists.c.time_class == tournament.settings.time.time_class,
+            ),
+        )
+        .outerjoin(ratings, and_(ratings.c.list_id == rating_lists.c.id, ratings.c.bot_id == bots.c.id))
+        .where(entries.c.tournament_id == tournament.id)
+        .order_by(entries.c.number)
+    )
+    byes_of = _byes(connection, tournament)
+    faults_of = count_faults(connection, tournament.id)
+    table = [_standing(row, tournament, byes_of.get(row.number, 0), faults_of.get(row.number, 0)) for row in rows]
+    won = StoredBracket(connection, tournament).won()
+    table.sort(key=lambda row: (-won.get(row.number, 0), -row.points, -row.wins))
+    return table
+
+
+def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
+    """The byes of each entry that had one, if they win points."""
+    if not tournament.settings.schedule.byes_win:
+        return {}
+    rows = connection.execute(
+        select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> Crosstable:
+    """Each entry's score against each other, as many rows as make some 65,000 cells at a time.
+
+    With `top` only the cells among so many entries at the top, in one page. Raises InvalidArgument for a bad page token
+    or too many.
+    """
+    check_number("top", top, 0, _MOST_AT_TOP)
+    method = f"{tournament.name}/crosstable"
+    after = int((read_page_token(method, page_token, [0]) or [-1])[0])
+    table = standings(connection, tournament)
+    labels = {standing.number: standing.label for standing in table}
+    numbers = sorted(number for number in labels if number > after)
+    first, second = pair_scores.c.first_entry, pair_scores.c.second_entry
+    if top:
+        page = numbers
+        chosen = [standing.number for standing in table[:top]]
+        wanted = and_(first.in_(chosen), second.in_(chosen))
+    else:
+        page = numbers[: max(1, _CELLS_A_PAGE // max(1, len(labels)))]
+        wanted = and_(first > after, first <= max(page, default=-1))
+    of_tournament = pair_scores.c.tournament_id == tournament.id
+    rows = connection.execute(select(pair_scores).where(of_tournament, wanted).order_by(first, second))
+    cells = [
+        CrosstableCell(labels[row.first_entry], labels[row.second_entry], row.wins, row.draws, row.losses)
+        for row in rows
+    ]
+    more = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
+    if page_token:
+        return Crosstable([], cells, more)
+    matches = tuple(StoredBracket(connection, tournament).named(labels))
+    return Crosstable(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
+
+
+def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstable:
+    """All of it, for whoever is in the same process."""
+    whole = page = crosstable(connection, tournament)
+    while page.next_page_token:
+        page = crosstable(connection, tournament, page_token=page.next_page_token)
+        whole.cells.extend(page.cells)
+    return whole._replace(next_page_token="")
+
+
+def _standing(row: Row[Any], tournament: Tournament, byes_had: int, faults: int) -> Standing:
+    return Standing(
+        number=row.number,
+        label=row.label,
+        bot_id=row.bot_id,
+        bot_version_id=row.bot_version_id,
+        bot_version=version_name(row.name, row.version),
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        rating=row.rating if tournament.settings.rated else None,
+        byes=byes_had,
+        bye_points=float(byes_had * tournament.settings.games_per_pair),
+        withdrawn_at=row.withdrawn_at,
+        withdrawn_reason=row.withdrawn_reason or "",
+        faults=faults,
+    )

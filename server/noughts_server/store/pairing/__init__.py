@@ -1,0 +1,1 @@
+"""Who meets whom: rows of pairings, of rounds and of ladders."""

@@ -1,0 +1,131 @@
+"""Ladders in the store: what is paired next follows from all games so far, and from who came and left."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, select, update
+
+from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.formats.ladder import Ladder
+from noughts_server.competition.waves import Encounter, Played
+from noughts_server.store.engine.schema import entries, games, pairings, tournaments
+from noughts_server.store.pairing.meetings import points_of_first
+from noughts_server.store.pairing.pairings import Pairing, append_pairings
+
+_PAIR = 2
+
+
+class StoredLadder:
+    """A ladder as the database has it. It is remembered between transactions, and made anew where that differs."""
+
+    def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
+        self.games_total = int(tournament.games_total)
+        self.games_done = 0
+        self._length = int(tournament.games_per_pair)
+        """Games of an encounter: those of one follow each other, so its number follows from the ordinal."""
+        self._open: dict[int, _Open] = {}
+        present = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
+        self._entries = {row.number for row in present}
+        self._gone = {row.number for row in present if row.withdrawn_at is not None}
+        history = self._history(connection, tournament.id)
+        self._ladder = Ladder.rebuilt(sorted(self._entries), self._gone, history)
+
+    def take(self, stored: Iterable[FinishedGame]) -> None:
+        """Games that are stored in this transaction."""
+        for game in stored:
+            number = (game.ordinal - 1) // self._length
+            meeting = self._open[number]
+            meeting.add(game.first, game.result)
+            self.games_done += 1
+            if meeting.games == self._length:
+                del self._open[number]
+                self._ladder.played(meeting.first, meeting.second, meeting.points, self._length - meeting.points)
+
+    def follow(self, connection: Connection, tournament_id: int) -> None:
+        """Who has come and left since."""
+        for row in connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament_id)):
+            if row.number not in self._entries:
+                self._entries.add(row.number)
+                self._ladder.add(row.number)
+            if row.withdrawn_at is not None and row.number not in self._gone:
+                self._gone.add(row.number)
+                self._ladder.withdraw(row.number)
+
+    def pair(self, at_once: int) -> list[Pairing]:
+        """The slots of the encounters that may begin now, so that as many games as that can be played."""
+        wanted = max(1, at_once // self._length) - len(self._open)
+        slots: list[Pairing] = []
+        number = self.games_total // self._length
+        for first, second in self._ladder.pairs(wanted) if wanted > 0 else ():
+            self._ladder.began(first, second)
+            self._open[number] = _Open(first, second)
+            for game in range(self._length):
+                sides = (second, first) if game % _PAIR else (first, second)
+                slots.append(Pairing(*sides, (number * self._length + game) // _PAIR, number + 1))
+            number += 1
+        self.games_total += len(slots)
+        return slots
+
+    def _history(self, connection: Connection, tournament_id: int) -> Iterator[Played | Encounter]:
+        same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
+        rows = connection.execute(
+            select(pairings, games.c.first_entry.label("x"), games.c.result)
+            .select_from(pairings)
+            .outerjoin(games, same)
+            .where(pairings.c.tournament_id == tournament_id)
+            .order_by(pairings.c.ordinal)
+            .execution_options(yield_per=1000)
+        )
+        while slots := rows.fetchmany(self._length):
+            number, meeting = slots[0].round - 1, _Open(slots[0].first_entry, slots[0].second_entry)
+            for slot in slots:
+                if slot.result is not None:
+                    meeting.add(slot.x, slot.result)
+                    self.games_done += 1
+            if meeting.games == self._length:
+                points = meeting.points, self._length - meeting.points
+                yield Played(number + 1, meeting.first, meeting.second, *points, self._length)
+            else:
+                self._open[number] = meeting
+                yield Encounter(meeting.first, meeting.second)
+
+
+class _Open:
+    """An encounter some games of which are to come."""
+
+    __slots__ = ("first", "games", "points", "second")
+
+    def __init__(self, first: int, second: int) -> None:
+        self.first, self.second = first, second
+        self.games = 0
+        self.points = 0.0
+        """Those of `first`."""
+
+    def add(self, x: int, result: int) -> None:
+        self.games += 1
+        self.points += points_of_first(self.first, x, result)
+
+
+_ENTRIES = select(entries.c.number, entries.c.withdrawn_at).order_by(entries.c.number)
+
+
+def append_to_ladder(
+    connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], remembered: StoredLadder | None
+) -> StoredLadder:
+    """Pairs what can be paired after these games, which this transaction has stored already.
+
+    `tournament` is the row as it was before. Returns what is to be remembered once the transaction is committed.
+    """
+    before = (tournament.games_done, tournament.games_total)
+    if remembered is not None and (remembered.games_done, remembered.games_total) == before:
+        ladder = remembered
+        ladder.take(stored)
+    else:
+        ladder = StoredLadder(connection, tournament)
+    ladder.follow(connection, tournament.id)
+    slots = ladder.pair(tournament.concurrency)
+    append_pairings(connection, tournament.id, tournament.games_total, slots)
+    if slots:
+        total = update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=ladder.games_total)
+        connection.execute(total)
+    return ladder

@@ -1,0 +1,141 @@
+"""Slots that are rows: of rounds that were paired by results, and of extensions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
+
+from noughts_referee.work_units import Slot
+from noughts_server.competition.schedule import Schedule
+from noughts_server.store.engine.batches import KEYS_A_STATEMENT, in_batches
+from noughts_server.store.engine.schema import pairings
+
+_ROWS_AT_ONCE = 256
+_NOTHING_BEFORE = 0
+
+
+class Pairing(NamedTuple):
+    """A slot to be stored. Its ordinal is the next one."""
+
+    first: int
+    """Entry numbers."""
+    second: int
+    encounter: int
+    """See `Schedule.encounter`."""
+    round: int
+    """From 1; 0: of no round."""
+
+
+class StoredSchedule:
+    """The slots of a tournament some of which are rows: the first ones may follow from their ordinals."""
+
+    def __init__(
+        self, connection: Connection, tournament_id: int, entries: int, total: int, base: Schedule | None = None
+    ) -> None:
+        """`base` has the slots that follow from their ordinals; None: there are none."""
+        self.entries = entries
+        self.total = total
+        self._connection = connection
+        self._tournament_id = tournament_id
+        self._base = base
+        self._base_total = base.total if base is not None else _NOTHING_BEFORE
+
+    def slot(self, ordinal: int) -> Slot:
+        """See `Schedule`."""
+        if not 1 <= ordinal <= self.total:
+            raise IndexError(f"slot {ordinal} of {self.total}")
+        return next(self.slots([ordinal]))
+
+    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+        """See `Schedule`."""
+        wanted = list(ordinals)
+        if self._base is not None:
+            yield from self._base.slots(ordinal for ordinal in wanted if ordinal <= self._base_total)
+        for batch in in_batches(ordinal for ordinal in wanted if ordinal > self._base_total):
+            rows = self._rows(pairings.c.ordinal.in_(batch))
+            found = {row.ordinal: Slot(row.ordinal, row.first_entry, row.second_entry) for row in rows}
+            for ordinal in batch:
+                yield found[ordinal]
+
+    def encounter(self, ordinal: int) -> int:
+        """See `Schedule`."""
+        if self._base is not None and ordinal <= self._base_total:
+            return self._base.encounter(ordinal)
+        [row] = self._rows(pairings.c.ordinal == ordinal)
+        return int(row.encounter)
+
+    def encounters(self, ordinals: Iterable[int]) -> dict[int, int]:
+        """The same for several ordinals, by ordinal."""
+        wanted = list(ordinals)
+        found = {}
+        if self._base is not None:
+            base = self._base
+            found = {ordinal: base.encounter(ordinal) for ordinal in wanted if ordinal <= self._base_total}
+        for batch in in_batches(ordinal for ordinal in wanted if ordinal > self._base_total):
+            found.update({row.ordinal: row.encounter for row in self._rows(pairings.c.ordinal.in_(batch))})
+        return found
+
+    def slots_of(self, entry: int, before: int) -> Iterator[int]:
+        """See `Schedule`."""
+        yield from merge(
+            self._descending(pairings.c.first_entry == entry, before),
+            self._descending(pairings.c.second_entry == entry, before),
+            reverse=True,
+        )
+        if self._base is not None and entry < self._base.entries:
+            yield from self._base.slots_of(entry, before)
+
+    def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
+        """See `Schedule`."""
+        first, second = pairings.c.first_entry, pairings.c.second_entry
+        yield from merge(
+            self._descending(and_(first == one, second == other), before),
+            self._descending(and_(first == other, second == one), before),
+            reverse=True,
+        )
+        if self._base is not None and max(one, other) < self._base.entries:
+            yield from self._base.slots_between(one, other, before)
+
+    def _rows(self, condition: ColumnElement[bool]) -> Iterator[Any]:
+        statement = select(pairings).where(pairings.c.tournament_id == self._tournament_id, condition)
+        yield from self._connection.execute(statement)
+
+    def _descending(self, condition: ColumnElement[bool], before: int) -> Iterator[int]:
+        ordinal = pairings.c.ordinal
+        statement = (
+            select(ordinal)
+            .where(pairings.c.tournament_id == self._tournament_id, condition)
+            .order_by(ordinal.desc())
+            .limit(_ROWS_AT_ONCE)
+        )
+        while found := self._connection.scalars(statement.where(ordinal < before)).all():
+            yield from found
+            before = found[-1]
+
+
+def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:
+    """Stores slots; their ordinals follow `after`."""
+    rows = [
+        {
+            "tournament_id": tournament_id,
+            "ordinal": ordinal,
+            "first_entry": slot.first,
+            "second_entry": slot.second,
+            "encounter": slot.encounter,
+            "round": slot.round,
+        }
+        for ordinal, slot in enumerate(slots, after + 1)
+    ]
+    for batch in in_batches(rows, KEYS_A_STATEMENT):
+        connection.execute(insert(pairings), list(batch))
+
+
+def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
+    """The number of the encounter that is paired next."""
+    stored: int | None = connection.execute(
+        select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
+    ).scalar()
+    if stored is not None:
+        return stored + 1
+    return base.encounter(base.total) + 1 if base is not None and base.total else 0

@@ -1,0 +1,129 @@
+"""Pairings that follow from results, stored in the transaction of the games that they follow from.
+
+So a crash in between loses and repeats nothing: either the games and the pairings after them are there, or neither.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import count, groupby, islice
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, insert, select, update
+
+from noughts_referee.rules import FAULTS, Result
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import InRounds
+from noughts_server.competition.waves import Field, Played, Wave
+from noughts_server.store.engine.schema import byes, entries, games, pairings, tournaments
+from noughts_server.store.pairing.ladders import append_to_ladder
+from noughts_server.store.pairing.meetings import points_of_first
+from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
+from noughts_server.store.pairing.seeds import stored_seed
+from noughts_server.store.tournament_options import read_options
+
+
+def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -> int:
+    """Pairs what follows from the stored games; returns the number of slots then.
+
+    `tournament` is its row, `games_done` what this transaction makes of that.
+    """
+    kind, total = format_of(tournament.schedule), int(tournament.games_total)
+    if games_done < total or not isinstance(kind, InRounds):
+        return total
+    wave: Wave | None = Wave(0, (), _PAIR)
+    while wave is not None and not wave.encounters:
+        wave = kind.next_wave(read_field(connection, tournament))
+        if wave is not None and wave.byes:
+            rows = [{"tournament_id": tournament.id, "round": wave.round, "entry": entry} for entry in wave.byes]
+            connection.execute(insert(byes), rows)
+    return total if wave is None else _append(connection, tournament, wave)
+
+
+def pair_next(connection: Connection, tournament_id: int) -> None:
+    """Pairs what follows without a game that was just played: at the start, and when something was added."""
+    tournament = tournament_row(connection, tournament_id)
+    if format_of(tournament.schedule).endless:
+        append_to_ladder(connection, tournament, (), None)
+    else:
+        append_wave(connection, tournament, tournament.games_done)
+
+
+def read_field(connection: Connection, tournament: Row[Any]) -> Field:
+    """What the pairings of a round follow from."""
+    rows = connection.execute(
+        select(entries.c.number, entries.c.withdrawn_at).where(entries.c.tournament_id == tournament.id)
+    ).all()
+    given = connection.execute(
+        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id).order_by(byes.c.round)
+    )
+    options = read_options(tournament.options)
+    return Field(
+        entries=len(rows),
+        withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
+        played=tuple(_played(connection, tournament.id)),
+        byes=tuple((row.round, row.entry) for row in given),
+        rounds=options.get("rounds", 0),
+        games=tournament.games_per_pair,
+        seed=stored_seed(tournament),
+        stop_when_decided=options.get("stop_when_decided", False),
+    )
+
+
+def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
+    """The row that the functions of this module take."""
+    return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
+
+
+def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
+    """The encounters all of whose games are stored, in order of slots."""
+    return (played for played, games_left in read_encounters(connection, tournament_id) if not games_left)
+
+
+def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
+    """The encounters from this round on, in order of slots, as far as they are played, and how many games are left."""
+    same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
+    rows = connection.execute(
+        select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination)
+        .select_from(pairings)
+        .outerjoin(games, same)
+        .where(pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
+        .order_by(pairings.c.ordinal)
+        .execution_options(yield_per=1000)
+    )
+    for (number, _, _), group in groupby(rows, _meeting):
+        slots = list(group)
+        stored = [slot for slot in slots if slot.result is not None]
+        yield _encounter(number, slots[0], stored), len(slots) - len(stored)
+
+
+def _meeting(row: Row[Any]) -> tuple[int, int, int]:
+    return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
+
+
+def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> Played:
+    one, other = first_slot.first_entry, first_slot.second_entry
+    points = 0.0
+    forfeits = {one: 0, other: 0}
+    for slot in slots:
+        points += points_of_first(one, slot.x, slot.result)
+        if slot.termination in FAULTS:
+            x, o = (one, other) if slot.x == one else (other, one)
+            forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
+    return Played(number, one, other, points, len(slots) - points, len(slots), forfeits[one], forfeits[other])
+
+
+def _append(connection: Connection, tournament: Row[Any], wave: Wave) -> int:
+    # What the schedule calls an encounter is two games on one opening; those of a wave may be longer.
+    numbers = count(next_encounter(connection, tournament.id, None))
+    slots = [
+        Pairing(*sides, number, wave.round)
+        for first, second in wave.encounters
+        for number in islice(numbers, wave.games // _PAIR)
+        for sides in ((first, second), (second, first))
+    ]
+    append_pairings(connection, tournament.id, tournament.games_total, slots)
+    total = int(tournament.games_total) + len(slots)
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
+    return total
+
+
+_PAIR = 2

@@ -1,0 +1,300 @@
+"""Bots and their versions."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
+
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
+from noughts_server.limits import Limits
+from noughts_server.natural_order import natural_key
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, owners, tokens, tournaments
+from noughts_server.store.validation import check_name, check_text
+
+_LONGEST_SEARCH = 63
+
+FIRST_VERSION = "1"
+"""The version of a bot whose author gives none."""
+
+# Made once: an alias of a table is hundreds of objects in cycles.
+_VERSIONS = bot_versions.alias()
+_NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
+_UNKNOWN_BOT = (
+    "`noughts bot list` shows the registered bots. Register this one with `noughts bot register NAME`, or start it:"
+    " a bot is registered when it logs in for the first time."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A registered bot. `created_at` in milliseconds since 1970 in UTC."""
+
+    id: int
+    name: str
+    """Without the `bots/`."""
+    owner_id: int
+    owner: str
+    latest_version: str
+    """The version that was registered last."""
+    created_at: int
+    retired_at: int | None
+
+
+class LoggedIn(NamedTuple):
+    """A bot that dialled in."""
+
+    bot_id: int
+    bot_version_id: int
+    bot: str
+    """`bots/NAME`."""
+    version: str
+    """`bots/NAME/versions/V`."""
+
+
+class BotVersion(NamedTuple):
+    """One version of a bot."""
+
+    id: int
+    bot_id: int
+    owner_id: int
+    bot: str
+    """Without the `bots/`."""
+    version: str
+    retired_at: int | None = None
+
+    @property
+    def resource(self) -> str:
+        """`bots/NAME/versions/V`."""
+        return version_name(self.bot, self.version)
+
+
+COURSE_LABEL = "course"
+"""The label of the tokens of a course's students."""
+
+
+def version_name(bot: str, version: str) -> str:
+    """`bots/NAME/versions/V`."""
+    return f"bots/{bot}/versions/{version}"
+
+
+def log_in(
+    connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int, limits: Limits | None = None
+) -> LoggedIn:
+    """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
+
+    Raises InvalidArgument, PermissionDenied when the name belongs to another owner, WrongState when it is retired, and
+    LimitReached when the owner has too many bots or versions already (None: without limits).
+    """
+    check_name("bot", name)
+    version = check_name("version", version or FIRST_VERSION)
+    found = connection.execute(
+        select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
+    ).one_or_none()
+    if found is None:
+        check_prefix(connection, name, owner_id)
+        if limits is not None:
+            limits.check("bots", "bots of yours", _count(connection, select(bots).where(bots.c.owner_id == owner_id)))
+        row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
+        bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
+    elif found.owner_id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+    else:
+        require_in_service(name, found.retired_at)
+        bot_id = found.id
+    version_id = _version_key(connection, bot_id, version)
+    if version_id is None:
+        if limits is not None:
+            so_far = _count(connection, select(bot_versions.c.id).join(bots).where(bots.c.owner_id == owner_id))
+            limits.check("versions", "versions of your bots", so_far)
+        row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
+        version_id = int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
+    return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
+
+
+def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
+    """Raise PermissionDenied if a bot's name begins with the login of another student of a course.
+
+    If several logins fit, the longest one counts: `ada-b-bot` belongs to `ada-b`, not to `ada`.
+    """
+    ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
+    starts = [name[:end].lower() for end in ends]
+    students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)
+    found = connection.execute(students.where(func.lower(owners.c.name).in_(starts))).all()
+    if found and max(found, key=lambda row: len(row.name)).id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Begin its name with your own login, not another student's.")
+
+
+def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
+    """As `log_in` for a version that was seen before; writes nothing. Raises NotFound, PermissionDenied, WrongState."""
+    found = get_version(connection, name, version or FIRST_VERSION)
+    if found.owner_id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+    require_in_service(name, found.retired_at)
+    return LoggedIn(found.bot_id, found.id, f"bots/{name}", version_name(name, found.version))
+
+
+def get_bot(connection: Connection, name: str) -> Bot:
+    """The bot called `name`. Raises NotFound."""
+    found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    if found is None:
+        raise NotFound(f"bots/{name}", hint=_UNKNOWN_BOT)
+    return Bot(*found)
+
+
+def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
+    """A version of a bot; empty means the newest. Raises NotFound."""
+    bot = get_bot(connection, name)
+    version = version or bot.latest_version
+    key: int | None = connection.execute(
+        select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id, bot_versions.c.version == version)
+    ).scalar()
+    if key is None:
+        raise NotFound(version_name(name, version), hint=f"The newest version is {bot.latest_version}.")
+    return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
+
+
+def get_version_by_id(connection: Connection, key: int) -> BotVersion:
+    """The version with this key of the store."""
+    row = connection.execute(
+        select(bot_versions.c.id, bots.c.id, bots.c.owner_id, bots.c.name, bot_versions.c.version, bots.c.retired_at)
+        .join(bots)
+        .where(bot_versions.c.id == key)
+    ).one()
+    return BotVersion(*row)
+
+
+def require_in_service(name: str, retired_at: int | None) -> None:
+    """Raises WrongState for a bot that is retired."""
+    if retired_at is not None:
+        hint = f"Its owner takes it back with: noughts bot retire {name} --undo"
+        raise WrongState(f"bots/{name}", got="retired", expected="a bot in service", hint=hint)
+
+
+def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
+    """Gives a bot another name; the old one becomes free. With `owner_id` only that owner's.
+
+    Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists.
+    """
+    bot = _owned(connection, name, owner_id)
+    check_name("new_name", new_name)
+    check_prefix(connection, new_name, bot.owner_id)
+    if new_name != name and connection.execute(select(bots.c.id).where(bots.c.name == new_name)).first():
+        raise AlreadyExists(f"bots/{new_name}")
+    connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
+    return get_bot(connection, new_name)
+
+
+def retire_bot(
+    connection: Connection, name: str, *, undo: bool = False, now_ms: int, owner_id: int | None = None
+) -> Bot:
+    """Takes a bot out of service, or back; again does no harm. With `owner_id` only that owner's.
+
+    Its entries in tournaments that are open are withdrawn: they would wait for it for ever.
+    Raises NotFound, PermissionDenied.
+    """
+    bot = _owned(connection, name, owner_id)
+    if undo != (bot.retired_at is None):
+        connection.execute(update(bots).where(bots.c.id == bot.id).values(retired_at=None if undo else now_ms))
+    if not undo:
+        versions = select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id)
+        not_started = select(tournaments.c.id).where(tournaments.c.state == TournamentState.OPEN)
+        connection.execute(
+            delete(entries).where(entries.c.bot_version_id.in_(versions), entries.c.tournament_id.in_(not_started))
+        )
+    return get_bot(connection, name)
+
+
+def _owned(connection: Connection, name: str, owner_id: int | None) -> Bot:
+    bot = get_bot(connection, name)
+    if owner_id not in (None, bot.owner_id):
+        raise PermissionDenied(f"bots/{name}")
+    return bot
+
+
+def list_bots(
+    connection: Connection,
+    *,
+    size: int = 0,
+    page_token: str = "",
+    bot_ids: Collection[int] | None = None,
+    retired: bool = False,
+    owner: str = "",
+    search: str = "",
+) -> Page[Bot]:
+    """Bots by name, those of a page in natural order (b2 before b10).
+
+    With `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs, with `search` only
+    those whose name contains it.
+
+    Raises InvalidArgument for a bad size or page token.
+    """
+    limit = page_size(size)
+    statement = _bots().order_by(bots.c.name).limit(limit + 1)
+    after = read_page_token("bots", page_token, [""])
+    if after is not None:
+        statement = statement.where(bots.c.name > after[0])
+    if bot_ids is not None:
+        statement = statement.where(bots.c.id.in_(bot_ids))
+    if owner:
+        statement = statement.where(owners.c.name == owner)
+    if search:
+        statement = statement.where(named_like(search))
+    if not retired:
+        statement = statement.where(bots.c.retired_at.is_(None))
+    found = [Bot(*row) for row in connection.execute(statement)]
+    more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
+    return Page(sorted(found[:limit], key=lambda bot: natural_key(bot.name)), more)
+
+
+def named_like(text: str) -> ColumnElement[bool]:
+    """Whether a bot's name contains the text, in capitals or not. Raises InvalidArgument."""
+    check_text("search", text, _LONGEST_SEARCH)
+    return bots.c.name.icontains(text, autoescape=True)
+
+
+class VersionRow(NamedTuple):
+    """A version, and when it logged in for the first time or was handed in."""
+
+    id: int
+    version: str
+    created_at: int
+
+
+def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[VersionRow]:
+    """A bot's newest versions, the newest first, and when they logged in for the first time."""
+    found = connection.execute(
+        select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
+        .where(bot_versions.c.bot_id == bot_id)
+        .order_by(bot_versions.c.id.desc())
+        .limit(most)
+    )
+    return [VersionRow(*row) for row in found]
+
+
+def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:
+    key: int | None = connection.execute(
+        select(bot_versions.c.id).where(bot_versions.c.bot_id == bot_id, bot_versions.c.version == version)
+    ).scalar()
+    return key
+
+
+def _count(connection: Connection, rows: Select[Any]) -> int:
+    return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
+
+
+def _bots() -> Select[Any]:
+    return (
+        select(
+            bots.c.id,
+            bots.c.name,
+            bots.c.owner_id,
+            owners.c.name,
+            bot_versions.c.version,
+            bots.c.created_at,
+            bots.c.retired_at,
+        )
+        .join(owners, owners.c.id == bots.c.owner_id)
+        .join(bot_versions, bot_versions.c.id == _NEWEST)
+    )

@@ -1,0 +1,208 @@
+"""Bots that were handed in as files: who handed in what, and which of them are needed now."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, func, insert, select
+
+from noughts_server.errors import AlreadyExists, PermissionDenied
+from noughts_server.limits import Limits
+from noughts_server.store.engine.schema import (
+    TournamentState,
+    bot_versions,
+    bots,
+    entries,
+    owners,
+    programs,
+    submissions,
+    tournaments,
+)
+from noughts_server.store.people.bots import (
+    FIRST_VERSION,
+    LoggedIn,
+    check_prefix,
+    log_in,
+    require_in_service,
+    version_name,
+)
+
+_HOUR_MS = 3_600_000
+
+
+class Upload(NamedTuple):
+    """What somebody hands in."""
+
+    bot: str
+    version: str
+    """Empty: the next number."""
+    kind: str
+    entry: str
+    file_name: str
+    content: bytes
+
+    @property
+    def hash(self) -> bytes:
+        """SHA-256 of the content."""
+        return hashlib.sha256(self.content).digest()
+
+
+class Submission(NamedTuple):
+    """A version that was handed in."""
+
+    bot_version_id: int
+    bot_id: int
+    bot: str
+    """Without the `bots/`."""
+    version: str
+    owner_id: int
+    owner: str
+    kind: str
+    entry: str
+    file_name: str
+    hash: bytes
+    size: int
+
+    @property
+    def resource(self) -> str:
+        """`bots/NAME/versions/V`."""
+        return version_name(self.bot, self.version)
+
+    @property
+    def logged_in(self) -> LoggedIn:
+        """As who it plays."""
+        return LoggedIn(self.bot_id, self.bot_version_id, f"bots/{self.bot}", self.resource)
+
+
+class Stored(NamedTuple):
+    """What has become of an upload."""
+
+    submission: Submission
+    is_new: bool
+    """False: the newest version is of the same file."""
+
+
+def check_submission(
+    connection: Connection, *, owner_id: int, bot: str, size: int, now_ms: int, limits: Limits
+) -> None:
+    """Raises what would keep an upload of this size from being stored, before it is read.
+
+    PermissionDenied when the name belongs to another owner, WrongState when the bot is retired, LimitReached.
+    """
+    found = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
+    if found is not None and found.owner_id != owner_id:
+        raise PermissionDenied(f"bots/{bot}", hint="Choose another name for your bot.")
+    if found is None:
+        check_prefix(connection, bot, owner_id)
+    else:
+        require_in_service(bot, found.retired_at)
+    own = submissions.c.owner_id == owner_id
+    recent = select(func.count()).where(own, submissions.c.submitted_at > now_ms - _HOUR_MS)
+    limits.check("submissions", "bots that you hand in within an hour", connection.execute(recent).scalar_one())
+    files = select(programs.c.size).where(programs.c.id.in_(select(submissions.c.program_id).where(own)))
+    so_far = connection.execute(select(func.coalesce(func.sum(files.subquery().c.size), 0))).scalar_one()
+    limits.check("submitted_bytes", "bytes of the bots that you have handed in", int(so_far) + size - 1)
+
+
+def store_submission(connection: Connection, upload: Upload, *, owner_id: int, now_ms: int, limits: Limits) -> Stored:
+    """Makes it a version of the bot; nothing is stored again when the newest version is of the same file.
+
+    Raises what `check_submission` and `log_in` raise, and AlreadyExists when the version was taken.
+    """
+    newest = newest_submission(connection, upload.bot)
+    same = newest is not None and (newest.hash, newest.kind, newest.entry) == (upload.hash, upload.kind, upload.entry)
+    if newest is not None and same and newest.owner_id == owner_id and upload.version in ("", newest.version):
+        return Stored(newest, False)
+    check_submission(
+        connection, owner_id=owner_id, bot=upload.bot, size=len(upload.content), now_ms=now_ms, limits=limits
+    )
+    version = upload.version or _next_version(connection, upload.bot)
+    taken = select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
+    if connection.execute(taken).first() is not None:
+        raise AlreadyExists(version_name(upload.bot, version))
+    entered = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
+    program = connection.execute(select(programs.c.id).where(programs.c.hash == upload.hash)).scalar()
+    if program is None:
+        row = {"hash": upload.hash, "size": len(upload.content), "content": upload.content}
+        program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
+    connection.execute(
+        insert(submissions),
+        {
+            "bot_version_id": entered.bot_version_id,
+            "program_id": program,
+            "owner_id": owner_id,
+            "kind": upload.kind,
+            "entry": upload.entry,
+            "file_name": upload.file_name,
+            "submitted_at": now_ms,
+        },
+    )
+    (stored,) = submissions_of(connection, [entered.bot_version_id])
+    return Stored(stored, True)
+
+
+def newest_submission(connection: Connection, bot: str) -> Submission | None:
+    """The newest version of a bot, if that was handed in."""
+    newest = select(func.max(bot_versions.c.id)).join(bots).where(bots.c.name == bot)
+    return next(iter(submissions_of(connection, [connection.execute(newest).scalar() or 0])), None)
+
+
+def submissions_of(connection: Connection, versions: Iterable[int]) -> list[Submission]:
+    """Those of these versions that were handed in."""
+    return _read(connection, _rows().where(submissions.c.bot_version_id.in_(list(versions))))
+
+
+def ready_submissions(connection: Connection) -> list[Submission]:
+    """Of each bot in service the newest version, where that was handed in: it plays whenever somebody wants it."""
+    newest = select(func.max(bot_versions.c.id)).group_by(bot_versions.c.bot_id)
+    return _read(connection, _rows().where(bots.c.retired_at.is_(None), submissions.c.bot_version_id.in_(newest)))
+
+
+def needed_submissions(connection: Connection) -> list[Submission]:
+    """Those with an entry in a tournament that is running."""
+    needed = (
+        select(entries.c.bot_version_id)
+        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
+        .where(tournaments.c.state == TournamentState.RUNNING, entries.c.withdrawn_at.is_(None))
+    )
+    return _read(connection, _rows().where(submissions.c.bot_version_id.in_(needed)))
+
+
+def program_of(connection: Connection, hash_: bytes) -> bytes:
+    """The content of a program."""
+    content: bytes = connection.execute(select(programs.c.content).where(programs.c.hash == hash_)).scalar_one()
+    return content
+
+
+def _next_version(connection: Connection, bot: str) -> str:
+    names = connection.execute(select(bot_versions.c.version).join(bots).where(bots.c.name == bot)).scalars()
+    numbers = [int(name) for name in names if name.isdecimal() and len(name) < len("1000000000")]
+    return str(max(numbers) + 1) if numbers else FIRST_VERSION
+
+
+def _rows() -> Select[Any]:
+    return (
+        select(
+            submissions.c.bot_version_id,
+            bots.c.id,
+            bots.c.name,
+            bot_versions.c.version,
+            submissions.c.owner_id,
+            owners.c.name,
+            submissions.c.kind,
+            submissions.c.entry,
+            submissions.c.file_name,
+            programs.c.hash,
+            programs.c.size,
+        )
+        .select_from(submissions)
+        .join(programs, programs.c.id == submissions.c.program_id)
+        .join(bot_versions, bot_versions.c.id == submissions.c.bot_version_id)
+        .join(bots, bots.c.id == bot_versions.c.bot_id)
+        .join(owners, owners.c.id == submissions.c.owner_id)
+        .order_by(submissions.c.bot_version_id)
+    )
+
+
+def _read(connection: Connection, statement: Select[Any]) -> list[Submission]:
+    return [Submission(*row) for row in connection.execute(statement)]

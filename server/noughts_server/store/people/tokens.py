@@ -1,0 +1,251 @@
+"""Owners and their tokens. Only the hash of a secret is stored."""
+
+import hashlib
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
+
+from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
+from noughts_server.limits import Limits
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import owners, tokens
+from noughts_server.store.people.scopes import ADMIN, check_scopes, permits
+from noughts_server.store.validation import check_name, check_number, check_text
+
+_PREFIX = "nou_"
+_RANDOM_BYTES = 24  # 32 characters
+_LONGEST_LABEL = 200
+_LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
+_TOUCH_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token without its secret. Moments are milliseconds since 1970 in UTC."""
+
+    id: int
+    owner: str
+    label: str
+    created_at: int
+    revoked_at: int | None
+    last_used_at: int | None
+    """To the minute."""
+    scopes: tuple[str, ...]
+    expires_at: int | None
+
+
+class NewToken(NamedTuple):
+    """A token and its secret, which cannot be shown again."""
+
+    token: Token
+    secret: str
+
+
+class Caller(NamedTuple):
+    """Who presented a token."""
+
+    token_id: int
+    owner_id: int
+    owner: str
+    scopes: tuple[str, ...]
+    expires_at: int | None
+    stale: bool
+    """Whether `touch_token` is due: a token that is used all the time is written once a minute."""
+
+    def permits(self, scope: str) -> bool:
+        """Whether the token has this scope, or a wider one."""
+        return permits(self.scopes, scope)
+
+    @property
+    def only_owner(self) -> int | None:
+        """The owner to whose things the caller is confined; None for `admin`."""
+        return None if ADMIN in self.scopes else self.owner_id
+
+
+def create_owner(connection: Connection, name: str) -> int:
+    """The key of the owner called `name`, who is made if new. Raises InvalidArgument."""
+    check_name("owner", name)
+    known: int | None = connection.execute(select(owners.c.id).where(owners.c.name == name)).scalar()
+    if known is not None:
+        return known
+    return int(connection.execute(insert(owners).returning(owners.c.id), {"name": name}).scalar_one())
+
+
+def create_token(
+    connection: Connection,
+    *,
+    owner: str,
+    label: str = "",
+    scopes: Iterable[str] = (),
+    life_ms: int | None = None,
+    made_by: int | None = None,
+    now_ms: int,
+    limits: Limits | None = None,
+) -> NewToken:
+    """Makes a token for an owner, who is made too if new; no scopes: `play organise`.
+
+    Raises InvalidArgument, and LimitReached when the owner has too many that are good for something (None: no limit).
+
+    It expires after `life_ms` milliseconds; None: never. `made_by` is the token that asked for it.
+    """
+    check_text("token.label", label, _LONGEST_LABEL)
+    if life_ms is not None:
+        check_number("ttl (milliseconds)", life_ms, 1, _LONGEST_LIFE_MS)
+    owner_id = create_owner(connection, owner)
+    if limits is not None:
+        alive = (tokens.c.revoked_at.is_(None), or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now_ms))
+        of_owner = select(func.count()).select_from(tokens).where(tokens.c.owner_id == owner_id, *alive)
+        limits.check("tokens", f"tokens of {owner}", connection.execute(of_owner).scalar_one())
+    secret = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
+    row = {
+        "owner_id": owner_id,
+        "label": label,
+        "hash": _hash(secret),
+        "created_at": now_ms,
+        "scopes": " ".join(check_scopes(scopes)),
+        "expires_at": None if life_ms is None else now_ms + life_ms,
+        "made_by": made_by,
+    }
+    key = connection.execute(insert(tokens).returning(tokens.c.id), row).scalar_one()
+    return NewToken(_read_token(connection, key), secret)
+
+
+def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
+    """Who holds this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
+    found = connection.execute(
+        select(
+            tokens.c.id,
+            tokens.c.owner_id,
+            owners.c.name,
+            tokens.c.revoked_at,
+            tokens.c.expires_at,
+            tokens.c.scopes,
+            tokens.c.last_used_at,
+        )
+        .join(owners)
+        .where(tokens.c.hash == _hash(secret))
+    ).one_or_none()
+    if found is None:
+        raise Unauthenticated("the token is unknown")
+    ended = _ended(found.revoked_at, found.expires_at, now_ms)
+    if ended is not None:
+        raise ended
+    stale = found.last_used_at is None or now_ms - found.last_used_at >= _TOUCH_MS
+    return Caller(found.id, found.owner_id, found.name, tuple(found.scopes.split()), found.expires_at, stale)
+
+
+def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
+    """Which of these tokens are worthless by now, and why."""
+    ended: dict[int, Unauthenticated] = {}
+    for batch in in_batches(token_ids):
+        rows = connection.execute(
+            select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(
+                tokens.c.id.in_(batch), or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
+            )
+        )
+        for token_id, revoked_at, expires_at in rows:
+            ended[token_id] = _ended(revoked_at, expires_at, now_ms) or TokenExpired()
+    return ended
+
+
+def _ended(revoked_at: int | None, expires_at: int | None, now_ms: int) -> Unauthenticated | None:
+    if revoked_at is not None:
+        return TokenRevoked()
+    return TokenExpired() if expires_at is not None and expires_at <= now_ms else None
+
+
+def touch_token(connection: Connection, token_id: int, *, now_ms: int) -> None:
+    """Notes that a token was used."""
+    connection.execute(update(tokens).where(tokens.c.id == token_id).values(last_used_at=now_ms))
+
+
+def list_tokens(connection: Connection, *, owner_id: int | None = None) -> list[Token]:
+    """The tokens of one owner, or all of them, oldest first."""
+    statement = _tokens().order_by(tokens.c.id)
+    if owner_id is not None:
+        statement = statement.where(tokens.c.owner_id == owner_id)
+    return [_token(row) for row in connection.execute(statement)]
+
+
+def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, page_token: str = "") -> Page[Token]:
+    """As `list_tokens`, page by page. Raises InvalidArgument for a bad size or page token."""
+    limit = page_size(size)
+    statement = _tokens().order_by(tokens.c.id).limit(limit + 1)
+    if owner_id is not None:
+        statement = statement.where(tokens.c.owner_id == owner_id)
+    after = read_page_token("tokens", page_token, [0])
+    if after is not None:
+        statement = statement.where(tokens.c.id > after[0])
+    found = [_token(row) for row in connection.execute(statement)]
+    more = write_page_token("tokens", [found[limit - 1].id]) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def get_token(connection: Connection, token_id: int, *, owner_id: int | None = None) -> Token:
+    """The token with this number. Raises NotFound, PermissionDenied (another owner's)."""
+    # Databases keep 64 bits; a larger number is nobody's.
+    known = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
+    owner: int | None = connection.execute(known).scalar()
+    if owner is None:
+        raise NotFound(f"tokens/{token_id}", hint="`noughts token list` shows the tokens.")
+    if owner_id not in (None, owner):
+        raise PermissionDenied(f"tokens/{token_id}")
+    return _read_token(connection, token_id)
+
+
+def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
+    """Makes a token worthless from now on, and what it has made for its owner; again does no harm.
+
+    Whoever steals a token must not keep a foot in the door by making others. Raises NotFound, PermissionDenied
+    (another owner's).
+    """
+    get_token(connection, token_id, owner_id=owner_id)
+    doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)
+    made = tokens.alias()
+    doomed = doomed.union(
+        select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, made.c.owner_id == doomed.c.owner_id)
+    )
+    connection.execute(
+        update(tokens)
+        .where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now_ms)
+    )
+    return _read_token(connection, token_id)
+
+
+def _tokens() -> Select[Any]:
+    return select(
+        tokens.c.id,
+        owners.c.name,
+        tokens.c.label,
+        tokens.c.created_at,
+        tokens.c.revoked_at,
+        tokens.c.last_used_at,
+        tokens.c.scopes,
+        tokens.c.expires_at,
+    ).join(owners)
+
+
+def _read_token(connection: Connection, token_id: int) -> Token:
+    return _token(connection.execute(_tokens().where(tokens.c.id == token_id)).one())
+
+
+def _token(row: Row[Any]) -> Token:
+    return Token(
+        id=row.id,
+        owner=row.name,
+        label=row.label,
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
+        last_used_at=row.last_used_at,
+        scopes=tuple(row.scopes.split()),
+        expires_at=row.expires_at,
+    )
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="replace")).digest()

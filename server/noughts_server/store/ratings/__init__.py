@@ -1,0 +1,1 @@
+"""Ratings, their lists and leaderboards."""

@@ -1,0 +1,303 @@
+"""Reading ratings: leaderboards, the lists there are, a bot's place in each of them and how it got there."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, func, select, tuple_
+
+from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
+from noughts_server.errors import NotFound
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
+from noughts_server.store.engine.schema import rating_history as history
+from noughts_server.store.people.bots import get_bot, named_like
+from noughts_server.store.ratings.rating_lists import list_name
+
+_FEWEST_FOR_TREND = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A bot's place."""
+
+    rank: int
+    """From 1."""
+    bot_id: int
+    bot: str
+    """Without the `bots/`."""
+    owner: str
+    rating: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    before: float | None
+    """What the rating was when it had nine tenths of its games; None with fewer than ten."""
+
+    @property
+    def trend(self) -> float | None:
+        """What it has gained since."""
+        return None if self.before is None else self.rating - self.before
+
+    @property
+    def provisional(self) -> bool:
+        """Too few games to be sure."""
+        return Rating(games=self.games).provisional
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which bots of a list are shown; by default all that are in service."""
+
+    owner: str = ""
+    """Only bots of this owner."""
+    online: Collection[int] | None = field(default=None, compare=False)
+    """Only these bots, by key of the store: those that are online."""
+    min_games: int = 0
+    """Only bots with at least so many rated games in the list."""
+    exclude_provisional: bool = False
+    retired: bool = False
+    """Also bots that are out of service."""
+    search: str = ""
+    """Only bots whose name contains this, in capitals or not."""
+
+    @property
+    def fewest_games(self) -> int:
+        """What both bounds on the number of games come to."""
+        return max(self.min_games, PROVISIONAL_GAMES if self.exclude_provisional else 0)
+
+
+class RatingList(NamedTuple):
+    """The ratings of one variant and time class."""
+
+    variant: str
+    time_class: str
+    bots: int
+    """Bots that have a rated game here."""
+    games: int
+    """Rated games."""
+
+    @property
+    def name(self) -> str:
+        """`VARIANT/TIME_CLASS`."""
+        return f"{self.variant}/{self.time_class}"
+
+
+class RatingPoint(NamedTuple):
+    """A bot's rating after so many of its rated games."""
+
+    games: int
+    rating: float
+    at: int
+    """Milliseconds since 1970 in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingHistory:
+    """How a bot's rating went in one list."""
+
+    rating_list: str
+    points: list[RatingPoint]
+    """Oldest first; empty before the first rated game."""
+    rating: float
+    """Now."""
+    games: int
+
+
+def leaderboard(
+    connection: Connection,
+    *,
+    variant: str = "",
+    time_class: str = "",
+    filters: Filters | None = None,
+    size: int = 0,
+    page_token: str = "",
+) -> Page[LeaderboardRow]:
+    """The bots of one list, strongest first, of equal ones the one that was registered last. Ranks count what is shown.
+
+    Raises InvalidArgument, and NotFound for an owner whom the server does not know.
+    """
+    filters = filters or Filters()
+    name = list_name(variant, time_class)
+    limit = page_size(size)
+    # `online` is left out: bots come and go while the list is paged.
+    method = (
+        f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}&{filters.retired}"
+        f"&{filters.search}"
+    )
+    after = read_page_token(method, page_token, [0.0, 0, 0])
+    # A list that nobody was ever rated in has no key, and no row has none.
+    in_list = ratings.c.list_id == _list_id(connection, name)
+    statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
+    if not filters.retired:
+        statement = statement.where(bots.c.retired_at.is_(None))
+    if filters.search:
+        statement = statement.where(named_like(filters.search))
+    rank = 0
+    if after is not None:
+        rating, bot_id, rank = float(after[0]), int(after[1]), int(after[2])
+        statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < (rating, bot_id))
+    among = _among(connection, filters)
+    if among is None:
+        # Backwards through the index (list_id, rating, bot_id).
+        ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
+        found = list(connection.execute(ordered.limit(limit + 1)))
+    else:
+        found = list(_rows_among(connection, statement, among))
+        found = sorted(found, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
+    rows = [_leaderboard_row(rank + place, row) for place, row in enumerate(found[:limit], 1)]
+    more = ""
+    if len(found) > limit:
+        more = write_page_token(method, [rows[-1].rating, rows[-1].bot_id, rows[-1].rank])
+    return Page(rows, more)
+
+
+def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[RatingList]:
+    """All rating lists, by variant and time class. Raises InvalidArgument for a bad size or page token."""
+    limit = page_size(size)
+    key = tuple_(rating_lists.c.variant, rating_lists.c.time_class)
+    of_list = ratings.c.list_id == rating_lists.c.id
+    statement = (
+        select(
+            rating_lists.c.variant,
+            rating_lists.c.time_class,
+            select(func.count()).where(of_list).scalar_subquery(),
+            # Each game counts for both of its bots.
+            select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery(),
+        )
+        .order_by(rating_lists.c.variant, rating_lists.c.time_class)
+        .limit(limit + 1)
+    )
+    after = read_page_token("rating_lists", page_token, ["", ""])
+    if after is not None:
+        statement = statement.where(key > (str(after[0]), str(after[1])))
+    found = [
+        RatingList(variant, time_class, count, int(games))
+        for variant, time_class, count, games in connection.execute(statement)
+    ]
+    more = write_page_token("rating_lists", list(found[limit - 1][:2])) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def list_bot_ratings(
+    connection: Connection, bot: str, *, size: int = 0, page_token: str = ""
+) -> Page[tuple[str, LeaderboardRow]]:
+    """A bot's place in each list in which it has a rated game, with the list's name: among those in service and itself.
+
+    Raises NotFound, InvalidArgument for a bad size or page token.
+    """
+    limit = page_size(size)
+    method = f"bots/{bot}/ratings"
+    after = read_page_token(method, page_token, ["", ""])
+    bot_id = get_bot(connection, bot).id
+    statement = (
+        _rows()
+        .join(rating_lists)
+        .add_columns(rating_lists.c.variant, rating_lists.c.time_class)
+        .where(ratings.c.bot_id == bot_id)
+        .order_by(rating_lists.c.variant, rating_lists.c.time_class)
+        .limit(limit + 1)
+    )
+    if after is not None:
+        key = tuple_(rating_lists.c.variant, rating_lists.c.time_class)
+        statement = statement.where(key > (str(after[0]), str(after[1])))
+    found = connection.execute(statement).all()
+    items = [
+        (f"{row.variant}/{row.time_class}", _leaderboard_row(_rank(connection, row), row)) for row in found[:limit]
+    ]
+    last = found[limit - 1] if len(found) > limit else None
+    return Page(items, write_page_token(method, [last.variant, last.time_class]) if last else "")
+
+
+def rating_history(connection: Connection, bot: str, *, variant: str = "", time_class: str = "") -> RatingHistory:
+    """How a bot's rating went in one list. Raises NotFound, InvalidArgument."""
+    name = list_name(variant, time_class)
+    bot_id = get_bot(connection, bot).id
+    list_id = _list_id(connection, name)
+    points = connection.execute(
+        select(history.c.games, history.c.rating, history.c.at)
+        .where(history.c.list_id == list_id, history.c.bot_id == bot_id)
+        .order_by(history.c.games)
+    )
+    now = connection.execute(
+        select(ratings.c.rating, ratings.c.games).where(ratings.c.list_id == list_id, ratings.c.bot_id == bot_id)
+    ).one_or_none()
+    return RatingHistory(name, [RatingPoint(*row) for row in points], *(now or (START, 0)))
+
+
+def _list_id(connection: Connection, name: str) -> int | None:
+    variant, _, time_class = name.partition("/")
+    this = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+    key: int | None = connection.execute(select(rating_lists.c.id).where(*this)).scalar()
+    return key
+
+
+def _rows() -> Select[Any]:
+    """Ratings with their bots."""
+    before = (
+        select(history.c.rating)
+        .where(
+            history.c.list_id == ratings.c.list_id,
+            history.c.bot_id == ratings.c.bot_id,
+            history.c.games <= ratings.c.games * 9 / 10,
+            ratings.c.games >= _FEWEST_FOR_TREND,
+        )
+        .order_by(history.c.games.desc())
+        .limit(1)
+        .correlate(ratings)
+        .scalar_subquery()
+    )
+    return (
+        select(ratings, bots.c.name, owners.c.name.label("owner"), before.label("before"))
+        .select_from(ratings)
+        .join(bots, bots.c.id == ratings.c.bot_id)
+        .join(owners, owners.c.id == bots.c.owner_id)
+    )
+
+
+def _among(connection: Connection, filters: Filters) -> set[int] | None:
+    """The only bots that can be shown; None: all."""
+    among = None if filters.online is None else set(filters.online)
+    if filters.owner:
+        owner_id = connection.execute(select(owners.c.id).where(owners.c.name == filters.owner)).scalar()
+        if owner_id is None:
+            raise NotFound(f"owner {filters.owner}", hint="`noughts leaderboard` names the owners of its bots.")
+        owned = set(connection.scalars(select(bots.c.id).where(bots.c.owner_id == owner_id)))
+        among = owned if among is None else among & owned
+    return among
+
+
+def _rows_among(connection: Connection, statement: Select[Any], among: Collection[int]) -> Iterator[Row[Any]]:
+    for batch in in_batches(sorted(among)):
+        yield from connection.execute(statement.where(ratings.c.bot_id.in_(batch)))
+
+
+def _rank(connection: Connection, row: Row[Any]) -> int:
+    above = (
+        select(func.count())
+        .select_from(ratings)
+        .where(
+            ratings.c.list_id == row.list_id,
+            tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
+            # Few are retired: cheaper than a look at each bot above. SQLite takes its index for a comparison only.
+            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
+        )
+    )
+    return int(connection.execute(above).scalar_one()) + 1
+
+
+def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
+    return LeaderboardRow(
+        rank=rank,
+        bot_id=row.bot_id,
+        bot=row.name,
+        owner=row.owner,
+        rating=row.rating,
+        games=row.games,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        before=row.before,
+    )

@@ -1,0 +1,82 @@
+"""The scores of a whole rating list, pair by pair: what batch ratings are fitted to."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, func, or_, select
+
+from noughts_referee.clock import TimeControl
+from noughts_server.competition.score import Score
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
+from noughts_server.store.ratings.rating_lists import list_name
+
+
+class RatedPair(NamedTuple):
+    """The games of one rating list in which a bot moved first against another, from the first mover's side."""
+
+    first: str
+    """Without the `bots/`."""
+    second: str
+    score: Score
+
+
+def rated_pairs(
+    connection: Connection, *, variant: str = "", time_class: str = "", min_games: int = 0
+) -> list[RatedPair]:
+    """All pairs of a list, also of games that are stored but not yet counted in the live ratings.
+
+    With `min_games` only between bots that have so many games in the list. Raises InvalidArgument.
+    """
+    name, _, time_class = list_name(variant, time_class).rpartition("/")
+    scores: defaultdict[tuple[str, str], Score] = defaultdict(Score)
+    for batch in in_batches(_tournaments(connection, name, time_class)):
+        for first, second, wins, draws, losses in connection.execute(_of_tournaments(batch)):
+            # Two versions of one bot play each other, but not for its rating.
+            if first != second:
+                scores[first, second] += Score(int(wins), int(draws), int(losses))
+    games: defaultdict[str, int] = defaultdict(int)
+    for (first, second), score in scores.items():
+        games[first] += score.games
+        games[second] += score.games
+    return [
+        RatedPair(first, second, score)
+        for (first, second), score in scores.items()
+        if min(games[first], games[second]) >= min_games
+    ]
+
+
+def _tournaments(connection: Connection, variant: str, time_class: str) -> list[int]:
+    times = (tournaments.c.move_us, tournaments.c.bank_us, tournaments.c.increment_us)
+    chosen = select(tournaments.c.id, *times).where(tournaments.c.variant == variant, tournaments.c.rated)
+    return [
+        row.id
+        for row in connection.execute(chosen)
+        if TimeControl(move_us=row.move_us, bank_us=row.bank_us, increment_us=row.increment_us).time_class == time_class
+    ]
+
+
+def _of_tournaments(keys: Sequence[int]) -> Select[Any]:
+    one, other = entries.alias(), entries.alias()
+    one_version, other_version = bot_versions.alias(), bot_versions.alias()
+    one_bot, other_bot = bots.alias(), bots.alias()
+    scores = pair_scores.c
+    of_one = and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry)
+    of_other = and_(other.c.tournament_id == scores.tournament_id, other.c.number == scores.second_entry)
+    joined = (
+        pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
+        .join(one, of_one)
+        .join(one_version, one_version.c.id == one.c.bot_version_id)
+        .join(one_bot, one_bot.c.id == one_version.c.bot_id)
+        .join(other, of_other)
+        .join(other_version, other_version.c.id == other.c.bot_version_id)
+        .join(other_bot, other_bot.c.id == other_version.c.bot_id)
+    )
+    sums = (func.sum(scores.wins), func.sum(scores.draws), func.sum(scores.losses))
+    return (
+        select(one_bot.c.name, other_bot.c.name, *sums)
+        .select_from(joined)
+        .where(scores.tournament_id.in_(keys), or_(tournaments.c.own_rated, one_bot.c.owner_id != other_bot.c.owner_id))
+        .group_by(one_bot.c.name, other_bot.c.name)
+    )

@@ -1,0 +1,324 @@
+"""The rater: folds each tournament's stored games into the ratings, strictly in the order of their slots.
+
+Games finish in any order; a game counts when every slot before it is stored. So ratings depend on the games alone,
+not on how many were played at once or in which order they were committed.
+
+`FoldingState` saves reading everything back at each commit. It is a cache and never trusted: whatever it holds is
+compared with a few numbers of the database at the start of each transaction, and read again where they differ.
+Changes reach it only after the commit (`apply`), so a failed transaction leaves no trace in it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, and_, bindparam, select, update
+
+from noughts_referee.clock import TimeControl
+from noughts_server.competition.elo import Rating, next_point, rate_game
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.schema import (
+    bot_versions,
+    bots,
+    entries,
+    games,
+    rating_history,
+    rating_lists,
+    rating_runs,
+    ratings,
+    tournaments,
+)
+from noughts_server.store.pairing.ladders import StoredLadder
+
+SlotResult = tuple[int, int, int]
+"""First entry, second entry, result."""
+
+HistoryRow = tuple[int, int, int, float, int]
+"""A row of `rating_history`: list, bot, number of games, rating, moment in milliseconds since 1970."""
+
+
+# Built once: that takes longer than to execute them, and every commit needs them.
+_NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
+_TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a tournament is, as the database had it when this was read or last changed."""
+
+    folded: int
+    games_done: int
+    beyond: dict[int, SlotResult]
+    """The stored games behind the first gap, by ordinal."""
+    bots: tuple[int, ...]
+    """The bot of each entry."""
+    owners: tuple[int, ...] | None
+    """The owner of each entry's bot, where games between bots of one owner are not rated."""
+    rating_list: int | None
+    """None: not rated."""
+
+
+class Advance(NamedTuple):
+    """What a transaction changes in a tournament's progress."""
+
+    folded: int
+    games_done: int
+    beyond: dict[int, SlotResult]
+    """New games behind the first gap."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a transaction changes; to be handed to `FoldingState.apply` once it is committed."""
+
+    advances: dict[int, Advance] = field(default_factory=dict)
+    ratings: dict[int, dict[int, Rating]] = field(default_factory=dict)
+    """By rating list and bot."""
+    next_seq: int | None = None
+    """Of the ratings log; None: nothing was folded."""
+    ladders: dict[int, StoredLadder] = field(default_factory=dict)
+    """Those that games were paired on, by tournament."""
+
+
+class FoldingState:
+    """What the rater remembers between transactions. One for all writers of a process."""
+
+    def __init__(self) -> None:
+        self._progress: dict[int, Progress] = {}
+        self._ratings: dict[int, dict[int, Rating]] = {}
+        self._next_seq = 0
+        self.ladders: dict[int, StoredLadder] = {}
+        """Of tournaments that are paired as they go. A transaction takes one out, and it comes back with `apply`."""
+
+    def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
+        """How far a tournament is, of which `tournament` is the row as this transaction sees it."""
+        known = self._progress.get(tournament.id)
+        if known and known.folded == tournament.folded and known.games_done == tournament.games_done:
+            return known
+        known = self._progress[tournament.id] = _read_progress(connection, tournament)
+        return known
+
+    def ratings(self, connection: Connection, list_id: int, bots: Iterable[int], next_seq: int) -> dict[int, Rating]:
+        """Ratings of these bots, to read only; `next_seq` is the log's as this transaction sees it."""
+        if next_seq != self._next_seq:
+            # Somebody else has folded games: a cancellation, or another server.
+            self._ratings.clear()
+            self._next_seq = next_seq
+        known = self._ratings.setdefault(list_id, {})
+        missing = [bot for bot in bots if bot not in known]
+        known.update(_read_ratings(connection, list_id, missing))
+        return known
+
+    def apply(self, changes: Changes) -> None:
+        """Takes over what a transaction changed. Only after its commit."""
+        for tournament_id, advance in changes.advances.items():
+            progress = self._progress[tournament_id]
+            progress.beyond.update(advance.beyond)
+            if progress.beyond:
+                for ordinal in range(progress.folded + 1, advance.folded + 1):
+                    progress.beyond.pop(ordinal, None)
+            progress.folded = advance.folded
+            progress.games_done = advance.games_done
+        for list_id, changed in changes.ratings.items():
+            self._ratings.setdefault(list_id, {}).update(changed)
+        if changes.next_seq is not None:
+            self._next_seq = changes.next_seq
+        self.ladders.update(changes.ladders)
+
+    def forget(self, tournament_id: int) -> None:
+        """A tournament is over: its memory is not needed any more."""
+        self._progress.pop(tournament_id, None)
+        self.ladders.pop(tournament_id, None)
+
+
+class Ledger:
+    """The ratings within one transaction: reads, folds, writes back."""
+
+    def __init__(self, connection: Connection, state: FoldingState, changes: Changes, *, now_ms: int) -> None:
+        self._connection = connection
+        self._state = state
+        self._changes = changes
+        self._now_ms = now_ms
+        self._history: list[HistoryRow] = []
+        self._head: Row[Any] | None = connection.execute(_NEWEST_RUN).one_or_none()
+        self._read_seq = self._head.first_seq + self._head.games if self._head else 1
+        self._next_seq = self._read_seq
+
+    def fold(self, tournament_id: int, progress: Progress, span: int, scores: Sequence[SlotResult]) -> None:
+        """Rates the next `span` slots of a rated tournament, in which `scores` were played, and logs them."""
+        list_id = progress.rating_list
+        if list_id is None or not span:
+            return
+        record, now_ms = self._history.append, self._now_ms
+        rate_scores(
+            scores,
+            progress.bots,
+            self._working(list_id, progress.bots, scores),
+            lambda bot, rating: record((list_id, bot, rating.games, rating.rating, now_ms)),
+            progress.owners,
+        )
+        self._log(list_id, tournament_id, progress.folded + 1, span)
+
+    def store(self) -> None:
+        """Writes the changed ratings and their history."""
+        rows = [
+            rating_row(list_id, bot, rating)
+            for list_id, changed in self._changes.ratings.items()
+            for bot, rating in changed.items()
+            # Void games, and games of a bot against itself, change nothing.
+            if rating.games
+        ]
+        write_ratings(self._connection, rows)
+        # In the order of their key, so that those of a bot are written side by side.
+        write_history(self._connection, sorted(self._history))
+        if self._next_seq != self._read_seq:
+            self._changes.next_seq = self._next_seq
+
+    def _working(self, list_id: int, bot_of: tuple[int, ...], scores: Sequence[SlotResult]) -> dict[int, Rating]:
+        changed = self._changes.ratings.setdefault(list_id, {})
+        playing = {entry for score in set(scores) for entry in score[:2]}
+        new = {bot_of[entry] for entry in playing} - changed.keys()
+        known = self._state.ratings(self._connection, list_id, new, self._read_seq)
+        changed.update({bot: known[bot].copy() for bot in new})
+        return changed
+
+    def _log(self, list_id: int, tournament_id: int, first_ordinal: int, span: int) -> None:
+        head = self._head
+        first_seq = self._next_seq
+        if head and head.tournament_id == tournament_id and head.first_ordinal + head.games == first_ordinal:
+            # The newest run goes on: one tournament alone makes one row, however many commits it takes.
+            first_seq, first_ordinal = head.first_seq, head.first_ordinal
+        run = (first_seq, list_id, tournament_id, first_ordinal, span)
+        dialect.of(self._connection).upsert(self._connection, rating_runs, [run], add=("games",))
+        # A second tournament in the same transaction must not go on with the run of the first.
+        self._head = None
+        self._next_seq += span
+
+
+def rate_scores(
+    scores: Iterable[SlotResult],
+    bots: Sequence[int],
+    rated: dict[int, Rating],
+    on_point: Callable[[int, Rating], None],
+    owners: Sequence[int] | None = None,
+) -> None:
+    """Rates games in order, but those of a bot against itself, and with `owners` those of two bots of one owner.
+
+    `on_point` is called with a bot and its rating whenever its history has a point.
+    """
+    by_entry: dict[int, Rating] = {}
+    for first, second, result in scores:
+        try:
+            first_rating, second_rating = by_entry[first], by_entry[second]
+        except KeyError:
+            first_rating = by_entry[first] = rated[bots[first]]
+            second_rating = by_entry[second] = rated[bots[second]]
+        if first_rating is not second_rating and (owners is None or owners[first] != owners[second]):
+            rate_game(first_rating, second_rating, result)
+            # After a void game the numbers are as they were, and `due` is ahead of them.
+            if first_rating.games == first_rating.due:
+                first_rating.due = next_point(first_rating.due)
+                on_point(bots[first], first_rating)
+            if second_rating.games == second_rating.due:
+                second_rating.due = next_point(second_rating.due)
+                on_point(bots[second], second_rating)
+
+
+def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> None:
+    """Rates what a cancelled tournament has stored behind its first gap; slots without a game are skipped."""
+    state, changes = FoldingState(), Changes()
+    row = tournament_rows(connection, [tournament_id])[tournament_id]
+    progress = state.progress(connection, row)
+    if not progress.beyond:
+        return
+    last = max(progress.beyond)
+    ledger = Ledger(connection, state, changes, now_ms=now_ms)
+    scores = [progress.beyond[ordinal] for ordinal in sorted(progress.beyond)]
+    ledger.fold(tournament_id, progress, last - progress.folded, scores)
+    ledger.store()
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament_id).values(folded=last))
+
+
+def tournament_rows(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, Row[Any]]:
+    """The rows that `FoldingState.progress` takes, by key."""
+    return {row.id: row for row in connection.execute(_TOURNAMENTS, {"ids": list(tournament_ids)})}
+
+
+def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
+    """The bot of each entry of a started tournament, by entry number."""
+    return tuple(
+        connection.scalars(
+            select(bot_versions.c.bot_id)
+            .join(entries, entries.c.bot_version_id == bot_versions.c.id)
+            .where(entries.c.tournament_id == tournament_id)
+            .order_by(entries.c.number)
+        )
+    )
+
+
+def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] | None:
+    """The owner of each entry's bot, by entry number; None where games between bots of one owner are rated, too."""
+    if tournament.own_rated:
+        return None
+    return tuple(
+        connection.scalars(
+            select(bots.c.owner_id)
+            .join(bot_versions, bot_versions.c.bot_id == bots.c.id)
+            .join(entries, entries.c.bot_version_id == bot_versions.c.id)
+            .where(entries.c.tournament_id == tournament.id)
+            .order_by(entries.c.number)
+        )
+    )
+
+
+def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
+    """Stores ratings, whether or not the bots have one already."""
+    dialect.of(connection).upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
+
+
+def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
+    """Stores points of ratings' histories, over those that stand there already."""
+    dialect.of(connection).upsert(connection, rating_history, rows, replace=("rating", "at"))
+
+
+def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
+    rows = connection.execute(
+        select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
+        .where(games.c.tournament_id == tournament.id, games.c.ordinal > tournament.folded)
+        .order_by(games.c.ordinal)
+    )
+    return Progress(
+        folded=tournament.folded,
+        games_done=tournament.games_done,
+        beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
+        bots=bots_of(connection, tournament.id),
+        owners=owners_of(connection, tournament),
+        rating_list=_list_of(connection, tournament) if tournament.rated else None,
+    )
+
+
+def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
+    time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
+    key: int | None = connection.execute(
+        select(rating_lists.c.id).where(
+            and_(rating_lists.c.variant == tournament.variant, rating_lists.c.time_class == time.time_class)
+        )
+    ).scalar()
+    return key
+
+
+def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict[int, Rating]:
+    found = {bot: Rating() for bot in bots}
+    columns = (ratings.c.rating, ratings.c.games, ratings.c.wins, ratings.c.draws, ratings.c.losses)
+    for batch in in_batches(bots):
+        rows = connection.execute(
+            select(ratings.c.bot_id, *columns).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
+        )
+        found.update({bot: Rating(*numbers) for bot, *numbers in rows})
+    return found
+
+
+def rating_row(list_id: int, bot: int, rating: Rating) -> tuple[int, int, float, int, int, int, int]:
+    """A row of `ratings`."""
+    return (list_id, bot, rating.rating, rating.games, rating.wins, rating.draws, rating.losses)

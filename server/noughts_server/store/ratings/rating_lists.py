@@ -1,0 +1,193 @@
+"""Rating lists, and recomputing them from the log."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select
+
+from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.competition.elo import Rating
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.engine.schema import bots, games, rating_history, rating_lists, rating_runs, ratings
+from noughts_server.store.ratings import rater
+
+TIME_CLASSES = ("untimed", "bullet", "blitz", "rapid", "classical")
+
+_ROWS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A stored rating that the log does not confirm."""
+
+    rating_list: str
+    bot: str
+    stored: Rating | None
+    rebuilt: Rating | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildReport:
+    """What recomputing the ratings found."""
+
+    slots: int
+    """Slots in the log."""
+    bots: int
+    """Ratings computed, over all lists."""
+    differences: list[Difference]
+    """Ratings that were stored otherwise; empty when all were right."""
+    history_points: int = 0
+    """Points of the ratings' histories, over all lists."""
+    history_corrected: int = 0
+    """Points that were missing, wrong, or stored without being any."""
+
+
+def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
+    """The key of the rating list of a canonical variant and a time class, which is made if new."""
+    this = and_(rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+    known: int | None = connection.execute(select(rating_lists.c.id).where(this)).scalar()
+    if known is not None:
+        return known
+    row = {"variant": variant, "time_class": time_class}
+    return int(connection.execute(insert(rating_lists).returning(rating_lists.c.id), row).scalar_one())
+
+
+def list_name(variant: str = "", time_class: str = "") -> str:
+    """`VARIANT/TIME_CLASS` in canonical spelling; empty means `tictactoe` and `untimed`. Raises InvalidArgument."""
+    try:
+        canonical = parse_variant(variant or "tictactoe").name
+    except VariantError as error:
+        raise InvalidArgument.of("variant", error.got, error.expected) from error
+    time_class = time_class or "untimed"
+    if time_class not in TIME_CLASSES:
+        raise InvalidArgument.of("time_class", time_class, f"one of {', '.join(TIME_CLASSES)}")
+    return f"{canonical}/{time_class}"
+
+
+def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> RebuildReport:
+    """Computes all ratings again from the log, compares them with what is stored, and stores the result. Writes.
+
+    `on_progress` is called now and then with the slots done and the slots in all. No server should be running on the
+    database: it would go on from the ratings that it remembers.
+    """
+    replay = replay_ratings(connection, on_progress)
+    differences = replay.differences()
+    if differences:
+        connection.execute(delete(ratings))
+        rater.write_ratings(
+            connection, [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()]
+        )
+    surplus, wrong = replay.surplus_points(), replay.wrong_points()
+    points = rating_history.c
+    for list_id, bot, count in surplus:
+        this = and_(points.list_id == list_id, points.bot_id == bot, points.games == count)
+        connection.execute(delete(rating_history).where(this))
+    rater.write_history(connection, wrong)
+    corrected = len(surplus) + len(wrong)
+    return RebuildReport(replay.slots, len(replay.rebuilt), differences, len(replay.history), corrected)
+
+
+def replay_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> "Replay":
+    """Computes all ratings again from the log, and changes nothing; `on_progress` as for `rebuild_ratings`."""
+    total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
+    replay = Replay(connection)
+    for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
+        replay.rate(run)
+        if on_progress:
+            on_progress(replay.slots, total)
+    return replay
+
+
+class Replay:
+    """Rates the games of the log once more."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.ratings: dict[tuple[int, int], Rating] = {}
+        """By list and bot."""
+        self.history: dict[tuple[int, int, int], tuple[float, int]] = {}
+        """Rating and moment, by list, bot and number of games."""
+        self.slots = 0
+        """Slots of the log that were gone through."""
+        self._connection = connection
+        self._playing: dict[int, tuple[tuple[int, ...], tuple[int, ...] | None]] = {}
+        """By tournament: the bot of each entry, and its owner where that matters."""
+        self._ended_at = 0
+        """Of the game that is being rated."""
+
+    def rate(self, run: Row[Any]) -> None:
+        """Rates the next run of the log."""
+        tournament, connection = run.tournament_id, self._connection
+        if tournament not in self._playing:
+            row = rater.tournament_rows(connection, [tournament])[tournament]
+            self._playing[tournament] = rater.bots_of(connection, tournament), rater.owners_of(connection, row)
+        playing, owners = self._playing[tournament]
+        of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
+
+        def record(bot: int, rating: Rating) -> None:
+            self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
+
+        rater.rate_scores(self._scores(run), playing, of_list, record, owners)
+        self.slots += run.games
+
+    @property
+    def rebuilt(self) -> dict[tuple[int, int], Rating]:
+        """The ratings of those that have played rated games, by list and bot."""
+        return {key: rating for key, rating in self.ratings.items() if rating.games}
+
+    def differences(self) -> list[Difference]:
+        """Ratings that are stored otherwise."""
+        return _compare(self._connection, self.rebuilt)
+
+    def surplus_points(self) -> list[tuple[int, int, int]]:
+        """Points of histories that are stored without being any: list, bot, number of games."""
+        return sorted(self._points().keys() - self.history.keys())
+
+    def wrong_points(self) -> list[rater.HistoryRow]:
+        """Points of histories that are missing or stored otherwise, as they should be. Moments known are kept.
+
+        The log does not say when a game was counted, which is when the last gap before it was closed: a point that
+        was missing gets the moment at which its own game was stored.
+        """
+        stored = self._points()
+        wrong: list[rater.HistoryRow] = []
+        for key, (rating, ended_at) in self.history.items():
+            known = stored.get(key)
+            if known is None or known[0] != rating:
+                wrong.append((*key, rating, known[1] if known else ended_at))
+        return wrong
+
+    def _points(self) -> dict[tuple[int, int, int], tuple[float, int]]:
+        return {
+            (list_id, bot, count): (rating, moment)
+            for list_id, bot, count, rating, moment in self._connection.execute(select(rating_history))
+        }
+
+    def _scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
+        rows = self._connection.execute(
+            select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
+            .where(
+                games.c.tournament_id == run.tournament_id,
+                games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1),
+            )
+            .order_by(games.c.ordinal)
+            .execution_options(yield_per=_ROWS_AT_ONCE)
+        )
+        for first, second, result, self._ended_at in rows:
+            yield first, second, result
+
+
+def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> list[Difference]:
+    stored = {
+        (row.list_id, row.bot_id): Rating(row.rating, row.games, row.wins, row.draws, row.losses)
+        for row in connection.execute(select(ratings))
+    }
+    differing = sorted(key for key in stored.keys() | rebuilt.keys() if stored.get(key) != rebuilt.get(key))
+    if not differing:
+        return []
+    lists = {row.id: f"{row.variant}/{row.time_class}" for row in connection.execute(select(rating_lists))}
+    names = {row.id: row.name for row in connection.execute(select(bots.c.id, bots.c.name))}
+    return [
+        Difference(lists[list_id], names[bot], stored.get((list_id, bot)), rebuilt.get((list_id, bot)))
+        for list_id, bot in differing
+    ]

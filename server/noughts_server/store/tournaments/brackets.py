@@ -1,0 +1,93 @@
+"""The bracket or the rounds of a tournament, as they follow from the stored games."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from noughts_server.competition.bracket import Decision
+from noughts_server.competition.waves import Field
+from noughts_server.store.engine.schema import byes, pairings
+from noughts_server.store.pairing.waves import read_encounters, read_field, tournament_row
+from noughts_server.store.tournaments.tournaments import Tournament
+
+_MOST_ENCOUNTERS = 20_000
+"""A message holds so many with ease."""
+
+
+class BracketMatch(NamedTuple):
+    """One place of the bracket, or an encounter of a round. Labels are None where they are not known yet."""
+
+    round: int
+    """From 1."""
+    first: str | None
+    second: str | None
+    """None: the other has a bye."""
+    first_points: float
+    second_points: float
+    games: int
+    winner: str | None
+    """None: it is not over, or (of a round only) drawn."""
+    decision: Decision | None
+    """None: it is not over."""
+
+
+class StoredBracket:
+    """The matches of a tournament that has begun, if its format has a bracket."""
+
+    def __init__(self, connection: Connection, tournament: Tournament) -> None:
+        def read() -> Field:
+            return read_field(connection, tournament_row(connection, tournament.id))
+
+        self._rounds = tournament.settings.schedule.bracket(read) if tournament.games_total else ()
+
+    def won(self) -> Counter[int]:
+        """How far each entry has come: matches won, byes included."""
+        matches = (match for matches in self._rounds for match in matches)
+        return Counter(match.winner for match in matches if match.winner is not None)
+
+    def named(self, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+        """All matches, by the labels of the entries; who has a bye stands first."""
+        for matches in self._rounds:
+            for match in matches:
+                entries = (match.first, match.second, match.winner)
+                first, second, winner = (None if entry is None else labels[entry] for entry in entries)
+                if match.decision is Decision.BYE:
+                    first, second = winner, None
+                points = (match.first_points, match.second_points)
+                yield BracketMatch(match.round, first, second, *points, match.games, winner, match.decision)
+
+
+def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+    """The encounters by round, if the format lists them, with the labels of the entries; of very many the newest."""
+    if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
+        return
+    newest = connection.execute(
+        select(func.max(pairings.c.round)).where(pairings.c.tournament_id == tournament.id)
+    ).scalar()
+    from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
+    alone = connection.execute(
+        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
+    )
+    rounds: defaultdict[int, list[BracketMatch]] = defaultdict(list)
+    for played, games_left in read_encounters(connection, tournament.id, from_round):
+        ahead = played.first_points - played.second_points
+        winner = None if games_left or not ahead else labels[played.first if ahead > 0 else played.second]
+        rounds[played.round].append(
+            BracketMatch(
+                played.round,
+                labels[played.first],
+                labels[played.second],
+                played.first_points,
+                played.second_points,
+                played.games,
+                winner,
+                None if games_left else Decision.POINTS,
+            )
+        )
+    for number, entry in alone:
+        label = labels[entry]
+        rounds[number].append(BracketMatch(number, label, None, 0.0, 0.0, 0, label, Decision.BYE))
+    for number in sorted(rounds):
+        yield from rounds[number]

@@ -1,0 +1,105 @@
+"""Challenges: unrated tournaments of two bots that start at once."""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, and_, func, select
+
+from noughts_referee.clock import TimeControl
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.limits import Limits
+from noughts_server.openings.settings import Openings
+from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, entries, tournaments
+from noughts_server.store.pairing.seeds import SeedKind
+from noughts_server.store.people.bots import BotVersion
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from noughts_server.store.validation import check_number
+
+MOST_GAMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NewChallenge:
+    """What the challenger chooses."""
+
+    challenger: BotVersion
+    opponent: BotVersion
+    variant: str
+    time: TimeControl
+    games: int
+    seed: int | None
+    """None: drawn here."""
+    own_times: Mapping[str, TimeControl] = field(default_factory=dict)
+    """The times of bots that have others than `time`, by name."""
+    opponent_begins: bool = False
+    openings: Openings = field(default_factory=Openings)
+
+
+def create_challenge(
+    connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
+) -> Tournament:
+    """Makes a challenge of this owner and starts it. Raises InvalidArgument, LimitReached, WrongState (retired).
+
+    The first game is begun by the challenger, unless it says otherwise.
+    """
+    check_number("games", new.games, 1, MOST_GAMES)
+    _check_bounds(connection, new, owner_id, limits)
+    slug = f"challenge-{secrets.token_hex(5)}"
+    bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)
+    tournament = NewTournament(
+        slug=slug,
+        settings=TournamentSettings(
+            variant=new.variant,
+            time=new.time,
+            own_times=new.own_times,
+            games_per_pair=new.games,
+            concurrency=new.games,
+            seed=secrets.randbits(64) if new.seed is None else new.seed,
+            rated=False,
+            openings=new.openings,
+            title=f"{new.challenger.bot} - {new.opponent.bot}",
+        ),
+        kind=Kind.CHALLENGE,
+        seed_kind=SeedKind.DRAWN if new.seed is None else SeedKind.GIVEN,
+    )
+    create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)
+    for bot in bots:
+        join_tournament(connection, slug, bot=bot.bot, version=bot.version)
+    return start_tournament(connection, slug, now_ms=now_ms)
+
+
+def open_challenges(connection: Connection) -> dict[str, list[int]]:
+    """The IDs of those being played, and the bot versions that play them."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for slug, version in connection.execute(
+        select(tournaments.c.slug, entries.c.bot_version_id)
+        .select_from(entries)
+        .join(tournaments)
+        .where(_being_played())
+        .order_by(tournaments.c.id, entries.c.number)
+    ):
+        found[slug].append(version)
+    return dict(found)
+
+
+def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
+    of_owner = connection.execute(
+        select(func.count()).select_from(tournaments).where(_being_played(), tournaments.c.owner_id == owner_id)
+    ).scalar_one()
+    limits.check("challenges", "open challenges of yours", of_owner)
+    for bot in (new.opponent, new.challenger):
+        of_bot = connection.execute(
+            select(func.count(tournaments.c.id.distinct()))
+            .select_from(tournaments)
+            .join(entries)
+            .join(bot_versions)
+            .where(_being_played(), bot_versions.c.bot_id == bot.bot_id)
+        ).scalar_one()
+        limits.check("bot_challenges", f"open challenges of bots/{bot.bot}", of_bot)
+
+
+def _being_played() -> ColumnElement[bool]:
+    return and_(tournaments.c.kind == Kind.CHALLENGE, tournaments.c.state == TournamentState.RUNNING)

@@ -1,0 +1,159 @@
+"""Units of work: claiming one fences off whoever claimed it before."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, select, update
+
+from noughts_referee.work_units import GameSoFar, Slot
+from noughts_server.competition.schedule import Schedule
+from noughts_server.competition.units import unit_count, unit_ordinals
+from noughts_server.errors import NotFound, WrongState
+from noughts_server.store import nodes
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.schema import TournamentState, games, units
+from noughts_server.store.journal import games_so_far
+from noughts_server.store.pairing.pairings import StoredSchedule
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
+
+MOST_DEATHS = 5
+"""So many referees may be lost with a unit before nobody tries it any more: it may be what ended them."""
+
+
+class Claim(NamedTuple):
+    """The right to play a unit's missing games, until somebody else claims it."""
+
+    attempt: int
+    slots: tuple[Slot, ...]
+    """The slots that have no game yet, in order; empty when there is nothing left to do."""
+    encounters: tuple[int, ...]
+    """Of each of them, where the tournament has openings; else empty."""
+    begun: Mapping[int, GameSoFar]
+    """Those whose games were journaled, by ordinal."""
+
+
+def unfinished_units(connection: Connection, tournament_id: int) -> range:
+    """The numbers of the units that may have missing games, in the order in which they should be played.
+
+    Some behind the first gap may turn out to be complete when claimed. Raises NotFound.
+    """
+    tournament = get_tournament_by_id(connection, tournament_id)
+    if not tournament.unit_games:
+        return range(0)
+    return range(tournament.folded // tournament.unit_games, unit_count(tournament.games_total, tournament.unit_games))
+
+
+def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim:
+    """Claims a unit: results of its earlier attempts are dropped from now on. Writes.
+
+    A finished tournament has no slots left. Raises NotFound, WrongState (the tournament is not running).
+    """
+    tournament = get_tournament_by_id(connection, tournament_id)
+    require_state(tournament, TournamentState.RUNNING, TournamentState.FINISHED)
+    return _claim(connection, tournament, number)
+
+
+def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim:
+    tournament_id = tournament.id
+    ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
+    if not ordinals:
+        raise NotFound(f"{tournament.name}/units/{number}")
+    attempt = dialect.of(connection).next_attempt(connection, units, tournament_id=tournament_id, number=number)
+    stored = set(
+        connection.scalars(
+            select(games.c.ordinal).where(
+                games.c.tournament_id == tournament_id, games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
+            )
+        )
+    )
+    schedule = schedule_of(connection, tournament)
+    missing = [ordinal for ordinal in ordinals if ordinal not in stored]
+    encounters = _encounters(schedule, missing) if tournament.settings.openings else ()
+    begun: Mapping[int, GameSoFar] = {}
+    if tournament.settings.journaled:
+        begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
+    return Claim(attempt, tuple(schedule.slots(missing)), encounters, begun)
+
+
+class HeldClaim(NamedTuple):
+    """A unit that a referee of a cluster holds until it gives it back, or is dead."""
+
+    number: int
+    claim: Claim
+
+
+def claim_next(
+    connection: Connection,
+    tournament_id: int,
+    holder: str,
+    *,
+    holding: Collection[int],
+    played: Collection[int],
+    most: int = 1,
+) -> list[HeldClaim]:
+    """Claims the first units, `most` at most, that have missing games and that nobody who lives is playing.
+
+    `holding` are those that the holder is playing, `played` those of which it has stored all games: they are given
+    back. Writes. Nothing comes of a tournament that is not running. Raises NotFound, WrongState (too many were lost
+    with a unit).
+    """
+    tournament = get_tournament_by_id(connection, tournament_id)
+    if not tournament.unit_games:
+        return []
+    for number in played:
+        _give_back(connection, tournament, number)
+    if tournament.state is not TournamentState.RUNNING:
+        return []
+    first = tournament.folded // tournament.unit_games
+    count = unit_count(tournament.games_total, tournament.unit_games)
+    known: dict[int, Row[Any]] = {
+        row.number: row
+        for row in connection.execute(
+            select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
+        )
+    }
+    alive = {node.name for node in nodes.alive(connection)} - {holder}
+    claims: list[HeldClaim] = []
+    for number in range(first, count):
+        row = known.get(number)
+        deaths = 0
+        if row is not None:
+            size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
+            if row.played >= size or row.holder in alive or (row.holder == holder and number in holding):
+                continue
+            deaths = row.deaths + (row.holder not in (None, holder))
+        if deaths > MOST_DEATHS:
+            got = f"with unit {number}, whose games have ended {deaths} referees"
+            raise WrongState(tournament.name, got=got, expected="a unit that can be played", hint=_AFTER_DEATHS)
+        claim = _claim(connection, tournament, number)
+        if not claim.slots:
+            _give_back(connection, tournament, number)
+            continue
+        key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
+        connection.execute(update(units).where(key).values(holder=holder, deaths=deaths))
+        claims.append(HeldClaim(number, claim))
+        if len(claims) == most:
+            break
+    return claims
+
+
+def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
+    """The units that the holder has are anybody's, as if it had never claimed them. Writes."""
+    held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
+    connection.execute(update(units).where(held).values(holder=None))
+
+
+_AFTER_DEATHS = "Look into the referees' logs; pause the tournament and start it to have the unit tried again."
+
+
+def _give_back(connection: Connection, tournament: Tournament, number: int) -> None:
+    size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
+    key = (units.c.tournament_id == tournament.id) & (units.c.number == number)
+    connection.execute(update(units).where(key).values(holder=None, played=size, deaths=0))
+
+
+def _encounters(schedule: Schedule, ordinals: list[int]) -> tuple[int, ...]:
+    if isinstance(schedule, StoredSchedule):
+        found = schedule.encounters(ordinals)
+        return tuple(found[ordinal] for ordinal in ordinals)
+    return tuple(map(schedule.encounter, ordinals))

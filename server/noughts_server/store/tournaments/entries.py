@@ -1,0 +1,186 @@
+"""Who takes part in a tournament, and how they stand."""
+
+from itertools import count
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, delete, exists, func, insert, select
+
+from noughts_server.competition.formats.tournament_format import LateEntries
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, TooManyEntries, WrongState
+from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
+from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
+from noughts_server.store.tournaments.extensions import add_late_entry
+from noughts_server.store.tournaments.tournaments import Tournament, check_size, get_tournament, require_state
+from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
+from noughts_server.store.validation import check_name
+
+# Made once: an alias of a table is hundreds of objects in cycles.
+_THIS, _OTHERS, _OWN = bot_versions.alias(), bot_versions.alias(), entries.alias()
+_MOST_WAITED_FOR = 20
+_LATE = {
+    LateEntries.NEVER: (),
+    LateEntries.WHILE_PAUSED: (TournamentState.PAUSED,),
+    LateEntries.ALWAYS: (TournamentState.PAUSED, TournamentState.RUNNING),
+}
+_EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` goes on."
+_SHOW = "`noughts tournament show {}` lists the entries."
+
+
+class Entry(NamedTuple):
+    """A bot version that takes part under a label."""
+
+    label: str
+    bot_version: str
+    """`bots/NAME/versions/V`."""
+
+
+def join_tournament(
+    connection: Connection,
+    slug: str,
+    *,
+    bot: str,
+    version: str = "",
+    label: str = "",
+    owner_id: int | None = None,
+    now_ms: int | None = None,
+) -> Entry:
+    """Enters a bot in a version (empty: the newest) under a label (empty: its name, `NAME#2` where that is taken).
+
+    With `owner_id` only bots of that owner, with `now_ms` only inside the join window. Raises NotFound,
+    PermissionDenied, WrongState (also of a retired bot), InvalidArgument, AlreadyExists (the label, or this version
+    of the bot), TooManyEntries, ResourceExhausted (too many games).
+    """
+    tournament = get_tournament(connection, slug)
+    entering = get_version(connection, bot, version)
+    if owner_id not in (None, entering.owner_id):
+        raise PermissionDenied(f"bots/{bot}")
+    require_in_service(entering.bot, entering.retired_at)
+    late = tournament.state is not TournamentState.OPEN
+    later = _LATE[tournament.settings.schedule.late_entries]
+    finished = tournament.state is TournamentState.FINISHED
+    hint = _EXTEND.format(slug) if later and finished else ""
+    require_state(tournament, TournamentState.OPEN, *later, hint=hint)
+    if now_ms is not None and not late:
+        closed = tournament.joining.closed(now_ms)
+        if closed:
+            expected = f"the join window ({tournament.joining})"
+            raise WrongState(tournament.name, got=closed, expected=expected)
+    joined, last = connection.execute(
+        select(func.count(), func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
+    ).one()
+    if joined >= tournament.joining.entries_max:
+        raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
+    check_size(tournament, joined + 1)
+    number = 0 if last is None else last + 1
+    row = {
+        "tournament_id": tournament.id,
+        "number": number,
+        "bot_version_id": entering.id,
+        "label": _label(connection, tournament, label, entering),
+    }
+    _check_absent(connection, tournament, entering)
+    connection.execute(insert(entries), row)
+    if late:
+        add_late_entry(connection, tournament, number)
+    return Entry(str(row["label"]), entering.resource)
+
+
+class EntryOwners(NamedTuple):
+    """Whom an entry concerns: its bot's name and owner, and the tournament's owner."""
+
+    bot: str
+    owner_id: int
+    organiser_id: int
+
+
+def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
+    """Whose the entry under this label is. Raises NotFound."""
+    tournament = get_tournament(connection, slug)
+    found = connection.execute(
+        select(bots.c.name, bots.c.owner_id)
+        .select_from(entries)
+        .join(bot_versions)
+        .join(bots)
+        .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
+    ).one_or_none()
+    if found is None:
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
+    return EntryOwners(found.name, found.owner_id, tournament.owner_id)
+
+
+def withdraw_entry(
+    connection: Connection, slug: str, label: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
+) -> list[Withdrawal]:
+    """Takes an entry out, also after the join window; its owner may, and the tournament's.
+
+    Before the start it has never been there; afterwards it gets no new games, and loses those that it has left.
+    Returns whom the referee should know of. Raises NotFound, PermissionDenied, WrongState.
+    """
+    tournament = get_tournament(connection, slug)
+    this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
+    owner: int | None = connection.execute(
+        select(bots.c.owner_id).select_from(entries).join(bot_versions).join(bots).where(this)
+    ).scalar()
+    if owner is None:
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
+    if owner_id not in (None, owner, tournament.owner_id):
+        raise PermissionDenied(f"{tournament.name}/entries/{label}")
+    require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
+    if tournament.state is TournamentState.OPEN:
+        connection.execute(delete(entries).where(this))
+        return []
+    number = connection.execute(select(entries.c.number).where(this)).scalar_one()
+    return withdraw(connection, tournament.id, [number], reason, now_ms=now_ms)
+
+
+def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
+    """`tournaments/ID` of those that are not over and have an entry of this bot, but only in other versions.
+
+    Newest first, at most 20.
+    """
+    this, others, own = _THIS, _OTHERS, _OWN
+    over = (TournamentState.FINISHED, TournamentState.CANCELLED)
+    statement = (
+        select(tournaments.c.slug, tournaments.c.id)
+        .distinct()
+        .select_from(this)
+        .join(others, and_(others.c.bot_id == this.c.bot_id, others.c.id != this.c.id))
+        .join(entries, entries.c.bot_version_id == others.c.id)
+        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
+        .where(
+            this.c.id == bot_version_id,
+            tournaments.c.state.not_in(over),
+            ~exists().where(own.c.tournament_id == tournaments.c.id, own.c.bot_version_id == bot_version_id),
+        )
+        .order_by(tournaments.c.id.desc())
+        .limit(_MOST_WAITED_FOR)
+    )
+    return [f"tournaments/{row.slug}" for row in connection.execute(statement)]
+
+
+def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
+    # Its one session cannot play both sides of a game.
+    label: str | None = connection.execute(
+        select(entries.c.label).where(entries.c.tournament_id == tournament.id, entries.c.bot_version_id == entering.id)
+    ).scalar()
+    if label is not None:
+        hint = "Enter another version of the bot, or run it again under another name."
+        raise AlreadyExists(f"{tournament.name}/entries/{label} ({entering.resource})", hint=hint)
+
+
+def _label(connection: Connection, tournament: Tournament, wanted: str, entering: BotVersion) -> str:
+    bot = entering.bot
+    of_tournament = entries.c.tournament_id == tournament.id
+    taken = set(connection.scalars(select(entries.c.label).where(of_tournament)))
+    if wanted:
+        check_name("label", wanted)
+        if wanted in taken:
+            raise AlreadyExists(f"{tournament.name}/entries/{wanted}", hint="Choose another label.")
+        others = select(bots.c.id).where(bots.c.name == wanted, bots.c.owner_id != entering.owner_id)
+        if connection.execute(others).first():
+            hint = "A label may not be the name of somebody else's bot: choose another."
+            raise AlreadyExists(f"bots/{wanted}", hint=hint)
+        return wanted
+    if bot not in taken:
+        return bot
+    return next(label for number in count(2) if (label := f"{bot}#{number}") not in taken)

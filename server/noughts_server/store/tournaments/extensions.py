@@ -1,0 +1,133 @@
+"""More games, rounds or entries for a tournament that has begun. What is played already stays what it is."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, func, select, update
+
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
+from noughts_server.competition.schedule import Schedule
+from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
+from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
+from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
+from noughts_server.store.pairing.waves import pair_next
+from noughts_server.store.tournaments.settings_checks import MOST_GAMES
+from noughts_server.store.tournaments.tournaments import (
+    Tournament,
+    base_schedule,
+    change_settings,
+    get_tournament_by_id,
+    owned_tournament,
+    require_state,
+)
+
+_HINT = "Create another tournament for more."
+
+
+def extend_tournament(
+    connection: Connection, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None
+) -> Tournament:
+    """Adds so many games to each pair, or so many rounds to a Swiss; one that is finished is paused then.
+
+    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
+    ResourceExhausted.
+    """
+    tournament = owned_tournament(connection, slug, owner_id)
+    kind = tournament.settings.schedule
+    if games_per_pair < 0 or rounds < 0:
+        raise InvalidArgument.of("games_per_pair and rounds", min(games_per_pair, rounds), "0 or more")
+    if tournament.kind is Kind.CHALLENGE:
+        raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=_HINT)
+    require_state(tournament, TournamentState.RUNNING, TournamentState.PAUSED, TournamentState.FINISHED)
+    if games_per_pair and not isinstance(kind, FixedPairings):
+        raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: pairs of a {kind} follow from its results")
+    if not kind.extendable:
+        raise WrongState(tournament.name, got=f"a {kind}", expected="another format: its winner is found", hint=_HINT)
+    if games_per_pair and isinstance(kind, FixedPairings):
+        _add_games(connection, tournament, kind, games_per_pair)
+    if rounds:
+        _add_rounds(connection, tournament, rounds)
+    return reopen(connection, tournament)
+
+
+def reopen(connection: Connection, tournament: Tournament) -> Tournament:
+    """A finished tournament that goes on is paused until it is started."""
+    if tournament.state is TournamentState.FINISHED:
+        connection.execute(
+            update(tournaments)
+            .where(tournaments.c.id == tournament.id)
+            .values(state=TournamentState.PAUSED, ended_at=None)
+        )
+    return get_tournament_by_id(connection, tournament.id)
+
+
+def add_late_entry(connection: Connection, tournament: Tournament, number: int) -> None:
+    """Pairs an entry that was added after the start, as its format does; it has no games yet."""
+    kind = tournament.settings.schedule
+    if not isinstance(kind, FixedPairings):
+        # The next round has it, whenever that is paired. A ladder that has nobody to pair goes on at once.
+        if kind.endless and tournament.games_done == tournament.games_total:
+            pair_next(connection, tournament.id)
+        return
+    if tournament.base_entries is None:
+        connection.execute(
+            update(tournaments)
+            .where(tournaments.c.id == tournament.id)
+            .values(base_entries=number, base_games_per_pair=tournament.settings.games_per_pair)
+        )
+    whole = kind.schedule(number + 1, tournament.settings.games_per_pair)
+    new = sorted(whole.slots_of(number, whole.total + 1))
+    _append(connection, get_tournament_by_id(connection, tournament.id), whole, new)
+
+
+def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairings, games_per_pair: int) -> None:
+    settings = tournament.settings
+    wanted = settings.games_per_pair + games_per_pair
+    if tournament.base_entries is None:
+        # Nothing but arithmetic so far: there is more of it.
+        change_settings(connection, tournament, games_per_pair=wanted)
+        base = base_schedule(connection, get_tournament_by_id(connection, tournament.id))
+        assert base is not None
+        _set_total(connection, tournament, base.total)
+        return
+    count = _entries(connection, tournament)
+    before = kind.schedule(count, settings.games_per_pair)
+    whole = kind.schedule(count, wanted)
+    change_settings(connection, tournament, games_per_pair=wanted)
+    _append(connection, tournament, whole, range(before.total + 1, whole.total + 1))
+
+
+def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> None:
+    settings = tournament.settings
+    try:
+        wanted = settings.schedule.check_extension(_entries(connection, tournament), settings, rounds)
+    except FormatError as error:
+        raise InvalidArgument.of(error.setting, error.got, error.expected) from error
+    change_settings(connection, tournament, rounds=wanted)
+    if tournament.games_done == tournament.games_total:
+        pair_next(connection, tournament.id)
+
+
+def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Iterable[int]) -> None:
+    """Stores slots of a schedule that is larger than the stored one."""
+    base = base_schedule(connection, tournament)
+    encounter = next_encounter(connection, tournament.id, base)
+    numbers: dict[int, int] = {}
+    new = []
+    for ordinal in slots:
+        _, first, second = whole.slot(ordinal)
+        number = numbers.setdefault(whole.encounter(ordinal), encounter + len(numbers))
+        new.append(Pairing(first, second, number, 0))
+    append_pairings(connection, tournament.id, tournament.games_total, new)
+    _set_total(connection, tournament, tournament.games_total + len(new))
+
+
+def _set_total(connection: Connection, tournament: Tournament, total: int) -> None:
+    if total > MOST_GAMES:
+        raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint="Add fewer.")
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
+
+
+def _entries(connection: Connection, tournament: Tournament) -> int:
+    return connection.execute(
+        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
+    ).scalar_one()

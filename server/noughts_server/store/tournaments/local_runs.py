@@ -1,0 +1,122 @@
+"""Tournaments that were played on this machine alone: which of them is gone on with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from sqlalchemy import Connection, select
+
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import TournamentState, bot_versions, entries, owners, tournaments
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
+
+OWNER = "local"
+"""Whose the tournaments are that are played on this machine alone."""
+
+# What may be otherwise than before: how many games are played at once, and what it is called. More games are added.
+_FREE = ("concurrency", "title", "games_per_pair", "rounds")
+
+
+_OPTIONS = {"games_per_pair": "games"}
+
+
+class NotResumed(Exception):
+    """There is nothing to go on with, or something else than what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What can be gone on with."""
+
+    slug: str
+    settings: TournamentSettings
+    versions: Mapping[str, str]
+    """The version of the bot of each entry, by label, in order of the entries."""
+    games_done: int
+    games_total: int
+
+    def resumed(
+        self, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+    ) -> TournamentSettings:
+        """The settings that it goes on with, which may have more games or rounds. Raises NotResumed.
+
+        With `same_seed` the seed that is wanted must be that of the games that were played. Openings need not be
+        asked for again: their file may be gone.
+        """
+        wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
+        if not wanted.openings:
+            wanted = replace(wanted, openings=self.settings.openings)
+        for name in (field.name for field in fields(TournamentSettings)):
+            got, begun = getattr(wanted, name), getattr(self.settings, name)
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            if name not in _FREE and got != begun:
+                if str(got) == str(begun):
+                    raise NotResumed(f"got other {option} in {got} than it was begun with, expected the same, or none")
+                raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as it was begun with")
+            if name in ("games_per_pair", "rounds") and got < begun:
+                raise NotResumed(f"got {option} {got}, expected {begun} or more, as it was begun with")
+        given, expected = ([f"{label}={spec}" for label, spec in bots.items()] for bots in (versions, self.versions))
+        if given[: len(expected)] != expected:
+            raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as it was begun with")
+        return wanted
+
+
+def cut_off_run(connection: Connection) -> Tournament | None:
+    """The newest of those that were killed: who is interrupted has time to pause the run, and to say so."""
+    key: int | None = connection.execute(
+        select(tournaments.c.id)
+        .join(owners)
+        .where(owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
+        .order_by(tournaments.c.id.desc())
+        .limit(1)
+    ).scalar()
+    return None if key is None else get_tournament_by_id(connection, key)
+
+
+async def run_to_resume(
+    database: str, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+) -> tuple[StoredRun, TournamentSettings]:
+    """Of those that were begun there and are what is wanted, the newest, and the settings that it goes on with.
+
+    Raises NotResumed with what the newest of all lacks, and what opening a database raises.
+    """
+    store = await Store.open(database, create=False)
+    try:
+        runs = await store.read(_runs)
+    finally:
+        await store.close()
+    failed: NotResumed | None = None
+    for run in runs:
+        try:
+            return run, run.resumed(wanted, versions, same_seed=same_seed)
+        except NotResumed as error:
+            failed = failed or error
+    raise failed or NotResumed("the database has no tournament that was played on this machine")
+
+
+def _runs(connection: Connection) -> list[StoredRun]:
+    """Newest first."""
+    keys = connection.execute(
+        select(tournaments.c.id)
+        .join(owners)
+        .where(owners.c.name == OWNER, tournaments.c.state != TournamentState.CANCELLED)
+        .order_by(tournaments.c.id.desc())
+    ).scalars()
+    return [_run(connection, key) for key in keys.all()]
+
+
+def _run(connection: Connection, key: int) -> StoredRun:
+    tournament = get_tournament_by_id(connection, key)
+    rows = connection.execute(
+        select(entries.c.label, bot_versions.c.version)
+        .join(bot_versions)
+        .where(entries.c.tournament_id == key)
+        .order_by(entries.c.number)
+    )
+    return StoredRun(
+        tournament.slug,
+        tournament.settings,
+        {row.label: row.version for row in rows},
+        tournament.games_done,
+        tournament.games_total,
+    )

@@ -1,0 +1,49 @@
+"""Starts that come by themselves."""
+
+from sqlalchemy import Connection, func, select
+
+from noughts_server.errors import WrongState
+from noughts_server.store.engine.schema import TournamentState, entries, tournaments
+from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament, start_tournament
+
+_LONGEST_REASON = 200
+
+
+def next_start(connection: Connection) -> int | None:
+    """When the next tournament starts by itself, in milliseconds since 1970 in UTC; it may be past. None: never."""
+    moment: int | None = connection.execute(
+        select(func.min(tournaments.c.start_at)).where(tournaments.c.state == TournamentState.OPEN)
+    ).scalar()
+    return moment
+
+
+def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
+    """The IDs of those that should have started by now, in the order of their moments."""
+    statement = (
+        select(tournaments.c.slug)
+        .where(tournaments.c.state == TournamentState.OPEN, tournaments.c.start_at <= now_ms)
+        .order_by(tournaments.c.start_at, tournaments.c.id)
+    )
+    return list(connection.scalars(statement))
+
+
+def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tournament:
+    """Starts a tournament whose moment has come, or cancels it when it cannot, say for want of entries. Writes.
+
+    Whatever is not open any more stays as it is. Raises NotFound.
+    """
+    tournament = get_tournament(connection, slug)
+    if tournament.state is not TournamentState.OPEN:
+        return tournament
+    got = connection.execute(
+        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
+    ).scalar_one()
+    expected = tournament.joining.entries_min
+    if got < expected:
+        reason = f"too few entries: got {got}, expected at least {expected}"
+        return cancel_tournament(connection, slug, now_ms=now_ms, reason=reason)
+    try:
+        return start_tournament(connection, slug, now_ms=now_ms)
+    except WrongState as error:
+        # Nobody is there to read it: more rounds than the entries can play, for one.
+        return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])

@@ -1,0 +1,92 @@
+"""What a tournament's settings may be."""
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.competition.formats.tournament_format import FormatError
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import InvalidArgument
+from noughts_server.openings.choosing import check_openings
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
+from noughts_server.store.tournaments.join_window import MOST_ENTRIES
+from noughts_server.store.validation import check_name, check_number, check_text
+
+MOST_GAMES = 100_000_000
+_MOST_GAMES_PER_PAIR = 1_000_000
+_MOST_CONCURRENCY = 65_536
+_LONGEST_TITLE = 200
+_MOST_ROUNDS = 4_096
+_MOST_PLIES = 100_000
+_LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
+
+
+def check_settings(settings: TournamentSettings) -> None:
+    """Raises InvalidArgument for settings that no tournament may have."""
+    check_text("tournament.title", settings.title, _LONGEST_TITLE)
+    check_games_per_pair(settings.games_per_pair)
+    check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
+    check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
+    _check_format(settings)
+    _check_time("tournament.time", settings.time)
+    _check_own_times(settings)
+    _check_openings(settings)
+
+
+def check_games_per_pair(games: int) -> None:
+    """Raises InvalidArgument for more, or fewer, than a pair may play."""
+    check_number("tournament.games_per_pair", games, 1, _MOST_GAMES_PER_PAIR)
+
+
+def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
+    """A variant's name in its one spelling. Raises InvalidArgument of the request's `field`."""
+    try:
+        return parse_variant(variant).name
+    except VariantError as error:
+        raise InvalidArgument.of(field, error.got, error.expected) from error
+
+
+def _check_time(field: str, time: TimeControl) -> None:
+    check_number(f"{field}.move_us", time.move_us, 0, _LONGEST_TIME_US)
+    check_number(f"{field}.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
+    check_number(f"{field}.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
+    if time.increment_us and not time.bank_us:
+        raise InvalidArgument.of(f"{field}.increment_us", time.increment_us, "a bank_us to add it to")
+
+
+def _check_format(settings: TournamentSettings) -> None:
+    check_number("tournament.rounds", settings.rounds, 0, _MOST_ROUNDS)
+    check_number("tournament.draw_after", settings.draw_after, 0, _MOST_PLIES)
+    check_number("tournament.forfeit_after", settings.forfeit_after, 0, MOST_GAMES)
+    try:
+        settings.schedule.check(settings)
+    except FormatError as error:
+        raise InvalidArgument.of(f"tournament.{error.setting}", error.got, error.expected) from error
+
+
+def _check_own_times(settings: TournamentSettings) -> None:
+    own = settings.own_times
+    if len(own) > MOST_ENTRIES:
+        raise InvalidArgument.of("tournament.own_times", f"{len(own)} entries", f"at most {MOST_ENTRIES}")
+    for label, time in own.items():
+        check_name("tournament.own_times", label)
+        _check_time(f"tournament.own_times.{label}", time)
+    if own and settings.rated:
+        expected = "an unrated tournament, where entries have times of their own"
+        raise InvalidArgument.of("tournament.rated", "true", expected)
+
+
+def _check_openings(settings: TournamentSettings) -> None:
+    openings = settings.openings
+    if len(openings.text) > MOST_CHARACTERS:
+        expected = f"at most {MOST_CHARACTERS} characters"
+        raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
+    check_text("tournament.openings.name", openings.name, LONGEST_NAME)
+    try:
+        if len(openings.listed) > MOST_OPENINGS:
+            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
+        check_openings(openings, parse_variant(canonical_variant(settings.variant)))
+    except OpeningError as error:
+        raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
+    plies = max(map(len, openings.listed), default=openings.plies)
+    if plies >= settings.draw_after > 0:
+        raise InvalidArgument.of("tournament.draw_after", settings.draw_after, f"more than the {plies} of an opening")

@@ -1,0 +1,406 @@
+"""Tournaments: their conditions and their life from open to finished or cancelled."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Connection, Select, Update, func, insert, select, update
+
+from noughts_referee.clock import TimeControl, parse_time_control
+from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import Conditions
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
+from noughts_server.competition.schedule import Schedule
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.units import unit_games
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
+from noughts_server.limits import Limits
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import Kind, TournamentState, entries, owners, tournaments, units
+from noughts_server.store.journal import forget_all
+from noughts_server.store.nodes import has_referees
+from noughts_server.store.pairing.pairings import StoredSchedule
+from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
+from noughts_server.store.pairing.waves import pair_next
+from noughts_server.store.ratings import rater
+from noughts_server.store.ratings.rating_lists import ensure_list
+from noughts_server.store.tournament_options import options_document, read_options
+from noughts_server.store.tournaments.join_window import Joining
+from noughts_server.store.tournaments.settings_checks import (
+    MOST_GAMES,
+    canonical_variant,
+    check_games_per_pair,
+    check_settings,
+)
+from noughts_server.store.validation import check_slug
+
+# Slots of a unit where more are to come: few, so that all of a round are played at once.
+_GROWING_UNIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NewTournament:
+    """What the organiser chooses."""
+
+    slug: str
+    """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
+    settings: TournamentSettings = field(default_factory=TournamentSettings)
+    joining: Joining = field(default_factory=Joining)
+    kind: Kind = Kind.ORGANISED
+    seed_kind: SeedKind = SeedKind.GIVEN
+    own_rated: bool = True
+    """Whether games between bots of one owner are rated, where games are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A stored tournament. Moments are milliseconds since 1970 in UTC."""
+
+    id: int
+    slug: str
+    owner_id: int
+    owner: str
+    state: TournamentState
+    settings: TournamentSettings
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    games_total: int
+    """0 before the start."""
+    games_done: int
+    unit_games: int
+    """Slots of a unit; 0 before the start."""
+    folded: int
+    """Every slot up to this ordinal has its game."""
+    kind: Kind
+    joining: Joining
+    reason: str
+    """Why it was cancelled, where that was not a caller's wish; else empty."""
+    base_entries: int | None = None
+    """The entries that its arithmetic slots are made for, where some have been added since."""
+    base_games_per_pair: int | None = None
+    seed_kind: SeedKind = SeedKind.GIVEN
+    own_rated: bool = True
+    """Whether games between bots of one owner are rated, where games are."""
+
+    @property
+    def name(self) -> str:
+        """`tournaments/ID`."""
+        return f"tournaments/{self.slug}"
+
+    @property
+    def ended(self) -> bool:
+        """Whether no game of it will be played any more, unless it is extended: what was secret may be told."""
+        return self.state in (TournamentState.FINISHED, TournamentState.CANCELLED)
+
+
+def create_tournament(
+    connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int, limits: Limits | None = None
+) -> Tournament:
+    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
+    settings = new.settings
+    check_slug("tournament.name", new.slug)
+    check_settings(settings)
+    new.joining.check(now_ms)
+    if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
+        raise AlreadyExists(f"tournaments/{new.slug}")
+    if limits is not None:
+        open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
+        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind == Kind.ORGANISED, open_ones)
+        so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
+        limits.check("tournaments", "tournaments of yours that are not over", so_far)
+    row = {
+        "slug": new.slug,
+        "title": settings.title,
+        "owner_id": owner_id,
+        "state": TournamentState.OPEN,
+        "variant": canonical_variant(settings.variant),
+        "move_us": settings.time.move_us,
+        "bank_us": settings.time.bank_us,
+        "increment_us": settings.time.increment_us,
+        "options": options_document(settings),
+        "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
+        "schedule": settings.schedule.number,
+        "games_per_pair": settings.games_per_pair,
+        "concurrency": settings.concurrency,
+        "seed": signed(settings.seed),
+        "seed_kind": new.seed_kind,
+        "own_rated": new.own_rated,
+        "rated": settings.rated,
+        "created_at": now_ms,
+        "games_total": 0,
+        "games_done": 0,
+        "unit_games": 0,
+        "folded": 0,
+        "kind": new.kind,
+        "entries_min": new.joining.entries_min,
+        "entries_max": new.joining.entries_max,
+        "join_from": new.joining.join_from,
+        "join_until": new.joining.join_until,
+        "start_at": new.joining.start_at,
+    }
+    connection.execute(insert(tournaments), row)
+    return get_tournament(connection, new.slug)
+
+
+def get_tournament(connection: Connection, slug: str) -> Tournament:
+    """The tournament `tournaments/SLUG`. Raises NotFound."""
+    return _one(connection, _tournaments().where(tournaments.c.slug == slug), f"tournaments/{slug}")
+
+
+def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tournament:
+    """The tournament with this key of the store. Raises NotFound."""
+    return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
+
+
+def list_tournaments(
+    connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED, owner: str = ""
+) -> Page[Tournament]:
+    """Tournaments of a kind, newest first; with `owner` only theirs.
+
+    Raises InvalidArgument for a bad size or page token.
+    """
+    limit = page_size(size)
+    statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
+    if owner:
+        statement = statement.where(owners.c.name == owner)
+    after = read_page_token("tournaments", page_token, [0])
+    if after is not None:
+        statement = statement.where(tournaments.c.id < after[0])
+    found = [_tournament(row) for row in connection.execute(statement)]
+    more = write_page_token("tournaments", [found[limit - 1].id]) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def running_tournaments(connection: Connection) -> list[Tournament]:
+    """The tournaments to go on with after a restart, oldest first."""
+    statement = _tournaments().where(tournaments.c.state == TournamentState.RUNNING).order_by(tournaments.c.id)
+    return [_tournament(row) for row in connection.execute(statement)]
+
+
+def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
+    """Fixes entries and slots and sets the tournament running; resumes a paused one, or finishes it if no game is left.
+
+    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with too few entries, and
+    before its scheduled start or the end of its join window).
+    """
+    tournament = owned_tournament(connection, slug, owner_id)
+    if tournament.state is TournamentState.RUNNING:
+        return tournament
+    if tournament.state is TournamentState.PAUSED:
+        # Whatever has ended referees is tried again.
+        connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(deaths=0))
+        if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
+            pair_next(connection, tournament.id)
+            tournament = get_tournament_by_id(connection, tournament.id)
+        if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
+            return _set_state(connection, tournament, state=TournamentState.FINISHED, ended_at=now_ms)
+        return _set_state(connection, tournament, state=TournamentState.RUNNING)
+    require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
+    waiting_for = tournament.joining.not_yet(now_ms)
+    if waiting_for:
+        hint = "Cancel it and create another to begin earlier."
+        raise WrongState(tournament.name, got="open", expected=waiting_for, hint=hint)
+    count = _number_entries(connection, tournament.id)
+    if count < tournament.joining.entries_min:
+        expected = f"at least {tournament.joining.entries_min}"
+        hint = "Let more bots join first."
+        raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
+    if tournament.settings.rated:
+        ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
+    kind = tournament.settings.schedule
+    try:
+        kind.check_entries(count, tournament.settings)
+    except FormatError as error:
+        raise WrongState(tournament.name, got=f"open with {count} entries", expected=str(error)) from error
+    if isinstance(kind, FixedPairings):
+        total = kind.schedule(count, tournament.settings.games_per_pair).total
+        unit = unit_games(total, shared=has_referees(connection))
+    else:
+        # Pairings of an endless one come one by one: a unit of it is never less than whole.
+        unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
+    _set_state(
+        connection, tournament, state=TournamentState.RUNNING, started_at=now_ms, games_total=total, unit_games=unit
+    )
+    if kind.follows_results:
+        pair_next(connection, tournament.id)
+    return get_tournament_by_id(connection, tournament.id)
+
+
+def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
+    """No unit can be claimed any more; games that are being played are still stored. Again does no harm.
+
+    Raises NotFound, PermissionDenied, WrongState (also of a challenge).
+    """
+    tournament = owned_tournament(connection, slug, owner_id)
+    if tournament.kind is Kind.CHALLENGE:
+        # Resumed later, challenges would get round the bounds on how many may be open.
+        hint = "A challenge can only be cancelled."
+        raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
+    if tournament.state is TournamentState.PAUSED:
+        return tournament
+    require_state(tournament, TournamentState.RUNNING)
+    return _set_state(connection, tournament, state=TournamentState.PAUSED)
+
+
+def cancel_tournament(
+    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
+) -> Tournament:
+    """Ends a tournament for good. What is stored stays and is rated, later results are dropped. Again does no harm.
+
+    `reason` says why, where that is not a caller's wish.
+    Raises NotFound, PermissionDenied, WrongState (finished).
+    """
+    tournament = owned_tournament(connection, slug, owner_id)
+    if tournament.state is TournamentState.CANCELLED:
+        return tournament
+    require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
+    rater.fold_rest(connection, tournament.id, now_ms=now_ms)
+    forget_all(connection, tournament.id)
+    return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
+
+
+def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
+    """Raises WrongState, with this hint, unless the tournament is in one of these states."""
+    if tournament.state not in states:
+        expected = " or ".join(map(str, states))
+        raise WrongState(tournament.name, got=str(tournament.state), expected=expected, hint=hint)
+
+
+def check_size(tournament: Tournament, count: int) -> None:
+    """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
+    settings = tournament.settings
+    total = settings.schedule.most_games(settings, count)
+    if total > MOST_GAMES:
+        hint = "Fewer entries, or a tournament with fewer games per pair."
+        raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
+
+
+def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
+    """The slots of a started tournament."""
+    base = base_schedule(connection, tournament)
+    if base is not None and base.total == tournament.games_total:
+        return base
+    return StoredSchedule(connection, tournament.id, _count(connection, tournament), tournament.games_total, base)
+
+
+def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
+    """Those of its slots that follow from their ordinals; None where pairings follow from results."""
+    kind = tournament.settings.schedule
+    if not isinstance(kind, FixedPairings):
+        return None
+    count = tournament.base_entries
+    if count is None:
+        count = _count(connection, tournament)
+    return kind.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
+
+
+def _count(connection: Connection, tournament: Tournament) -> int:
+    """The entries of a tournament that has begun."""
+    # They are numbered from 0 without gaps then; the highest is found without reading them all.
+    of_tournament = entries.c.tournament_id == tournament.id
+    last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
+    return last + 1
+
+
+def conditions(connection: Connection, tournament_id: int) -> Conditions:
+    """What the referee needs to know of a tournament. Raises NotFound."""
+    tournament = get_tournament_by_id(connection, tournament_id)
+    rows = connection.execute(
+        select(entries).where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
+    ).all()
+    return Conditions(
+        tournament=tournament.id,
+        name=tournament.name,
+        variant=parse_variant(tournament.settings.variant),
+        time=tournament.settings.time,
+        own_times=tournament.settings.own_times,
+        seed=tournament.settings.seed,
+        concurrency=tournament.settings.concurrency,
+        players=tuple(row.bot_version_id for row in rows),
+        labels=tuple(row.label for row in rows),
+        guest=tournament.kind is Kind.CHALLENGE,
+        live_scores=tournament.settings.live_scores,
+        withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
+        draw_after=tournament.settings.draw_after,
+    )
+
+
+def _number_entries(connection: Connection, tournament_id: int) -> int:
+    """Closes the gaps that withdrawals left, so that numbers count from 0 in order of joining."""
+    of_tournament = entries.c.tournament_id == tournament_id
+    numbers = connection.scalars(select(entries.c.number).where(of_tournament).order_by(entries.c.number)).all()
+    for number, old in enumerate(numbers):
+        # Ascending, and never upwards: the new number is free by now.
+        if number != old:
+            connection.execute(update(entries).where(of_tournament, entries.c.number == old).values(number=number))
+    return len(numbers)
+
+
+def change_settings(connection: Connection, tournament: Tournament, **changes: Any) -> Tournament:
+    """Changes settings of a tournament that has begun: those that concern only games to come."""
+    settings = replace(tournament.settings, **changes)
+    values = {"games_per_pair": settings.games_per_pair, "options": options_document(settings)}
+    check_games_per_pair(settings.games_per_pair)
+    return _set_state(connection, tournament, **values)
+
+
+def owned_tournament(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
+    """The tournament; with `owner_id` only its owner's. Raises NotFound, PermissionDenied."""
+    tournament = get_tournament(connection, slug)
+    if owner_id not in (None, tournament.owner_id):
+        raise PermissionDenied(tournament.name)
+    return tournament
+
+
+def _set_state(connection: Connection, tournament: Tournament, **values: Any) -> Tournament:
+    statement: Update = update(tournaments).where(tournaments.c.id == tournament.id).values(**values)
+    connection.execute(statement)
+    return get_tournament_by_id(connection, tournament.id)
+
+
+def _tournaments() -> Select[Any]:
+    return select(tournaments, owners.c.name.label("owner")).join(owners)
+
+
+def _one(connection: Connection, statement: Select[Any], name: str) -> Tournament:
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        raise NotFound(name, hint="`noughts tournament list` shows the tournaments.")
+    return _tournament(row)
+
+
+def _tournament(row: Any) -> Tournament:
+    return Tournament(
+        id=row.id,
+        slug=row.slug,
+        owner_id=row.owner_id,
+        owner=row.owner,
+        state=TournamentState(row.state),
+        settings=TournamentSettings(
+            variant=row.variant,
+            time=TimeControl(row.move_us, row.bank_us, row.increment_us),
+            own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
+            schedule=format_of(row.schedule),
+            games_per_pair=row.games_per_pair,
+            concurrency=row.concurrency,
+            seed=stored_seed(row),
+            rated=row.rated,
+            title=row.title,
+            **read_options(row.options),
+        ),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        games_total=row.games_total,
+        games_done=row.games_done,
+        unit_games=row.unit_games,
+        folded=row.folded,
+        kind=Kind(row.kind),
+        joining=Joining(row.entries_min, row.entries_max, row.join_from, row.join_until, row.start_at),
+        reason=row.reason or "",
+        base_entries=row.base_entries,
+        base_games_per_pair=row.base_games_per_pair,
+        seed_kind=SeedKind(row.seed_kind),
+        own_rated=row.own_rated,
+    )

@@ -1,0 +1,85 @@
+"""Entries that leave a tournament which has begun: by their own wish, or because they fail too often."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, and_, func, or_, select, update
+
+from noughts_referee.rules import FAULTS, Result, Termination
+from noughts_referee.work_units import FinishedGame
+from noughts_server.store.engine.schema import entries, games
+from noughts_server.store.tournament_options import read_options
+
+
+class Withdrawal(NamedTuple):
+    """Who left, and why."""
+
+    entry: int
+    """Its number."""
+    label: str
+    reason: str
+
+
+def withdraw(
+    connection: Connection, tournament_id: int, numbers: Iterable[int], reason: str, *, now_ms: int
+) -> list[Withdrawal]:
+    """Takes entries out that had not left before; returns them."""
+    wanted = and_(
+        entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
+    )
+    leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
+    if leaving:
+        # A knockout decides by the order: a clock that was set back must not change it.
+        last = connection.scalar(
+            select(func.max(entries.c.withdrawn_at)).where(entries.c.tournament_id == tournament_id)
+        )
+        now_ms = max(now_ms, (last or 0) + 1)
+        connection.execute(update(entries).where(wanted).values(withdrawn_at=now_ms, withdrawn_reason=reason or None))
+    return [Withdrawal(row.number, row.label, reason) for row in leaving]
+
+
+def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
+    """Why each entry left that did, by number."""
+    rows = connection.execute(
+        select(entries.c.number, entries.c.withdrawn_reason).where(
+            entries.c.tournament_id == tournament_id, entries.c.withdrawn_at.is_not(None)
+        )
+    )
+    return {row.number: row.withdrawn_reason or "" for row in rows}
+
+
+def withdraw_failing(
+    connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
+) -> list[Withdrawal]:
+    """Takes out who has lost as many games by its own fault as the tournament allows, by games that are stored."""
+    limit = read_options(tournament.options).get("forfeit_after", 0)
+    if not limit:
+        return []
+    failing = {_loser(game) for game in stored if game.termination in FAULTS}
+    found: list[Withdrawal] = []
+    for entry in sorted(failing):
+        counts = _faults(connection, tournament.id, entry)
+        if counts.total() >= limit:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+            lost = f"{counts.total()} game{'s' * (counts.total() != 1)}"
+            reason = f"lost {lost} by its own fault ({kinds})"
+            found += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
+    return found
+
+
+def _loser(game: FinishedGame) -> int:
+    return game.second if game.result == Result.FIRST_WINS else game.first
+
+
+def _faults(connection: Connection, tournament_id: int, entry: int) -> Counter[str]:
+    lost = or_(
+        and_(games.c.first_entry == entry, games.c.result == Result.SECOND_WINS),
+        and_(games.c.second_entry == entry, games.c.result == Result.FIRST_WINS),
+    )
+    rows = connection.execute(
+        select(games.c.termination, func.count())
+        .where(games.c.tournament_id == tournament_id, games.c.termination.in_(list(FAULTS)), lost)
+        .group_by(games.c.termination)
+    )
+    return Counter({str(Termination(termination)).replace("_", " "): count for termination, count in rows})
