@@ -34,7 +34,7 @@ from noughts_referee.frame_wire import FrameWire, WireCounts
 from noughts_referee.referee import Referee
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Conditions, Slot, Unit
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.launching.launcher import Locking, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
 _TIMES = ChildSettings()

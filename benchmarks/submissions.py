@@ -15,8 +15,8 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
+from noughts_server.hosting.submitted import Acceptance, hosting_submissions
 from noughts_server.limits import Limits
-from noughts_server.local.submitted import Acceptance, hosting_submissions
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token

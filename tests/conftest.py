@@ -31,6 +31,9 @@ WITH_PROCESSES = (
     "server/cli",
     "server/engines",
     "server/local",
+    "server/hosting",
+    "server/bot_check",
+    "server/launching",
     "system",
 )
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""

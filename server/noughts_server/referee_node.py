@@ -22,8 +22,8 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.supply import FollowingDirector
 from noughts_server.cluster.wants import Wants
 from noughts_server.feed.observer import FeedObserver
-from noughts_server.local.launcher import Locking, launching
-from noughts_server.local.offers import Offer, Offers, register
+from noughts_server.hosting.offers import Offer, Offers, register
+from noughts_server.launching.launcher import Locking, launching
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder

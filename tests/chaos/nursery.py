@@ -21,7 +21,7 @@ _CONTEXT.set_forkserver_preload(
         "noughts_server.cli.operator.serve",
         "noughts_server.cli.operator.serving",
         "noughts_server.cli.bots.bot",
-        "noughts_server.local.relay",
+        "noughts_server.launching.relay",
         "noughts_server.cli.operator.referee",
         "noughts_server.referee_node",
         "noughts_server.cluster.control",

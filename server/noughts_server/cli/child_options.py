@@ -7,7 +7,7 @@ from typer import Option
 
 from noughts_bots.gomocup.options import read_size
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 
 RequireLockOption = Annotated[
     bool,

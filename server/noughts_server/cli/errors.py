@@ -164,13 +164,13 @@ def _explain_call(error: BaseException) -> Problem | None:
             hint = info.metadata.get("hint", "") if info else ""
             hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
-    if "noughts_server.local.launcher" in sys.modules:
+    if "noughts_server.launching.launcher" in sys.modules:
         from noughts_referee.children.lock import LockIncomplete
 
         if isinstance(error, LockIncomplete):
             return Problem(str(error))
-    if "noughts_server.local.relay" in sys.modules:
-        from noughts_server.local.relay import PlayerFailed, PlayerRefused
+    if "noughts_server.launching.relay" in sys.modules:
+        from noughts_server.launching.relay import PlayerFailed, PlayerRefused
 
         if isinstance(error, PlayerRefused):
             return UsageProblem(str(error))

@@ -24,8 +24,8 @@ from noughts_server.engines.seat import EngineRefused
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.engines.wire import EngineWire, terms_of
 from noughts_server.errors import NoughtsError
+from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
-from noughts_server.local.launcher import command_of
 from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.sessions import OnlineBot, check_hello

@@ -18,7 +18,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import GAUNTLET
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_fit import FitError

@@ -12,7 +12,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics

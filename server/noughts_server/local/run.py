@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Self
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.patience import Patience
 from noughts_referee.children.scratch import OwnedFolder
+from noughts_server.launching.launcher import Locking, command_of
 from noughts_server.local.bot_process import bot_processes
-from noughts_server.local.launcher import Locking, command_of
 from noughts_server.local.plan import (
     LocalError,
     LocalFault,
@@ -77,7 +77,7 @@ async def play_locally(
         processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts
-        from noughts_server.local.launcher import launching
+        from noughts_server.launching.launcher import launching
         from noughts_server.local.run_at_server import RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings

@@ -17,7 +17,7 @@ from noughts_referee.children.dialled_frames import DialInvitation, DialledFrame
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.cli import main
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field, losses
 
 DIALLER = PROGRAMS / "dialler.py"

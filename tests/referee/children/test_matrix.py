@@ -12,7 +12,7 @@ import pytest
 
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from noughts_server.store.games.games import ExportedGame
 from tests.support.children.field import PLAYER, PROGRAMS, Field
 from tests.support.hosting import compiled, compiled_wasm

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field
 
 GAMES = int(os.environ.get("NOUGHTS_DEAF_GAMES", "6"))

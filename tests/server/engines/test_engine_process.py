@@ -6,7 +6,7 @@ import sys
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.monotonic import microseconds
 from noughts_server.engines.engine_process import _LINES_A_SECOND, _LINES_AT_ONCE, EngineProcess
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.launching.launcher import Locking, launching
 from tests.support.loopback import until
 
 IN_A_PIPE = 1 << 14

@@ -16,7 +16,7 @@ import pytest
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stalls import Stalls
 from noughts_server.engines.wire import EngineWire, score_in
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from noughts_server.local.run import LocalError
 from tests.support.children.field import PROGRAMS, Field
 

@@ -18,7 +18,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
 from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.launching.launcher import Locking, launching
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.games import ExportedGame
@@ -111,7 +111,7 @@ class Field:
             messages=messages,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("noughts_server.local.launcher.launching", self._attentively)
+            patch.setattr("noughts_server.launching.launcher.launching", self._attentively)
             return await play_locally(
                 plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.said.append
             )

@@ -9,9 +9,9 @@ from noughts_bots.bot import Bot, Move
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
+from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import output
-from noughts_server.local.child_session import ChildSession, child_session
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0
 

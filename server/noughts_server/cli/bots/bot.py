@@ -21,7 +21,7 @@ from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, requ
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
-from noughts_server.local.launcher import Locking
+from noughts_server.launching.launcher import Locking
 from noughts_server.natural_order import natural_key
 
 _BOT_FIELDS = (

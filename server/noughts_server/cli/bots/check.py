@@ -19,11 +19,11 @@ from noughts_server.cli.errors import FAILED, Problem, UsageProblem
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
-from noughts_server.local.launcher import launching
+from noughts_server.launching.launcher import launching
 
 if TYPE_CHECKING:
-    from noughts_server.local.check_steps import StepResult
-    from noughts_server.local.conformance import ConformanceReport
+    from noughts_server.bot_check.check_steps import StepResult
+    from noughts_server.bot_check.conformance import ConformanceReport
 
 _LARGEST_GAMES = 10_000
 
@@ -76,9 +76,9 @@ def check(
     twice with the same seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
     """
     from noughts_referee.children.running_child import ChildSettings
-    from noughts_server.local.conformance import ConformancePlan
-    from noughts_server.local.conformance import check as check_bot
-    from noughts_server.local.inviting import inviting
+    from noughts_server.bot_check.conformance import ConformancePlan
+    from noughts_server.bot_check.conformance import check as check_bot
+    from noughts_server.bot_check.inviting import inviting
 
     parsed = require_startable(parse_spec(spec))
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
@@ -99,7 +99,7 @@ def check(
             found = await check_bot(parsed, plan, launcher)
             if found.faults or not steps:
                 return found, []
-            from noughts_server.local.check_steps import run_steps
+            from noughts_server.bot_check.check_steps import run_steps
 
             return found, await run_steps(parsed, launcher, plan)
 

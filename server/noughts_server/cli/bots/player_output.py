@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from noughts_server.cli import output
-from noughts_server.local.relay import PlayerRefused, RelayEvent
+from noughts_server.launching.relay import PlayerRefused, RelayEvent
 
 
 class PlayerOutput:

@@ -25,8 +25,8 @@ from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, re
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop, until_terminated
-from noughts_server.local.launcher import Locking
-from noughts_server.local.relay import RelayEvent, RelayPlan, relay
+from noughts_server.launching.launcher import Locking
+from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 
 Player = Callable[[], Coroutine[Any, Any, None]]
 

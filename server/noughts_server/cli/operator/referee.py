@@ -17,7 +17,7 @@ from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
-    from noughts_server.local.offers import Offer
+    from noughts_server.hosting.offers import Offer
     from noughts_server.referee_node import RefereeSettings
 
 SeatsOption = Annotated[
@@ -110,7 +110,7 @@ def referee(
 def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
     if not texts:
         return ()
-    from noughts_server.local.offers import Offer
+    from noughts_server.hosting.offers import Offer
 
     specs = tuple(map(parse_spec, texts))
     for text, spec in zip(texts, specs, strict=True):

@@ -22,7 +22,7 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
 
 if TYPE_CHECKING:
-    from noughts_server.local.submitted import Acceptance
+    from noughts_server.hosting.submitted import Acceptance
 
 ListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -210,7 +210,7 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
         require_extra("noughts serve --accept wasm", "wasm")
     if not kinds:
         return None
-    from noughts_server.local.submitted import Acceptance
+    from noughts_server.hosting.submitted import Acceptance
 
     return Acceptance(kinds, names)
 

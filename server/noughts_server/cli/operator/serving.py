@@ -17,7 +17,7 @@ from noughts_server.version import software_version
 from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
-    from noughts_server.local.submitted import Acceptance
+    from noughts_server.hosting.submitted import Acceptance
 
 
 _TRUST = """
@@ -43,7 +43,7 @@ async def serve_until_stopped(
 
     async with running_server(settings) as server, AsyncExitStack() as stack:
         if acceptance is not None:
-            from noughts_server.local.submitted import hosting_submissions
+            from noughts_server.hosting.submitted import hosting_submissions
 
             await stack.enter_async_context(hosting_submissions(server, acceptance))
         with two_stages(stopping.set, abort):

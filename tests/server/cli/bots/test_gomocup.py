@@ -16,8 +16,8 @@ from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID
-from noughts_server.local.child_session import ChildSession, child_session
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.bot_check.child_session import ChildSession, child_session
+from noughts_server.launching.launcher import Locking, launching
 from tests.support.processes import PROGRAM
 
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"

@@ -13,9 +13,9 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, PositionError, parse_variant
-from noughts_server.local.child_session import ChildSession, child_session, moves_to
-from noughts_server.local.conformance import ConformancePlan, ConformanceReport, check
-from noughts_server.local.launcher import Locking, launching
+from noughts_server.bot_check.child_session import ChildSession, child_session, moves_to
+from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
+from noughts_server.launching.launcher import Locking, launching
 from tests.support.hosting import C_EXAMPLES, compiled
 
 TIMES = ChildSettings(start=20)

@@ -26,12 +26,12 @@ from noughts_referee.children.running_child import NotStarted, RunningChild
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.rules import Variant, VariantError, parse_variant
+from noughts_server.bot_check.check_steps import run_steps
+from noughts_server.bot_check.child_session import child_session
+from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.errors import InvalidArgument, NoughtsError
-from noughts_server.local.check_steps import run_steps
-from noughts_server.local.child_session import child_session
-from noughts_server.local.conformance import ConformancePlan, check
-from noughts_server.local.launcher import Locking, command_of, launching
-from noughts_server.local.programs import PY, examined, place
+from noughts_server.hosting.programs import PY, examined, place
+from noughts_server.launching.launcher import Locking, command_of, launching
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.sessions import OnlineBot, check_hello

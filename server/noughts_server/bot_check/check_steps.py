@@ -25,8 +25,8 @@ from noughts_referee.rules import (
     parse_variant,
     side_seed,
 )
-from noughts_server.local.child_session import ChildSession, child_session, wrong_move
-from noughts_server.local.conformance import ConformancePlan
+from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move
+from noughts_server.bot_check.conformance import ConformancePlan
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _PLIES_OF_A_VARIANT = 6

@@ -18,9 +18,9 @@ import pytest
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
 from noughts_referee.children.scratch import OwnedFolder
+from noughts_server.hosting import submitted
+from noughts_server.hosting.submitted import Acceptance, SubmittedBots, hosting_submissions
 from noughts_server.limits import Limits
-from noughts_server.local import submitted
-from noughts_server.local.submitted import Acceptance, SubmittedBots, hosting_submissions
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
 from tests.support.client import Client, bearing, client_of, refused
@@ -238,7 +238,7 @@ HOSTILE = {
 async def test_hostile_code_is_refused_with_what_it_did(
     client: Client, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noughts_server.local.submitted._MOVE_SECONDS", 1.0)
+    monkeypatch.setattr("noughts_server.hosting.submitted._MOVE_SECONDS", 1.0)
     token = await client.token("alice", *ALL)
     refusal = await refused(submit(client, token, "mine", BOT.format(body)))
     assert HOSTILE[body] in refusal.trailing, refusal

@@ -1,6 +1,6 @@
 """Bots that were submitted, as files: examined in a locked child, unpacked, and named by a spec.
 
-What a stranger sends is parsed only there: `python -m noughts_server.local.programs FILE REQUEST` unpacks a zip file
+What a stranger sends is parsed only there: `python -m noughts_server.hosting.programs FILE REQUEST` unpacks a zip file
 and reads source within limits of its own, and prints what it found. The server unpacks what has passed.
 """
 
@@ -68,7 +68,7 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
 
 async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
     """Return what a child found; None if another process killed it, for example the kernel for want of memory."""
-    line = shlex.join([sys.executable, "-P", "-m", "noughts_server.local.programs", str(file), request])
+    line = shlex.join([sys.executable, "-P", "-m", "noughts_server.hosting.programs", str(file), request])
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
     said, errors = Tail(child.stdout), Tail(child.stderr)

@@ -12,14 +12,14 @@ import pytest
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_server.errors import InvalidArgument
-from noughts_server.local.launcher import Locking, launching
-from noughts_server.local.programs import (
+from noughts_server.hosting.programs import (
     UNPACKED_BYTES,
     UNPACKED_FILES,
     examine,
     examined,
     place,
 )
+from noughts_server.launching.launcher import Locking, launching
 
 BOT = (
     "from noughts_bots import Bot\nclass Mine(Bot):\n    def choose(self, position):\n        return position.free[0]\n"

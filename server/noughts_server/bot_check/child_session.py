@@ -22,7 +22,7 @@ from noughts_referee.children.running_child import ChildSettings, Death, NotStar
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
 from noughts_server.engines.frames import EngineChild
-from noughts_server.local.players import Player, start_player
+from noughts_server.launching.players import Player, start_player
 
 _SHARE = 0.5
 """Of the time that is waited for its answer, what an engine is told that it may think."""

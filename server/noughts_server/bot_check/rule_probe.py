@@ -11,7 +11,7 @@ from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import Position, parse_variant
-from noughts_server.local.child_session import child_session
+from noughts_server.bot_check.child_session import child_session
 
 KEEPS, IGNORES, UNCLEAR = "keeps it", "ignores it", "cannot be told"
 

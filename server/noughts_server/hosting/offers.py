@@ -18,8 +18,8 @@ from noughts_referee.children.running_child import NotStarted
 from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, WireCounts
 from noughts_referee.referee import Referee, Seated
 from noughts_server.errors import NoughtsError
-from noughts_server.local.launcher import command_of
-from noughts_server.local.players import start_process
+from noughts_server.launching.launcher import command_of
+from noughts_server.launching.players import start_process
 from noughts_server.runtime.sessions import check_hello
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import LoggedIn, log_in

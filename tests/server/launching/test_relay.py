@@ -16,8 +16,8 @@ from noughts_bots.events import ConnectionLost, Online
 from noughts_bots.session import Login
 from noughts_bots.specs import BotSpec
 from noughts_referee.rules import Termination
-from noughts_server.local.launcher import Locking
-from noughts_server.local.relay import RelayEvent, RelayPlan, relay
+from noughts_server.launching.launcher import Locking
+from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.ground import Ground, ground_at
 from tests.support.loopback import Link, until

@@ -9,8 +9,8 @@ from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import RunningChild, start_child
 from noughts_server.engines.frames import EngineChild, engine_child
-from noughts_server.local.launcher import command_of
-from noughts_server.local.team import TeamChild
+from noughts_server.launching.launcher import command_of
+from noughts_server.launching.team import TeamChild
 
 Player = RunningChild | EngineChild | TeamChild
 

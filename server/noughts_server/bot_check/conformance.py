@@ -12,8 +12,8 @@ from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Result, Termination, Variant, cell_name, game_seed, lost, side_seed
-from noughts_server.local.child_session import ChildSession, child_session, wrong_move
-from noughts_server.local.rule_probe import probe_rules
+from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move
+from noughts_server.bot_check.rule_probe import probe_rules
 
 _FEW_CELLS = 9
 _MARGIN_US = 50_000
