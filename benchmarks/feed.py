@@ -60,7 +60,7 @@ class Paced(Bot):
         if moment > now:
             await asyncio.sleep(moment - now)
         Paced.answers += 1
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 async def _bots(address: str, token: str, rate: float) -> None:

@@ -17,7 +17,7 @@ from time import process_time
 
 from noughts_server.competition.formats import SWISS
 from noughts_server.competition.formats.ladder import Ladder
-from noughts_server.competition.waves import Field, Played
+from noughts_server.competition.pairing_batch import Field, Played
 
 _OPEN = 1_000
 

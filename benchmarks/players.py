@@ -30,10 +30,10 @@ from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import ChildSettings, start_child
 from noughts_referee.clock import TimeControl
-from noughts_referee.frame_wire import FrameWire, WireCounts
+from noughts_referee.frame_connection import FrameConnection, WireCounts
 from noughts_referee.referee import Referee
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import Conditions, Slot, Unit
+from noughts_referee.work_units import GameConditions, Slot, Unit
 from noughts_server.launching.launcher import Locking, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
@@ -102,7 +102,7 @@ class _Pair:
         self._locking = locking
         self.referee = Referee(lambda games: None)
         self.referee.on_progress(self._add_games)
-        self._conditions = Conditions(
+        self._conditions = GameConditions(
             1, "tournaments/1", parse_variant(variant), TimeControl(), 1, flight, (1, 2), ("first", "second")
         )
         self._slots = 0
@@ -133,7 +133,7 @@ class _Pair:
         return rate
 
     def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
-        wire = FrameWire(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
+        wire = FrameConnection(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
         return ChildPlayer(
             self._command,
             launcher,

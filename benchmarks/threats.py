@@ -44,10 +44,10 @@ _TOLERANCE_MS = 10.0
 _MARGIN_US = 50_000
 _SUBJECT = "threats"
 
-Opening = tuple[int, ...]
+OpeningChoice = tuple[int, ...]
 
 
-def openings(variant: Variant) -> list[Opening]:
+def openings(variant: Variant) -> list[OpeningChoice]:
     """The openings of a variant, always the same.
 
     Large boards: 50 first stones near the middle, the second and the third at most two cells away from the first.
@@ -75,7 +75,7 @@ class Opened(Bot):
     def __init__(self, bot: CachingBot, variant: Variant) -> None:
         self._bot = bot
         self._openings = openings(variant)
-        self._opening: Opening = ()
+        self._opening: OpeningChoice = ()
 
     def start(self, game: GameInfo) -> None:
         number = int(game.name.rpartition("/")[2])

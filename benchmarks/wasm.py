@@ -64,7 +64,7 @@ def main() -> None:
         for name in ("tictactoe", "gomoku"):
             position = Position(parse_variant(name), seed=7)
             for _ in range(position.variant.cells // 3):
-                position.play(position.draws().choice(position.free))
+                position.play(position.rng().choice(position.free))
             found: dict[str, list[float]] = {each: [] for each in bots}
             for _ in range(RUNS):
                 for each, choose in bots.items():

@@ -59,7 +59,7 @@ class Paced(Bot):
     async def choose(self, position: Position) -> int:
         await asyncio.sleep(self._every)
         Paced.answers += 1
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 async def _bots(address: str, token: str, rate: float) -> None:

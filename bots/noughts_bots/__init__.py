@@ -16,7 +16,7 @@ import noughts_proto as noughts_proto
 
 # isort: split
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
-from noughts_referee.rules import Draws, Opening, Position, Put, Result, Take, Termination, Variant, parse_variant
+from noughts_referee.rules import Draws, OpeningChoice, Position, Put, Result, Take, Termination, Variant, parse_variant
 
 if TYPE_CHECKING:
     from noughts_bots.api import run, run_async
@@ -29,7 +29,7 @@ __all__ = [
     "GameEnd",
     "GameInfo",
     "Move",
-    "Opening",
+    "OpeningChoice",
     "Position",
     "Put",
     "Resign",

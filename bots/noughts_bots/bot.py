@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import Choice, Opening, Position, Result, Termination, Variant
+from noughts_referee.rules import Choice, OpeningChoice, Position, Result, Termination, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Bot:
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.
 
-        `position.draws()` is the only source of chance a bot should use: the same game can then be played again.
+        `position.rng()` is the only source of chance a bot should use: the same game can then be played again.
         Raise `Resign` to resign the game; any other exception resigns it, too, and is logged.
         """
         if type(self).choose_batch is Bot.choose_batch:
@@ -129,7 +129,7 @@ class Bot:
         """
         raise NotImplementedError(f"{type(self).__name__} has no method `choose_batch(self, positions)`")
 
-    def open(self, opening: Opening) -> Choice:
+    def open(self, opening: OpeningChoice) -> Choice:
         """What it chooses before a game that begins by agreement (`--opening-rule swap` or `swap2`).
 
         `Put` as many stones as `opening.may_put` says, X's and O's in turn, or `Take` a side where `opening.may_take`.

@@ -19,7 +19,7 @@ from noughts_bots.failures import Failures, in_words
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import Opening, Position, Put, Result, Take, Termination, Variant, parse_variant
+from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
 
@@ -136,7 +136,9 @@ class Dialogue:
         self._numbers[asked.game] = asked.tournament, asked.number
         try:
             variant = parse_variant(asked.variant)
-            chosen = self._bot.open(Opening(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us))
+            chosen = self._bot.open(
+                OpeningChoice(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us)
+            )
             if isinstance(chosen, Put):
                 answer.put.cell.extend([_on_board(operator.index(cell), variant) for cell in chosen.cells])
             elif isinstance(chosen, Take):

@@ -110,7 +110,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
     def __init__(self, num_envs: int, variant: str = "tictactoe", opponent: str | None = "random") -> None:
         """Raises ValueError for a variant with more rules than lines and gravity, or another opponent."""
         self.variant = rules = parse_variant(variant)
-        if rules.beside or rules.shut or rules.forbids is not None:
+        if rules.beside or rules.blocked_ends or rules.forbids is not None:
             raise ValueError(f"variant: got {rules.name}, expected one of plain lines, e.g. mnk:7,6,4 or connect4")
         if opponent not in (None, "random"):
             raise ValueError(f"opponent: got {opponent!r}, expected 'random' or None; NoughtsEnv takes any bot")
@@ -239,9 +239,9 @@ def _lines_through(variant: Variant) -> npt.NDArray[np.int64]:
 
 def _below(variant: Variant) -> npt.NDArray[np.int64]:
     """For each cell those below it, and `_HELD` behind them."""
-    deepest = max(below.bit_count() for below in variant.below)
+    deepest = max(below.bit_count() for below in variant.supports)
     table = np.full((variant.cells, max(deepest, 1)), _HELD, np.int64)
-    for cell, below in enumerate(variant.below):
+    for cell, below in enumerate(variant.supports):
         held = list(members(below))
         table[cell, : len(held)] = held
     return table

@@ -15,7 +15,7 @@ from noughts_referee.rules import (
     DRAWN,
     VOID,
     Choice,
-    Opening,
+    OpeningChoice,
     Outcome,
     Put,
     Result,
@@ -25,7 +25,7 @@ from noughts_referee.rules import (
     placed_wrongly,
     won,
 )
-from noughts_referee.work_units import Conditions, GameSoFar, Slot, Unit, unpack_moves, unpack_times
+from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, unpack_moves, unpack_times
 
 MOST_COMPLAINTS = 100
 """With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
@@ -38,7 +38,7 @@ _TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 _MOST_SHOWN = 5
 
 
-def _in_words(choice: Choice, opening: Opening) -> str:
+def _in_words(choice: Choice, opening: OpeningChoice) -> str:
     """A choice that is not allowed, and what would be."""
     put = f"{opening.may_put} stones on free cells" if opening.may_put else ""
     expected = " or ".join(filter(None, (put, "a side" if opening.may_take else "")))
@@ -137,7 +137,7 @@ class Arbiter:
             kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
         running = player.games.get
-        conditions: Conditions | None = None
+        conditions: GameConditions | None = None
         last_opponent: Player | None = None
         for handle, ply, cell, took in zip(games, plies, cells, times_us, strict=True):
             game = running(handle)
@@ -148,9 +148,9 @@ class Arbiter:
                 # The games of a frame are mostly of one tournament: what they share is looked up once.
                 conditions = game.conditions
                 variant = conditions.variant
-                board, decisive, below = variant.cells, variant.decisive, variant.below
+                board, mask, supports = variant.cells, variant.occupancy_mask, variant.supports
                 lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
-                shut, forbids = variant.shut, variant.forbids
+                blocked_ends, forbids = variant.blocked_ends, variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
                 longest = conditions.draw_after
@@ -164,7 +164,7 @@ class Arbiter:
             other = game.opponent
             if (
                 cell >= board  # no wire hands on a number below 0
-                or (own | other) & decisive[cell] != below[cell]
+                or (own | other) & mask[cell] != supports[cell]
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
                 game.times_us.append(took)
@@ -176,7 +176,7 @@ class Arbiter:
             own |= 1 << cell
             game.ply = ply = ply + 1
             for line in lines_through[cell] if ply >= shortest_win else ():
-                if own & line == line and not own & beside.get(line, 0) and ~other & shut.get(line, -1):
+                if own & line == line and not own & beside.get(line, 0) and ~other & blocked_ends.get(line, -1):
                     self._end(game, _WON[~ply & 1])
                     break
             else:

@@ -16,7 +16,7 @@ Overdue = tuple[int, int, int]
 """Game, ply, microseconds since it was asked."""
 
 
-class Questions:
+class PendingTurns:
     """The open questions to one player. Times are microseconds."""
 
     def __init__(

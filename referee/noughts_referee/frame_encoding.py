@@ -8,7 +8,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 
 _LONGEST_REASON = 500
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
@@ -52,7 +52,7 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
     return [_starts(player, batch[0].conditions, batch) for batch in by_tournament.values()]
 
 
-def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
+def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb.Starts:
     # Side 0 moves first. The opponent of side 0 stands at index 2 of a slot (ordinal, first, second), that of 1 at 1.
     sides = [0 if game.players[0] is player else 1 for game in games]
     numbers = [game.slot[0] for game in games]

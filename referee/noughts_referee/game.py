@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.rules import (
-    Opening,
+    OpeningChoice,
     Position,
     Result,
     Termination,
@@ -14,7 +14,7 @@ from noughts_referee.rules import (
     parse_variant,
     side_seeds,
 )
-from noughts_referee.work_units import Conditions, GameSoFar, Slot, Unit, pack_moves, pack_times
+from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_times
 
 _NO_CLOCKS = [0, 0]
 CHOICES = 4
@@ -148,13 +148,13 @@ class Game:
         """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> OpeningChoice:
         """What the mover is asked before the game has begun; while that is so, `ply` is below 0."""
         variant = self.conditions.variant
         base = parse_variant(base_name(variant.name))
         clock_us = 0 if self.time is None else self.limit_us()
         seed = side_seeds(self.conditions.seed, [self.slot[0]], [self.ply & 1])[0]
-        return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
+        return OpeningChoice(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
     def seed(self) -> int:
@@ -212,7 +212,7 @@ class Game:
         return Position.after(self.conditions.variant, self.moves)
 
 
-def _clocks(conditions: Conditions, slot: Slot) -> list[int]:
+def _clocks(conditions: GameConditions, slot: Slot) -> list[int]:
     """What the two sides' clocks show at the start."""
     limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
     return [0 if limit is None else limit.start_us for limit in limits]

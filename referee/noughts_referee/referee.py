@@ -17,15 +17,15 @@ from noughts_referee.clock import MARGIN_US
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
 from noughts_referee.observer import Observer
+from noughts_referee.player_connection import PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
-from noughts_referee.wire import Wire
-from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
+from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
 
 
-class _Room:
+class _SeatPool:
     """Seats that games take: a player's, or a tournament's games in flight.
 
     Whenever nothing is being settled, slots wait only where there is no seat for them. So whoever gives a seat free,
@@ -54,28 +54,30 @@ class _Room:
             insort(line, waiting)
 
 
-class Seated(Player):
+class ConnectedPlayer(Player):
     """A player with its wire and its seats: one connection, or one process."""
 
     __slots__ = ("guests", "members", "room", "wire")
 
-    def __init__(self, key: int, margin_us: int, room: _Room | None = None, guests: _Room | None = None) -> None:
+    def __init__(
+        self, key: int, margin_us: int, room: _SeatPool | None = None, guests: _SeatPool | None = None
+    ) -> None:
         super().__init__(key, margin_us)
-        self.room = room or _Room()
-        self.guests = guests or _Room()
+        self.room = room or _SeatPool()
+        self.guests = guests or _SeatPool()
         """As many seats for challenges, which so take none from tournaments."""
-        self.wire: Wire | None = None
-        self.members: tuple[Seated, ...] = ()
+        self.wire: PlayerConnection | None = None
+        self.members: tuple[ConnectedPlayer, ...] = ()
         """Who plays for it: several processes of one bot share its seats. Empty: it plays itself."""
 
     @property
-    def connections(self) -> "tuple[Seated, ...]":
+    def connections(self) -> "tuple[ConnectedPlayer, ...]":
         """Those that games are really given to: its members, or itself."""
         return self.members or (self,)
 
-    def enlist(self, members: int) -> "tuple[Seated, ...]":
+    def enlist(self, members: int) -> "tuple[ConnectedPlayer, ...]":
         """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
-        self.members = tuple(Seated(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
+        self.members = tuple(ConnectedPlayer(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
         return self.members
 
     def seats(self, timed: bool) -> int:
@@ -97,7 +99,7 @@ class Seated(Player):
         games = chain.from_iterable(each.games.values() for each in self.connections)
         return (game for game in games if game.conditions.guest is guest)
 
-    def freest(self, timed: bool) -> "Seated":
+    def freest(self, timed: bool) -> "ConnectedPlayer":
         """The member that gets the next game: with the fewest of those that have a seat."""
         return min(
             (member for member in self.members if len(member.games) < member.seats(timed)),
@@ -106,15 +108,15 @@ class Seated(Player):
         )
 
 
-_Pair = tuple[Seated, Seated]
+_Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 
 
-class _Tournament(_Room):
+class _Tournament(_SeatPool):
     """The seats of one tournament, and who sits down there."""
 
     __slots__ = ("concurrency", "entries", "guest", "is_timed", "withdrawn")
 
-    def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
+    def __init__(self, conditions: GameConditions, entries: list[ConnectedPlayer]) -> None:
         super().__init__()
         self.withdrawn = dict(conditions.withdrawn)
         """Entries that play no more, and why."""
@@ -146,7 +148,7 @@ class Referee:
         self._report = report
         self._journal = journal
         self._margin_us = margin_us
-        self._players: dict[int, Seated] = {}
+        self._players: dict[int, ConnectedPlayer] = {}
         self._tournaments: dict[int, _Tournament] = {}
         self._queue: list[_Waiting] = []
         """Slots to be tried; a heap in order of arrival."""
@@ -256,7 +258,7 @@ class Referee:
             ):
                 yield entry, (0, 0)
 
-    def forget(self, tournament: int) -> None:
+    def evict(self, tournament: int) -> None:
         """Keeps nothing more of a tournament that has no slot and no game left."""
         if not self.queued(tournament) and not self.in_flight(tournament):
             self._tournaments.pop(tournament, None)
@@ -304,11 +306,11 @@ class Referee:
 
     # The wires' side.
 
-    def player(self, key: int) -> Seated:
+    def player(self, key: int) -> ConnectedPlayer:
         """The player with this key, made at first sight."""
         player = self._players.get(key)
         if player is None:
-            player = self._players[key] = Seated(key, self._margin_us)
+            player = self._players[key] = ConnectedPlayer(key, self._margin_us)
         return player
 
     def release(self, key: int) -> bool:
@@ -319,7 +321,7 @@ class Referee:
         self._players.pop(key, None)
         return True
 
-    def joined(self, player: Seated, wire: Wire) -> None:
+    def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """The player is there (again): it is sent its running games, and gets new ones."""
         player.wire = wire
         self.arbiter.resend(player)
@@ -327,20 +329,20 @@ class Referee:
         self._reconsider(player.guests)
         self._settle()
 
-    def seats_changed(self, player: Seated) -> None:
+    def seats_changed(self, player: ConnectedPlayer) -> None:
         """The player takes more games than before, or fewer."""
         self._reconsider(player.room)
         self._reconsider(player.guests)
         self._settle()
 
-    def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
+    def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
         """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
         self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
     def answered(
         self,
-        player: Seated,
+        player: ConnectedPlayer,
         games: Sequence[int],
         plies: Sequence[int],
         cells: Sequence[int],
@@ -359,7 +361,7 @@ class Referee:
         return complaints
 
     def chosen(
-        self, player: Seated, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
+        self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
         """The player's choices for openings: game, step, choice, why it resigns; see `Arbiter.chosen`."""
         complaints: list[Complaint] = []
@@ -368,7 +370,7 @@ class Referee:
         self._settle()
         return complaints
 
-    def silent(self, player: Seated, questions: Iterable[tuple[int, int, int]]) -> None:
+    def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Questions (game, ply, microseconds since asked) have passed their limit; see `Arbiter.silent`."""
         self.arbiter.silent(player, questions)
         self._settle()
@@ -401,7 +403,7 @@ class Referee:
         if arbiter.touched:
             # A wire that is woken may answer at once and so come back here.
             touched, arbiter.touched = arbiter.touched, set()
-            for player in cast("set[Seated]", touched):
+            for player in cast("set[ConnectedPlayer]", touched):
                 if player.wire is not None:
                     player.wire.wake()
 
@@ -419,7 +421,7 @@ class Referee:
                     for _ in range(min(left, len(line))):
                         heappush(queue, line.popleft())
 
-    def _reconsider(self, room: _Room) -> None:
+    def _reconsider(self, room: _SeatPool) -> None:
         for line in (room.timed, room.untimed):
             for waiting in line:
                 heappush(self._queue, waiting)
@@ -433,7 +435,7 @@ class Referee:
         queue = self._queue
         began = False
         walkovers: list[FinishedGame] = []
-        conditions: Conditions | None = None
+        conditions: GameConditions | None = None
         while queue and self._starting:
             waiting = heappop(queue)
             _, slot, unit = waiting
@@ -444,7 +446,7 @@ class Referee:
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
                 withdrawn, guest = tournament.withdrawn, tournament.guest
-                seats: dict[Seated, int] = {}
+                seats: dict[ConnectedPlayer, int] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
             first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
@@ -489,7 +491,7 @@ class Referee:
             self._report(walkovers)
         return began or bool(walkovers)
 
-    def _pass_on(self, room: _Room, seats: int, timed: bool) -> None:
+    def _pass_on(self, room: _SeatPool, seats: int, timed: bool) -> None:
         """A slot makes no use of a seat here: the next in line may."""
         line = room.line(timed)
         if line and room.taken < seats:

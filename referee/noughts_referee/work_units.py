@@ -14,7 +14,7 @@ from noughts_referee.rules import Outcome, Result, Termination, Variant
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class GameConditions:
     """What all games of a tournament share."""
 
     tournament: int
@@ -92,7 +92,7 @@ _NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
 class Unit(NamedTuple):
     """Some slots to play, claimed under an attempt: a later attempt makes the results of this one void."""
 
-    conditions: Conditions
+    conditions: GameConditions
     attempt: int
     slots: Sequence[Slot]
     openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS

@@ -35,7 +35,7 @@
         ├── DatabaseGone       its files were taken away, or replaced, while it was open
         └── DatabaseTooNew     it was written by a newer version of Noughts
 
-What ends a bot's stream from the referee's side has reasons of its own (`noughts_referee.frame_wire.StreamClosed`):
+What ends a bot's stream from the referee's side has reasons of its own (`frame_connection.StreamClosed`):
 SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
 DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 

@@ -11,16 +11,16 @@ import structlog
 from noughts_bots.process import allow_many_files, tune_collector
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.clock import MARGIN_US
-from noughts_referee.frame_wire import WireSettings
+from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES
 from noughts_server.cluster.control import running
-from noughts_server.cluster.far_bots import FarBots
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
+from noughts_server.cluster.remote_bots import RemoteBots
+from noughts_server.cluster.subscriptions import Subscriptions
 from noughts_server.cluster.supply import FollowingDirector
-from noughts_server.cluster.wants import Wants
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.launching.launcher import Locking, launching
@@ -120,11 +120,11 @@ async def _running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNo
         stack.callback(store.lose_patience, settings.store_patience)
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats))
-        bots = FarBots(referee, bus, membership, settings.grace)
+        bots = RemoteBots(referee, bus, membership, settings.grace)
         director = FollowingDirector(store, referee, recorder, bus, membership, bots)
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
-        wants = Wants(FeedObserver(referee, bus), bus)
+        wants = Subscriptions(FeedObserver(referee, bus), bus)
         absences = Absences(store, referee, director, settings.absence)
         guard = StoreGuard(store, referee, _nobody_asks)
         stack.enter_context(EventLog(bus, director, Sessions(referee, bus, WireSettings())).writing())

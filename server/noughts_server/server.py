@@ -10,7 +10,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2
 
 from noughts_bots.process import allow_many_files, tune_collector
-from noughts_referee.frame_wire import WireSettings
+from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver

@@ -91,7 +91,7 @@ class ServerUnderTest:
         """Plays `games` games between two bots (or specs of reference bots) with sides alternating.
 
         `time` as on the command line: `60+0.5`, `1/move`, `180/30+0` or `none`. The same seed gives the same games, if
-        the bots draw from `position.draws()` only. Raises what the command would refuse, BotRefused, and
+        the bots draw from `position.rng()` only. Raises what the command would refuse, BotRefused, and
         TimeoutError after `timeout` seconds.
         """
         rules = parse_variant(variant)

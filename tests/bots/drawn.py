@@ -14,12 +14,12 @@ class Drawn(Bot):
     """Draws its cell; and so do the other kinds, in their own ways."""
 
     def choose(self, position: Position) -> int:
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 class BatchDrawn(Bot):
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
-        return [position.draws().choice(position.free) for position in positions]
+        return [position.rng().choice(position.free) for position in positions]
 
 
 def work_hard(seconds: float) -> None:
@@ -33,15 +33,15 @@ class SlowDrawn(Drawn):
     """Thinks for long, now and then."""
 
     def choose(self, position: Position) -> int:
-        if position.draws().below(20) == 0 or position.ply < 2:
+        if position.rng().below(20) == 0 or position.ply < 2:
             work_hard(0.025)
         return super().choose(position)
 
 
 class AsyncDrawn(Bot):
     async def choose(self, position: Position) -> int:
-        await asyncio.sleep(0.001 * position.draws().below(5))
-        return position.draws().choice(position.free)
+        await asyncio.sleep(0.001 * position.rng().below(5))
+        return position.rng().choice(position.free)
 
 
 def login(port: int, key: int, *, reconnect: bool = True) -> Login:

@@ -175,7 +175,7 @@ def test_the_reference_bots_choose_the_same_either_way(bot: Any, read: Variant) 
     for seed in range(60):
         position = Position(read, seed=seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
         for _ in range(seed % (read.cells - 1)):
-            position.play(position.draws().choice(position.free))
+            position.play(position.rng().choice(position.free))
         positions.append(position)
     for count in (1, 5, 60):
         assert bot.choose_batch(positions[:count]) == [bot.choose(position) for position in positions[:count]]

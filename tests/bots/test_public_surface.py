@@ -20,7 +20,7 @@ DOCUMENTED = (
     "GameEnd",
     "GameInfo",
     "Move",
-    "Opening",
+    "OpeningChoice",
     "Position",
     "Put",
     "Resign",
@@ -82,12 +82,12 @@ def test_whatever_the_page_says_that_a_position_offers_is_there() -> None:
     position = noughts_bots.Position(variant)
     table = re.findall(r"(?m)^\| (`position\..+?) \|", PAGE.read_text(encoding="utf-8"))
     offered = {name for row in table for name in re.findall(r"position\.(\w+)", row)}
-    assert offered >= {"free", "own", "opponent", "side", "moves", "ply", "variant", "draws", "copy", "play"}
+    assert offered >= {"free", "own", "opponent", "side", "moves", "ply", "variant", "rng", "copy", "play"}
     assert [name for name in offered if not hasattr(position, name)] == []
     for name in ("name", "columns", "rows", "cells", "lines", "lines_through", "completes"):
         assert hasattr(variant, name)
     for name in ("below", "choice", "weighted"):
-        assert hasattr(position.draws(), name)
+        assert hasattr(position.rng(), name)
 
 
 def test_variant_completes_a_line_only_with_the_stone_included() -> None:

@@ -41,14 +41,14 @@ class Listener:
 
 def opinion(position: Position) -> float:
     """A score that names its ply and its cell's draw."""
-    return position.ply + position.draws().below(1000) / 1024
+    return position.ply + position.rng().below(1000) / 1024
 
 
 class Scoring(Drawn):
     """Plays like `Drawn`, and says something at every other of its plies; so do the other two kinds."""
 
     def choose(self, position: Position) -> int | Move:  # type: ignore[override]
-        cell = position.draws().choice(position.free)
+        cell = position.rng().choice(position.free)
         return Move(cell, opinion(position)) if position.ply & 2 else cell
 
 
@@ -61,8 +61,8 @@ class SlowScoring(Scoring):
 
 class AsyncScoring(Bot):
     async def choose(self, position: Position) -> int | Move:
-        await asyncio.sleep(0.001 * position.draws().below(3))
-        cell = position.draws().choice(position.free)
+        await asyncio.sleep(0.001 * position.rng().below(3))
+        cell = position.rng().choice(position.free)
         return Move(cell, opinion(position)) if position.ply & 2 else Move(cell)
 
 

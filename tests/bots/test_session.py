@@ -20,7 +20,7 @@ from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
-from noughts_referee.work_units import Conditions, FinishedGame, Slot, unpack_moves
+from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
 from tests.support.games import conditions, unit
 from tests.support.loopback import (
     PATIENCE,
@@ -38,13 +38,13 @@ from .drawn import AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
 KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn]
 
 
-def drawn_moves(shared: Conditions, slot: Slot) -> list[int]:
+def drawn_moves(shared: GameConditions, slot: Slot) -> list[int]:
     """The game that two drawing bots must play in this slot."""
     seeds = [side_seed(game_seed(shared.seed, slot.ordinal), side) for side in (0, 1)]
     position = Position(shared.variant)
     while position.free and not shared.variant.has_line(position.opponent):
         position.seed = seeds[position.side]
-        position.play(position.draws().choice(position.free))
+        position.play(position.rng().choice(position.free))
     return position.moves
 
 
@@ -283,7 +283,7 @@ class SlowListening(Listening):
 class AsyncListening(Listening):
     async def choose(self, position: Position) -> int:  # type: ignore[override]  # as every bot may
         await asyncio.sleep(0)
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 @pytest.mark.parametrize("kind", [Listening, SlowListening, AsyncListening])
@@ -681,10 +681,10 @@ async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> N
     async with scripted_server(script) as port:
         await play(kind(), login(port, 1))
     expected = Position(conditions().variant, seed=99)
-    first = expected.draws().choice(expected.free)
+    first = expected.rng().choice(expected.free)
     expected.play(first)
     expected.play((first + 1) % 9)
-    second = expected.draws().choice(expected.free)
+    second = expected.rng().choice(expected.free)
     assert [(moves.ply[0], moves.cell[0]) for moves in answers] == [(0, first)] * 3 + [(2, second)] * 2
 
 

@@ -68,7 +68,7 @@ class Paced(Bot):
 
     async def choose(self, position: Position) -> int:
         await asyncio.sleep(_SHARE * (position.limit_us or 0) / 1e6)
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 class HonestWorld(World):

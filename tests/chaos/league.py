@@ -30,7 +30,7 @@ class Uploaded(Bot):
     edition = {edition}
 
     def choose(self, position):
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 """
 _ZYGOTE, _SITE = "noughts_referee.children.zygote", "noughts_server.cli.operator.web_child"
 _REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)

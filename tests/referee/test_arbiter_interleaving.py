@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.game import Game
-from noughts_referee.work_units import Conditions, Slot
+from noughts_referee.work_units import GameConditions, Slot
 from tests.support.games import Table, conditions
 from tests.support.settings import examples
 
@@ -26,7 +26,7 @@ class Act(NamedTuple):
 class Script(NamedTuple):
     """A game and what happens in it, ply by ply."""
 
-    shared: Conditions
+    shared: GameConditions
     slot: Slot
     acts: tuple[Act, ...]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from tests.support.forbidding import centre_later, corners_only, no_overline
 from tests.support.games import Table
 from tests.support.settings import examples
@@ -33,7 +33,7 @@ def variants() -> list[Variant]:
 
 
 def begun(table: Table, variant: Variant) -> Game:
-    shared = Conditions(1, "tournaments/1", variant, TimeControl(), 1, 1, (1, 2), ("one", "two"))
+    shared = GameConditions(1, "tournaments/1", variant, TimeControl(), 1, 1, (1, 2), ("one", "two"))
     return table.start(shared)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.work_units import Conditions, Slot
+from noughts_referee.work_units import GameConditions, Slot
 from tests.support.games import conditions, unit
 
 from .wires import Hall
@@ -38,7 +38,7 @@ def test_a_challenge_that_is_not_answered_keeps_no_tournament_waiting(hall: Hall
 
 
 @pytest.mark.parametrize("challenge", [CHALLENGE, TIMED_CHALLENGE])
-def test_a_challenge_waits_until_no_game_with_a_clock_is_left(hall: Hall, challenge: Conditions) -> None:
+def test_a_challenge_waits_until_no_game_with_a_clock_is_left(hall: Hall, challenge: GameConditions) -> None:
     hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
     hall.referee.add(unit(challenge, [Slot(1, 0, 1), Slot(2, 1, 0)]))
     assert running(hall) == [(1, 1)]

@@ -162,7 +162,7 @@ async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first:
 async def test_few_questions_of_many_games_wait_a_moment_for_company(
     server: Loopback, first: RawBot, second: RawBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noughts_referee.frame_wire._GATHER_SECONDS", 0.3)
+    monkeypatch.setattr("noughts_referee.frame_connection._GATHER_SECONDS", 0.3)
     server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 321)]))
     questions = await second.asked()
     await first.taken()  # the starts

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
 from noughts_referee.rules import Draws, Put, Take
-from noughts_referee.work_units import Conditions, GameSoFar, Slot
+from noughts_referee.work_units import GameConditions, GameSoFar, Slot
 from tests.support.games import Table, conditions, unit, verdict
 from tests.support.settings import examples
 
@@ -44,7 +44,7 @@ def test_a_game_is_journaled_where_forty_moves_may_take_a_second_each(text: str,
 class Play:
     """A game, and whoever plays in it: always in the same way, however often it is taken up again."""
 
-    def __init__(self, shared: Conditions, opening: tuple[int, ...], seed: int) -> None:
+    def __init__(self, shared: GameConditions, opening: tuple[int, ...], seed: int) -> None:
         self.shared = shared
         self.opening = opening
         self.seed = seed

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee import frame_wire as remote
+from noughts_referee import frame_connection as remote
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import Slot, unpack_times

@@ -9,11 +9,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from noughts_referee.game import Game
 from noughts_referee.rules import Result, Termination
-from noughts_referee.work_units import Conditions, Slot, unpack_moves, unpack_times
+from noughts_referee.work_units import GameConditions, Slot, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.settings import examples
 
-from .wires import Hall, ScriptedWire
+from .wires import Hall, ScriptedConnection
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_progress_callback_may_add_more(hall: Hall) -> None:
 
 
 def test_exactly_the_wires_that_have_something_to_send_are_woken(hall: Hall) -> None:
-    wires = [ScriptedWire(1, 10) for _ in range(3)]
+    wires = [ScriptedConnection(1, 10) for _ in range(3)]
     for key, wire in enumerate(wires, start=1):
         hall.referee.joined(hall.referee.player(key), wire)
     before = [wire.wakes for wire in wires]
@@ -126,7 +126,7 @@ def test_exactly_the_wires_that_have_something_to_send_are_woken(hall: Hall) -> 
 
 
 def test_a_wire_may_answer_as_soon_as_it_is_woken(hall: Hall) -> None:
-    class Eager(ScriptedWire):
+    class Eager(ScriptedConnection):
         def __init__(self, key: int) -> None:
             super().__init__(1, 10)
             self.key = key
@@ -318,7 +318,7 @@ class Tournaments(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.hall = Hall()
-        self.shared: list[Conditions] = []
+        self.shared: list[GameConditions] = []
         self.units = 0
         self.waiting: set[tuple[int, int, int]] = set()
         """Tournament, attempt and ordinal of the slots that have not begun."""

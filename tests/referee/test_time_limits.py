@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.clock import clocks_after
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from tests.support.games import Table, conditions, verdict
 from tests.support.settings import examples
 
@@ -62,7 +62,7 @@ def late_ply(sides: Sequence[Model], times_us: Sequence[int]) -> int | None:
     return None
 
 
-def seated(first: Limits, second: Limits) -> tuple[Table, Conditions]:
+def seated(first: Limits, second: Limits) -> tuple[Table, GameConditions]:
     """A table of two players with these limits; the first one's are everybody's, the second has its own."""
     own = {} if str(first) == str(second) else {"bot-2": str(second)}
     table = Table()

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from noughts_referee.game import Game
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame
 
 
-class ScriptedWire:
+class ScriptedConnection:
     """Counts how often it is woken; takes as many games as it is told to."""
 
     def __init__(self, timed: int, untimed: int) -> None:
@@ -36,9 +36,9 @@ class Hall:
     def finished(self) -> list[FinishedGame]:
         return [game for report in self.reports for game in report]
 
-    def join(self, key: int, timed: int = 1, untimed: int = 1_000) -> Seated:
+    def join(self, key: int, timed: int = 1, untimed: int = 1_000) -> ConnectedPlayer:
         player = self.referee.player(key)
-        self.referee.joined(player, ScriptedWire(timed, untimed))
+        self.referee.joined(player, ScriptedConnection(timed, untimed))
         return player
 
     def leave(self, key: int) -> None:

@@ -6,7 +6,7 @@ from noughts_referee.rules import Variant, parse_variant
 def falling(columns: int, rows: int) -> Variant:
     """A board of this size on which three in a row win and stones fall."""
     below = tuple(1 << cell + columns if cell < columns * (rows - 1) else 0 for cell in range(columns * rows))
-    return Variant("falling", columns, rows, parse_variant(f"mnk:{columns},{rows},3").lines, below=below)
+    return Variant("falling", columns, rows, parse_variant(f"mnk:{columns},{rows},3").lines, supports=below)
 
 
 def layered(edge: int) -> Variant:

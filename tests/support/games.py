@@ -7,7 +7,7 @@ from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import Conditions, Slot, Unit
+from noughts_referee.work_units import GameConditions, Slot, Unit
 
 
 def conditions(
@@ -20,8 +20,8 @@ def conditions(
     seed: int = 1,
     own_times: Mapping[str, str] | None = None,
     guest: bool = False,
-) -> Conditions:
-    return Conditions(
+) -> GameConditions:
+    return GameConditions(
         tournament=tournament,
         name=f"tournaments/{tournament}",
         variant=parse_variant(variant),
@@ -35,7 +35,7 @@ def conditions(
     )
 
 
-def unit(shared: Conditions, slots: int | Iterable[Slot] = 1, *, attempt: int = 1) -> Unit:
+def unit(shared: GameConditions, slots: int | Iterable[Slot] = 1, *, attempt: int = 1) -> Unit:
     """A unit of these slots, or of so many games between the first two entries, who take turns in moving first."""
     if isinstance(slots, int):
         slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(1, slots + 1)]
@@ -61,7 +61,7 @@ class Table:
     def player(self, key: int) -> Player:
         return self.players.setdefault(key, Player(key, self.margin_us))
 
-    def start(self, shared: Conditions | None = None, slot: Slot | None = None) -> Game:
+    def start(self, shared: GameConditions | None = None, slot: Slot | None = None) -> Game:
         shared, slot = shared or conditions(), slot or Slot(1, 0, 1)
         first, second = self.player(shared.players[slot.first]), self.player(shared.players[slot.second])
         return self.arbiter.start(unit(shared), slot, first, second)

@@ -14,7 +14,7 @@ from google.rpc.status_pb2 import Status
 from noughts_proto.transport import CLIENT_OPTIONS, SERVER_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_referee.frame_wire import FrameWire, WireCounts, WireSettings
+from noughts_referee.frame_connection import FrameConnection, WireCounts, WireSettings
 from noughts_referee.referee import Referee
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import FinishedGame
@@ -46,7 +46,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         """What must not have happened while a stream was served."""
         self.agents: dict[int, str] = {}
         """What software each bot says that it is."""
-        self._wires: dict[int, FrameWire] = {}
+        self._wires: dict[int, FrameConnection] = {}
 
     @property
     def address(self) -> str:
@@ -60,11 +60,11 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         """Cuts all streams off."""
         await self._server.stop(None)
 
-    def wire(self, key: int) -> FrameWire:
+    def wire(self, key: int) -> FrameConnection:
         wire = self._wires.get(key)
         if wire is None:
             player = self.referee.player(key)
-            wire = self._wires[key] = FrameWire(player, self.referee, self.settings, self.counts)
+            wire = self._wires[key] = FrameConnection(player, self.referee, self.settings, self.counts)
         return wire
 
     async def played(self, games: int) -> list[FinishedGame]:
@@ -350,7 +350,7 @@ def error_info(status: Status) -> ErrorInfo:
     return info
 
 
-async def serve_scripted(wire: FrameWire, context: ScriptedContext) -> str | None:
+async def serve_scripted(wire: FrameConnection, context: ScriptedContext) -> str | None:
     """Serves a scripted stream; returns the reason for which the referee closed it, if it did."""
     try:
         await wire.serve(cast("PlayContext", context), pb.PlayResponse().welcome, 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 
 
 @dataclass
@@ -37,8 +37,8 @@ class Chance:
 
 
 def waves_of(
-    next_wave: Callable[[Field], Wave | None], begin: Field, chance: Chance
-) -> Iterator[tuple[Field, Wave | None]]:
+    next_wave: Callable[[Field], PairingBatch | None], begin: Field, chance: Chance
+) -> Iterator[tuple[Field, PairingBatch | None]]:
     """Every wave with the field that it was made of, in turn. The last is None."""
     now = begin
     while True:

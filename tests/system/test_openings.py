@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots import Bot, GameInfo, Opening, Position, Put, Resign, Take
+from noughts_bots import Bot, GameInfo, OpeningChoice, Position, Put, Resign, Take
 from noughts_referee.rules import Choice
 from noughts_server.testing import serving
 from tests.support.command_line import invoked
@@ -19,7 +19,7 @@ class Chooser(Bot):
         self.sides: list[int] = []
         self.begun: list[list[int]] = []
 
-    def open(self, opening: Opening) -> Choice:
+    def open(self, opening: OpeningChoice) -> Choice:
         self.asked.append((opening.rule, opening.step, len(opening.stones)))
         assert opening.variant.name == "gomoku"
         if not opening.stones:
@@ -53,7 +53,7 @@ class Failing(Bot):
     def __init__(self, failure: Exception) -> None:
         self.failure = failure
 
-    def open(self, opening: Opening) -> Choice:
+    def open(self, opening: OpeningChoice) -> Choice:
         raise self.failure
 
     def choose(self, position: Position) -> int:

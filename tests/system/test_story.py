@@ -36,7 +36,7 @@ class Careful(Bot):
 
     async def choose(self, position):
         await asyncio.sleep(0.15)
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 
 
 run(Careful(), name="careful")

@@ -43,7 +43,7 @@ def no_moves():
     return Variant("no-moves", 2, 1, (3,), forbids=lambda own, opponent, cell, side: "never")
 
 def stuck():
-    return Variant("stuck", 2, 1, (3,), below=(2, 1))
+    return Variant("stuck", 2, 1, (3,), supports=(2, 1))
 """
 
 # What nothing sets apart from a variant that is installed, but that it lies in a file of these tests.

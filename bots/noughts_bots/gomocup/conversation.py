@@ -9,7 +9,7 @@ from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import OFF_BOARD, UNLIMITED_MS, read_point, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
-from noughts_referee.rules import Opening
+from noughts_referee.rules import OpeningChoice
 
 MOST_REPEATS = 3
 """A question is put so often again to an engine that answers ERROR or UNKNOWN."""
@@ -137,7 +137,7 @@ class Conversation:
         """So many more answers to the last question can come, for it was put again."""
         self._asked: tuple[Sequence[int], int] = (), 0
         """The moves and the clock of the last question for a move."""
-        self._opening: Opening | None = None
+        self._opening: OpeningChoice | None = None
         """What it is asked to agree on."""
         self._repeats = 0
         """How often the last question was put again."""
@@ -192,7 +192,7 @@ class Conversation:
         self.phase = Phase.THINKING
         return commands
 
-    def ask_choice(self, opening: Opening) -> list[str]:
+    def ask_choice(self, opening: OpeningChoice) -> list[str]:
         """The commands that ask for a choice for an opening; the game is told as a board afterwards."""
         self._opening = opening
         self._asked = opening.stones, opening.clock_us

@@ -7,7 +7,7 @@ from noughts_bots.errors import BotError
 from noughts_bots.gomocup.protocol import FREESTYLE, UNLIMITED_MS, read_point, variant_of, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, read_stones, written_answer
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_referee.rules import Opening, Position, Take, Variant, VariantError, game_seed, side_seed
+from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
 _OWN, _OPPONENT = 1, 2
 # A limit of 0 means as fast as possible: the least that a clock of ours can show.
@@ -126,7 +126,7 @@ class GomocupEngine:
         if stones is None or len(stones) not in (0, 3, 5) or len(set(stones)) < len(stones):
             raise _CannotError("expected none, three or five different points X,Y after SWAP2BOARD")
         seed = side_seed(game_seed(self._seed, self.games), len(stones) // 3 % 2)
-        opening = Opening(variant, "swap2", stones, seed, self._clock_us())
+        opening = OpeningChoice(variant, "swap2", stones, seed, self._clock_us())
         choice = self._bot.open(opening)
         # Who plays O places its stone at once.
         answer = Swap2Answer(choice, self._choose(opening.position) if choice == Take(1) else None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, written_point
-from noughts_referee.rules import Choice, Opening, Put, Take
+from noughts_referee.rules import Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
 X, O = 0, 1  # noqa: E741  # as they are called
@@ -22,7 +22,7 @@ class Swap2Answer(NamedTuple):
     move: int | None = None
 
 
-def question(opening: Opening, *, colours: bool = False) -> list[str]:
+def question(opening: OpeningChoice, *, colours: bool = False) -> list[str]:
     """The commands that ask an engine; with `colours` as `x,y,c`."""
     columns = opening.variant.columns
     rows = (
@@ -46,7 +46,7 @@ def written_answer(answer: Swap2Answer, columns: int) -> str:
     return SWAP if answer.move is None else written_point(answer.move, columns)
 
 
-def read_answer(line: str, opening: Opening) -> Swap2Answer | None:
+def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
     """What an engine's line means; None for a line that is no answer. Whether it is allowed is the opening's to say."""
     if line.strip().upper() == SWAP:
         return Swap2Answer(Take(X)) if opening.stones else None

@@ -51,9 +51,9 @@ def rules_in_c(variant: Variant) -> RulesInC:
         lines_count=len(variant.lines),
         lines=_sets(variant.line_cells),
         beside=_sets(tuple(members(variant.beside.get(line, 0))) for line in variant.lines),
-        below=_sets(tuple(members(below)) for below in variant.below),
+        below=_sets(tuple(members(below)) for below in variant.supports),
         name=variant.name.encode(),
-        shut=_sets(tuple(members(variant.shut.get(line, 0))) for line in variant.lines),
+        shut=_sets(tuple(members(variant.blocked_ends.get(line, 0))) for line in variant.lines),
         forbids=int(variant.forbids is not None),
     )
 

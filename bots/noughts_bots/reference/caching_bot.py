@@ -38,7 +38,7 @@ class CachingBot(CandidateBot):
 
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""
-        if (variant.forbids is not None or variant.shut) and not self.heeds_forbidden_moves:
+        if (variant.forbids is not None or variant.blocked_ends) and not self.heeds_forbidden_moves:
             what = "forbids moves" if variant.forbids is not None else "knows lines that are shut"
             raise VariantRefused(
                 f"bot '{self.name}'",

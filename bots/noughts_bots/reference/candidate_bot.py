@@ -35,9 +35,9 @@ class CandidateBot(Bot):
         if len(candidates) == 1:
             cell = candidates[0]
         elif considered.weights:
-            cell = position.draws().weighted(candidates, considered.weights)
+            cell = position.rng().weighted(candidates, considered.weights)
         else:
-            cell = position.draws().choice(candidates)
+            cell = position.rng().choice(candidates)
         if position.own_clock_us and considered.scores:
             return Move(cell, considered.scores[cell])
         return cell

@@ -69,7 +69,7 @@ class _Board:
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         ends = (variant.beside.get(line, 0) for line in variant.lines)
-        shut = (variant.shut.get(line, 0) for line in variant.lines)
+        shut = (variant.blocked_ends.get(line, 0) for line in variant.lines)
         self._windows = tuple(zip(variant.lines, ends, shut, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Choice, Opening, Position, Put, Take, first_choice, first_choices, free_of_each
+from noughts_referee.rules import Choice, OpeningChoice, Position, Put, Take, first_choice, first_choices, free_of_each
 
 
 class Random(CachingBot):
@@ -28,8 +28,8 @@ class Random(CachingBot):
         plies = [(position.own | position.opponent).bit_count() for position in positions]
         return first_choices(seeds, plies, free_of_each(positions))
 
-    def open(self, opening: Opening) -> Choice:
-        draws = opening.draws()
+    def open(self, opening: OpeningChoice) -> Choice:
+        draws = opening.rng()
         free = [cell for cell in range(opening.variant.cells) if cell not in opening.stones]
         choices: list[Choice] = [Take(0), Take(1)] if opening.may_take else []
         if opening.may_put:

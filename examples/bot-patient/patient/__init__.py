@@ -17,4 +17,4 @@ class Patient(Bot):
                 for cell in position.free:
                     if variant.completes(stones | 1 << cell, cell):
                         return cell
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)

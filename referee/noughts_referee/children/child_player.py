@@ -15,7 +15,7 @@ from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, start_child
 from noughts_referee.clock import MICROSECONDS
-from noughts_referee.frame_wire import FrameWire
+from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed
 
@@ -38,7 +38,7 @@ class Fault:
     """It was the last life: the child plays no more."""
 
 
-class Life(Protocol):
+class ChildProcess(Protocol):
     """A child from its start to its end: a process of its own, or an engine behind a seat."""
 
     @property
@@ -63,14 +63,14 @@ class ChildPlayer:
         self,
         command: ChildCommand,
         launcher: Launcher,
-        wire: FrameWire,
+        wire: FrameConnection,
         settings: ChildSettings,
         *,
         accept: Callable[[pb.Hello], pb.Welcome],
-        on_life: Callable[[Life], None] = lambda child: None,
+        on_life: Callable[[ChildProcess], None] = lambda child: None,
         on_fault: Callable[[Fault], None],
         invite: Invite | None = None,
-        start: Callable[[], Awaitable[Life]] | None = None,
+        start: Callable[[], Awaitable[ChildProcess]] | None = None,
     ) -> None:
         """`accept` answers a Hello or raises NotStarted; `on_fault` hears how each life ended, and whether it was the
         last. What it raises ends the play.
@@ -124,7 +124,7 @@ class ChildPlayer:
                     await asyncio.wait([ending])
                     raise
 
-    async def _end(self, child: Life, reason: str, lost: tuple[LostGame, ...]) -> None:
+    async def _end(self, child: ChildProcess, reason: str, lost: tuple[LostGame, ...]) -> None:
         """Sees to the end of a life, and tells of it."""
         death = await child.stop(reason)
         # One that has taken nothing but its welcome has not started either; nor has a program that ended before its
@@ -134,7 +134,7 @@ class ChildPlayer:
         benched = self._failures == MOST_STARTS
         self._on_fault(Fault(death, lost, benched))
 
-    async def _serve(self, child: Life) -> str:
+    async def _serve(self, child: ChildProcess) -> str:
         """Plays until the child leaves; returns why, if the referee ended it."""
         hello = await child.hello()
         welcome = self._accept(hello)
@@ -166,7 +166,7 @@ class _ServerStopsError(Exception):
 class _Silence:
     """Ends the stream of a child that owes an answer in a game without a clock and is not heard of for too long."""
 
-    def __init__(self, wire: FrameWire, child: Life, settings: ChildSettings) -> None:
+    def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
         self._wire = wire
         self._child = child
         self._seconds = settings.silence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from noughts_referee.monotonic import Now, microseconds
 
 if TYPE_CHECKING:
-    from noughts_referee.frame_wire import WireSettings
+    from noughts_referee.frame_connection import WireSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ChildSettings:
     @property
     def wire(self) -> "WireSettings":
         """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
-        from noughts_referee.frame_wire import WireSettings
+        from noughts_referee.frame_connection import WireSettings
 
         return WireSettings(self.heartbeat, _FOR_EVER, self.now)
 

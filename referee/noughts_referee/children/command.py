@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from noughts_proto.child_kinds import VARIANTS, ChildKind, child_kind, module_and_class
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import readable_for
+from noughts_referee.children.sandbox import readable_for
 
 
 @dataclass(frozen=True, slots=True)

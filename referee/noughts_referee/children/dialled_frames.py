@@ -13,7 +13,7 @@ from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARI
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.launcher import Started
-from noughts_referee.frame_wire import Frames
+from noughts_referee.frame_connection import Frames
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.stream_closed import StreamClosed
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from noughts_referee.children import kernel
 from noughts_referee.children.command import Resolved, resolve
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import Limits, Lock
+from noughts_referee.children.sandbox import Limits, Sandbox
 
 LARGEST_PACKET = 128 * 1024
 """Bytes of a request."""
@@ -47,7 +47,7 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
-        lock = Lock(
+        lock = Sandbox(
             limits,
             order["scratch"],
             command.readable,
@@ -84,7 +84,7 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
     """
     with suppress(Exception):  # whatever it is, it comes again when it counts
         command = resolve(ChildCommand("py", "rehearsal.py:Bot"))
-        Lock(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
+        Sandbox(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
         _environment("/")
         entry.rehearse()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import Limits, LockIncomplete, gaps
+from noughts_referee.children.sandbox import Limits, LockIncomplete, gaps
 from noughts_referee.children.scratch import OwnedFolder, scratch_of
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from noughts_referee.children.lock import Limits
+from noughts_referee.children.sandbox import Limits
 
 LOOK_SECONDS = 0.25
 _SLOW_LOOK_SECONDS = 1.0

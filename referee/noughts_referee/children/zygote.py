@@ -25,7 +25,7 @@ from typing import Any
 from noughts_proto.child_kinds import child_kind
 from noughts_referee.children import kernel
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
-from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
+from noughts_referee.children.sandbox import Limits, forbid, free_user, look_around, tasks_of
 from noughts_referee.children.scratch import remove_tree, scratch_of
 from noughts_referee.children.watch import LOOK_SECONDS, Watch
 

@@ -3,7 +3,7 @@
 The referee, the bots and the server use this package and no other rules.
 """
 
-from noughts_referee.rules.agreement import Choice, Opening, Put, Take
+from noughts_referee.rules.agreement import Choice, OpeningChoice, Put, Take
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, is_family, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
@@ -52,7 +52,7 @@ __all__ = [
     "LastMove",
     "MovesError",
     "OldSeed",
-    "Opening",
+    "OpeningChoice",
     "Outcome",
     "Position",
     "PositionError",

@@ -44,7 +44,7 @@ Choice = Put | Take
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class OpeningChoice:
     """What somebody is asked: to put stones, or to choose a side."""
 
     variant: Variant
@@ -53,7 +53,7 @@ class Opening:
     stones: tuple[int, ...] = ()
     """What has been put, in order: none, three or five."""
     seed: int = 0
-    """The asked one's: its only source of chance, through `draws()`."""
+    """The asked one's: its only source of chance, through `rng()`."""
     clock_us: int = 0
     """What it may think, in microseconds; 0 where there is no limit."""
 
@@ -81,7 +81,7 @@ class Opening:
         position.own_clock_us = self.clock_us
         return position
 
-    def draws(self) -> Draws:
+    def rng(self) -> Draws:
         """The chance of who is asked: the same draws each time."""
         return Draws(self.seed, len(self.stones))
 
@@ -105,7 +105,7 @@ class Opening:
         return Take(0 if _balance(self.variant, self.position) > 0 else 1)
 
     def _usual_stones(self) -> tuple[int, ...]:
-        draws, variant = self.draws(), self.variant
+        draws, variant = self.rng(), self.variant
         shape, turn = draws.choice(_USUAL), draws.below(_TURNS)
         row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
         return tuple(

@@ -39,7 +39,7 @@ def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = F
             board.lines(_FIVE),
             beside=ends if exact else {},
             # The edge of the board shuts nothing.
-            shut={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
+            blocked_ends={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
             forbids=forbidding(board) if renju else None,
         )
 
@@ -48,7 +48,7 @@ def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = F
 
 def _connect4(name: str) -> Variant:
     board = Board(7, 6)
-    return Variant(name, board.columns, board.rows, board.lines(4), below=board.beneath())
+    return Variant(name, board.columns, board.rows, board.lines(4), supports=board.beneath())
 
 
 def _cube(edge: int) -> Callable[[str], Variant]:

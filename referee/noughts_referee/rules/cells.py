@@ -42,7 +42,7 @@ def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: i
         return f"placed a stone{named} off the board, which has cells 0 to {variant.cells - 1}"
     if (own | opponent) >> cell & 1:
         why = "is occupied"
-    elif variant.below[cell] & ~(own | opponent):
+    elif variant.supports[cell] & ~(own | opponent):
         why = "rests on nothing: stones fall to the lowest free cell of their column"
     else:
         kind = variant.forbids(own, opponent, cell, side) if variant.forbids else None

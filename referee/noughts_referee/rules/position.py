@@ -1,5 +1,6 @@
 """A position: the stones on the board, whose turn it is, and the chance of whoever is asked."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ class Position:
     moves: list[int]
     """Cells in the order played; empty when the position was set up rather than played."""
     seed: int
-    """The asked bot's seed in this game: its only source of chance, through `draws()`."""
+    """The asked bot's seed in this game: its only source of chance, through `rng()`."""
     own_clock_us: int
     """What the clock of the side to move shows, in microseconds: what is left of its bank, or the limit of a move where
     there is no bank; 0 where there is no limit."""
@@ -102,7 +103,7 @@ class Position:
             raise PositionError(text, "X or O as the side to move")
         stones = [sum(1 << cell for cell, mark in enumerate(board) if mark == side) for side in _MARKS]
         for cell in members(sum(stones)):
-            if variant.below[cell] & ~sum(stones):
+            if variant.supports[cell] & ~sum(stones):
                 raise PositionError(text, f"stones that rest on others for {variant.name}; cell {cell} floats")
         side = _MARKS.index(mover)
         return cls(variant, own=stones[side], opponent=stones[1 - side], side=side, seed=seed)
@@ -155,9 +156,14 @@ class Position:
                 return won(owner)
         return None if self.free else DRAWN
 
-    def draws(self) -> Draws:
+    def rng(self) -> Draws:
         """The bot's chance at this ply: the same draws each time it is asked."""
         return Draws(self.seed, (self.own | self.opponent).bit_count())
+
+    def draws(self) -> Draws:
+        """The old name of `rng`."""
+        warnings.warn("Position.draws() is called rng() now", DeprecationWarning, stacklevel=2)
+        return self.rng()
 
     def play(self, cell: int) -> None:
         """The side to move places a stone on `cell`, one of `free`; then the other side is to move."""

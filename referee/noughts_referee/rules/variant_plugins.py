@@ -78,7 +78,7 @@ def _check(variant: Variant) -> None:
         raise _PluginError("lines are sets of cells of the board, not empty, and there is at least one")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
         raise _PluginError("`beside` has cells of the board, by line")
-    if len(variant.below) != variant.cells:
+    if len(variant.supports) != variant.cells:
         raise _PluginError(f"`below` has a set for each of {variant.cells} cells")
     occupied = 0
     while occupied != variant.full:

@@ -3,8 +3,8 @@ a side may not play.
 
 A variant is a list of cells and the lines among them. Stones of one side are an integer whose bit `c` is set when
 its stone lies on cell `c`; a line is such an integer too. Whoever has all cells of one line wins. There is one class
-for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `shut`, `below`), and one
-pure function that most have not (`forbids`).
+for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `blocked_ends`,
+`supports`), and one pure function that most have not (`forbids`).
 
 Both sides win with the same lines. Where rules say that only one side must not have more in a row than needed, as
 renju's of the first, those stones are a move that it may not make: `forbids` calls that an overline (unless it makes
@@ -51,10 +51,10 @@ class Variant:
     beside: Mapping[int, int] = field(default_factory=dict, repr=False)
     """For a line the cells of which none may hold a stone of its owner, or it counts for nothing: those before and
     behind it where exactly k in a row win. A line that is not here cannot be spoiled."""
-    shut: Mapping[int, int] = field(default_factory=dict, repr=False)
+    blocked_ends: Mapping[int, int] = field(default_factory=dict, repr=False)
     """For a line the cells which, when all of them hold stones of the other side, make it count for nothing: in caro
     those at its two ends. A line that is not here cannot be shut."""
-    below: tuple[int, ...] = field(default=(), repr=False)
+    supports: tuple[int, ...] = field(default=(), repr=False)
     """For each cell the set of cells that must hold stones before one may be placed on it; 0 for none. With gravity
     that is the cell beneath. Empty where all is free, and then filled with zeros."""
     forbids: Forbids | None = field(default=None, repr=False)
@@ -79,8 +79,8 @@ class Variant:
         object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "shortest_win", 2 * shortest_line - 1)
         object.__setattr__(self, "lines_through", tuple(map(tuple, through)))
-        if not self.below:
-            object.__setattr__(self, "below", (0,) * cells)
+        if not self.supports:
+            object.__setattr__(self, "supports", (0,) * cells)
 
     @cached_property
     def full(self) -> int:
@@ -90,15 +90,15 @@ class Variant:
     @cached_property
     def gravity(self) -> bool:
         """Whether some cells must wait for others, so that `free_cells` are not all that hold no stone."""
-        return any(self.below)
+        return any(self.supports)
 
     @cached_property
-    def decisive(self) -> tuple[int, ...]:
-        """For each cell the set that decides whether a stone may be placed there: the cell, and what is `below` it.
+    def occupancy_mask(self) -> tuple[int, ...]:
+        """For each cell the set that decides whether a stone may be placed there: the cell, and what is `supports` it.
 
-        It may if `occupied & decisive[cell] == below[cell]`: the cell is free, and the others are not.
+        It may if `occupied & occupancy_mask[cell] == supports[cell]`: the cell is free, and the others are not.
         """
-        return tuple(below | 1 << cell for cell, below in enumerate(self.below))
+        return tuple(below | 1 << cell for cell, below in enumerate(self.supports))
 
     @cached_property
     def line_cells(self) -> tuple[tuple[int, ...], ...]:
@@ -143,19 +143,21 @@ class Variant:
         """Those of the set `cells`, none of them in `occupied`, where a stone may be placed, as a set."""
         if not self.gravity or not cells:
             return cells
-        below = self.below
+        below = self.supports
         return sum(1 << cell for cell in members(cells) if occupied & below[cell] == below[cell])
 
     def takes(self, cell: int, occupied: int) -> bool:
         """Whether `cell` is on the board, and a stone may be placed there when the set `occupied` holds stones."""
-        return 0 <= cell < self.cells and occupied & self.decisive[cell] == self.below[cell]
+        return 0 <= cell < self.cells and occupied & self.occupancy_mask[cell] == self.supports[cell]
 
     # In the following the other side's stones matter only where lines can be shut: elsewhere they may be left out.
 
     def holds(self, stones: int, line: int, opponent: int = 0) -> bool:
         """Whether a side that has `stones` wins with this line."""
         return bool(
-            stones & line == line and not stones & self.beside.get(line, 0) and ~opponent & self.shut.get(line, -1)
+            stones & line == line
+            and not stones & self.beside.get(line, 0)
+            and ~opponent & self.blocked_ends.get(line, -1)
         )
 
     def completes(self, stones: int, cell: int, opponent: int = 0) -> bool:

@@ -190,7 +190,7 @@ async def _play(
     position = Position(variant, seed=side_seed(seed, 1 - side))
     draws = 0
     while len(position.moves) < opening and position.outcome() is None:
-        position.play(position.draws().choice(position.free))
+        position.play(position.rng().choice(position.free))
     game = 0
     outcome: Outcome | None = position.outcome()
     while outcome is None and draws < plies:
@@ -200,7 +200,7 @@ async def _play(
                 await session.prepared()
             await _moved(session, game, position, side)
         else:
-            position.play(position.draws().choice(position.free))
+            position.play(position.rng().choice(position.free))
         draws += 1
         outcome = position.outcome()
     if game:
@@ -216,7 +216,7 @@ def _nearly_full(variant: Variant) -> Position | None:
     for seed in range(_MOVES_TO_FIND_IT // variant.cells):
         position = Position(variant, seed=seed)
         while position.outcome() is None and len(position.free) > 1:
-            position.play(position.draws().choice(position.free))
+            position.play(position.rng().choice(position.free))
         if position.outcome() is None and len(position.free) == 1:
             return position
     return None
@@ -340,7 +340,7 @@ async def _many_games(trial: _Trial) -> None:
     positions: dict[int, Position] = {}
     for number in range(most):
         position = Position(variant, seed=number)
-        position.play(position.draws().choice(position.free))
+        position.play(position.rng().choice(position.free))
         game = session.begin(variant, 1, side_seed(number, 1), position.moves, number + 1)
         games[game], positions[game] = position.moves, position
     for game, cell in (await session.ask_many(games)).items():
@@ -363,7 +363,7 @@ async def _two_in_turns(trial: _Trial) -> None:
             if position.outcome() is None:
                 await _moved(session, game, position, 0)
             if position.outcome() is None:
-                position.play(position.draws().choice(position.free))
+                position.play(position.rng().choice(position.free))
     for game, position in positions.items():
         await session.end(game, position.outcome() or VOID, position.moves)
 
@@ -466,7 +466,7 @@ async def _resumes(trial: _Trial) -> None:
     position = Position(variant, seed=41)
     game = session.begin(variant, 0, side_seed(41, 0), [])
     await _moved(session, game, position, 0)
-    position.play(position.draws().choice(position.free))
+    position.play(position.rng().choice(position.free))
     session = await trial.anew()
     if position.outcome() is None:
         game = session.begin(variant, 0, side_seed(41, 0), position.moves)
@@ -550,7 +550,7 @@ _STEPS = (
     _Step("plays two games in turns", "keep what belongs to a game by its name or number", _two_in_turns),
     _Step("plays two variants in one life", "read the variant from each position", _two_variants),
     _Step("plays a hundred games in one life", "something grows, or is not put back between games", _hundred_games),
-    _Step("repeats its games with the same seed", "draw chance from position.draws() alone", _seeds_repeat),
+    _Step("repeats its games with the same seed", "draw chance from position.rng() alone", _seeds_repeat),
     _Step("answers the same first question twice", _LEGAL, _asked_again),
     _Step("goes on after a game that was broken off", "a game may end at any moment", _broken_off),
     _Step("goes on after its opponent has given up", "a game may end at any moment", _given_up),

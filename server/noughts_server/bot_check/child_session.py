@@ -284,7 +284,7 @@ def moves_to(position: Position) -> list[int]:
     )
     if len(first) - len(second) != position.side:
         raise PositionError(str(position), "a position that moves in turns lead to: a bot of this kind is told moves")
-    below, occupied, moves = position.variant.below, 0, []
+    below, occupied, moves = position.variant.supports, 0, []
     for ply in range(len(first) + len(second)):
         stones = second if ply & 1 else first
         cell = next((cell for cell in stones if not below[cell] & ~occupied), stones[0])

@@ -151,7 +151,7 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
     outcome = None
     while outcome is None:
         if position.side != side:
-            cell = position.draws().choice(position.free)
+            cell = position.rng().choice(position.free)
         else:
             if game is None:
                 game = session.begin(variant, side, side_seed(seed, side), moves, number + 1)

@@ -165,7 +165,7 @@ def _explain_call(error: BaseException) -> Problem | None:
             hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
     if "noughts_server.launching.launcher" in sys.modules:
-        from noughts_referee.children.lock import LockIncomplete
+        from noughts_referee.children.sandbox import LockIncomplete
 
         if isinstance(error, LockIncomplete):
             return Problem(str(error))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.desk import Desk
-from noughts_server.cluster.far_observer import FarObserver, FilteredBus
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.presence import Presence
+from noughts_server.cluster.remote_observer import FilteredBus, RemoteObserver
+from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import Recorder
@@ -27,7 +27,14 @@ class ControllingDirector(Director):
     """Writes what is decided, and has the referees know. Of several servers the oldest starts what is scheduled."""
 
     def __init__(
-        self, store: Store, desk: Desk, recorder: Recorder, bus: Bus, membership: Membership, *, store_patience: float
+        self,
+        store: Store,
+        desk: RemoteReferee,
+        recorder: Recorder,
+        bus: Bus,
+        membership: Membership,
+        *,
+        store_patience: float,
     ) -> None:
         super().__init__(store, desk, recorder, bus, store_patience=store_patience)
         self._membership = membership
@@ -62,8 +69,8 @@ class Control:
     store: Store
     bus: NatsBus
     membership: Membership
-    desk: Desk
-    observer: FarObserver
+    desk: RemoteReferee
+    observer: RemoteObserver
 
     def leads(self) -> bool:
         """Whether this server does what only one may do."""
@@ -98,8 +105,8 @@ async def joined(store: Store, settings: BusSettings, *, margin_us: int) -> Asyn
         await stack.enter_async_context(bus.running())
         membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0))
         await stack.enter_async_context(membership.belonging())
-        desk = Desk(store, bus, name, margin_us=margin_us)
-        yield Control(store, bus, membership, desk, FarObserver(desk, bus, name))
+        desk = RemoteReferee(store, bus, name, margin_us=margin_us)
+        yield Control(store, bus, membership, desk, RemoteObserver(desk, bus, name))
 
 
 @asynccontextmanager

@@ -8,9 +8,9 @@ import asyncio
 from itertools import count
 
 from noughts_proto.v1 import cluster_pb2 as pb
-from noughts_referee.frame_wire import FrameWire, session_replaced
+from noughts_referee.frame_connection import FrameConnection, session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS
-from noughts_server.cluster.desk import Desk
+from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
 
@@ -22,7 +22,7 @@ _MOST_BOTS = 2_000
 class Presence:
     """This server's place among the others."""
 
-    def __init__(self, sessions: Sessions, desk: Desk, bus: Bus, name: str) -> None:
+    def __init__(self, sessions: Sessions, desk: RemoteReferee, bus: Bus, name: str) -> None:
         self._sessions = sessions
         self._desk = desk
         self._bus = bus
@@ -142,7 +142,7 @@ class Presence:
     def _let_go(self, version: int, name: str) -> None:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
-            assert isinstance(wire, FrameWire)
+            assert isinstance(wire, FrameConnection)
             self._sessions.logged_out(version)
             self._known.pop(version, None)
             self._desk.moved(version, wire.let_go(session_replaced(name)))

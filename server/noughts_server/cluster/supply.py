@@ -13,15 +13,15 @@ import structlog
 
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import Conditions, FinishedGame, Unit
+from noughts_referee.work_units import FinishedGame, GameConditions, Unit
 from noughts_server.cluster.codecs import REFEREES
-from noughts_server.cluster.far_bots import FarBots
 from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import CHANGED, Director
-from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
@@ -49,7 +49,7 @@ class SharedSupply(Supply):
         recorder: Recorder,
         progress: Progress,
         node: str,
-        share: Callable[[Conditions], Conditions | None],
+        share: Callable[[GameConditions], GameConditions | None],
     ) -> None:
         """`share` makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
         super().__init__(tournament, store, referee, recorder, progress)
@@ -93,7 +93,7 @@ class SharedSupply(Supply):
             self._changed = False
             full = self.conditions = await self._read_conditions()
             self.withdrawn(full.withdrawn)
-            opened = OpenedUnits(tournament.settings, full)
+            opened = UnitsWithOpenings(tournament.settings, full)
             while not self._changed:
                 self._news.clear()
                 playing = self._share(full)
@@ -109,13 +109,13 @@ class SharedSupply(Supply):
                 if not claims:
                     await self._wait()
             tournament = await self._read_tournament()
-        referee.forget(key)
+        referee.evict(key)
 
-    def _hungry(self, playing: Conditions) -> bool:
+    def _hungry(self, playing: GameConditions) -> bool:
         wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
         return self._referee.queued(self._key) < wanted
 
-    async def _claim_next(self, playing: Conditions) -> list[HeldClaim]:
+    async def _claim_next(self, playing: GameConditions) -> list[HeldClaim]:
         holding, played = self._units()
         node, key = self._node, self._key
         if playing.timed:
@@ -156,7 +156,7 @@ class SharedSupply(Supply):
             return (), played
         return self._held.keys() - set(played), played
 
-    async def _play(self, opened: OpenedUnits, playing: Conditions, held: HeldClaim) -> None:
+    async def _play(self, opened: UnitsWithOpenings, playing: GameConditions, held: HeldClaim) -> None:
         ordinals = {slot.ordinal for slot in held.claim.slots}
         self._held[held.number] = ordinals
         self._unit_of.update(dict.fromkeys(ordinals, held.number))
@@ -179,7 +179,7 @@ class FollowingDirector(Director):
     """Plays at a referee whatever is running in the database; it is the servers that start, pause and cancel."""
 
     def __init__(
-        self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: FarBots
+        self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
         super().__init__(store, referee, recorder, bus)
         self._membership = membership
@@ -250,7 +250,7 @@ class FollowingDirector(Director):
                 self._stop(tournament)
             elif tournament.state is TournamentState.CANCELLED:
                 self._drop(tournament.id)
-                self._referee.forget(tournament.id)
+                self._referee.evict(tournament.id)
                 self._supplies.pop(tournament.id, None)
             elif tournament.state is TournamentState.FINISHED:
                 self._changed(tournament.id)
@@ -292,7 +292,7 @@ class FollowingDirector(Director):
 
         return max(self._membership.referees, key=installed, default=mine) == mine
 
-    def _shared(self, conditions: Conditions) -> Conditions | None:
+    def _shared(self, conditions: GameConditions) -> GameConditions | None:
         """What this referee plays of a tournament: what cannot be divided is all played at home."""
         referees = len(self._membership.referees)
         elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}

@@ -25,8 +25,8 @@ from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.engines.command import engine_command
+from noughts_server.engines.engine_connection import score_in, terms_of
 from noughts_server.engines.seat import EngineRefused, EngineSeat
-from noughts_server.engines.wire import score_in, terms_of
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
-from noughts_referee.rules import Opening
+from noughts_referee.rules import OpeningChoice
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
@@ -97,7 +97,7 @@ class EngineSeat:
         self.death: Death | None = None
         """How its last process has ended."""
         self.in_game = False
-        self.question: Opening | tuple[Sequence[int], int] | None = None
+        self.question: OpeningChoice | tuple[Sequence[int], int] | None = None
         """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
         self.asked_us = 0
         """When the last question was written."""
@@ -140,7 +140,7 @@ class EngineSeat:
         if self._life is not None:
             self._life.put_question()
 
-    def ask_choice(self, opening: Opening) -> None:
+    def ask_choice(self, opening: OpeningChoice) -> None:
         """Asks for a choice for the opening of the game, as soon as the engine is ready."""
         self.question = opening
         if self._life is not None:
@@ -351,7 +351,7 @@ class _Life:
                 return
             asked, seat.question = seat.question, None
             self._message = ""
-            self._send(talk.ask_choice(asked) if isinstance(asked, Opening) else talk.ask(*asked))
+            self._send(talk.ask_choice(asked) if isinstance(asked, OpeningChoice) else talk.ask(*asked))
             seat.asked_us = seat.settings.now()
 
     def leave(self, reason: str | None) -> None:

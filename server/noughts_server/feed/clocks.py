@@ -3,11 +3,11 @@
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.clock import TimeControl
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from noughts_server.messages.settings_codec import time_control_message
 
 
-def own_time_message(conditions: Conditions, entry: int) -> types_pb2.TimeControl | None:
+def own_time_message(conditions: GameConditions, entry: int) -> types_pb2.TimeControl | None:
     """The time of an entry, where bots have times of their own; else None: it is the tournament's."""
     return time_control_message(conditions.limits[entry] or TimeControl()) if conditions.own_times else None
 

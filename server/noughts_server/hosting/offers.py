@@ -10,13 +10,13 @@ from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import cluster_pb2
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import NotStarted
-from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, WireCounts
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.frame_connection import MOST_GAMES, UNTIMED_GAMES, FrameConnection, WireCounts
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_server.errors import NoughtsError
 from noughts_server.launching.launcher import command_of
 from noughts_server.launching.players import start_process
@@ -47,7 +47,7 @@ class Offers:
         self._seats = seats
         self._times = ChildSettings()
         self._counts = WireCounts()
-        self._bench = Bench(referee)
+        self._bench = ForfeitingPlayers(referee)
         self._on_ready = on_ready
         self.bots: dict[int, LoggedIn] = {}
         """By key of the bot version: those that have said hello."""
@@ -75,8 +75,8 @@ class Offers:
             for member in members:
                 tasks.create_task(self._play_seat(offer.spec, bot, member))
 
-    async def _play_seat(self, spec: BotSpec, bot: LoggedIn, member: Seated) -> None:
-        wire = FrameWire(member, self._referee, self._times.wire, self._counts)
+    async def _play_seat(self, spec: BotSpec, bot: LoggedIn, member: ConnectedPlayer) -> None:
+        wire = FrameConnection(member, self._referee, self._times.wire, self._counts)
         wire.on_presence = self._on_ready
         assert spec.child_kind is not None
 

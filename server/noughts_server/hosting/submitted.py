@@ -18,9 +18,9 @@ import structlog
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.bench import Bench
-from noughts_referee.children.child_player import ChildPlayer, Fault, Life
+from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import NotStarted, RunningChild
 from noughts_referee.children.scratch import OwnedFolder
@@ -141,7 +141,7 @@ class SubmittedBots:
         self._folder = folder
         self._tasks = tasks
         self._times = ChildSettings()
-        self._bench = Bench(server.referee)
+        self._bench = ForfeitingPlayers(server.referee)
         self._playing: dict[int, _Playing] = {}
         """By key of the bot version."""
         self._benched: set[int] = set()
@@ -340,7 +340,7 @@ class SubmittedBots:
             if playing.life is not None:
                 self._charge_life(playing, playing.life.processor_seconds)
 
-        def began(life: Life) -> None:
+        def began(life: ChildProcess) -> None:
             settle()
             playing.life, playing.seconds = (life if isinstance(life, RunningChild) else None), 0.0
 

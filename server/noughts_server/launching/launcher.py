@@ -45,9 +45,9 @@ async def launching(
     children together may use so much memory; 0: as the launcher's limits say. Raises LockIncomplete when the lock is
     required and cannot be had.
     """
-    from noughts_referee.children.patience import Patience, PatientLauncher
+    from noughts_referee.children.start_retry import PatientLauncher, StartRetry
 
-    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes), Patience(tell))
+    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes), StartRetry(tell))
     try:
         yield launcher
     finally:
@@ -57,8 +57,8 @@ async def launching(
 def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: int) -> "Launcher":
     from noughts_bots.hosts import FOLDER_VARIABLE
     from noughts_referee.children.kernel import is_linux
-    from noughts_referee.children.lock import Limits
     from noughts_referee.children.locked_launcher import LockedLauncher
+    from noughts_referee.children.sandbox import Limits
     from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 
     if locking is Locking.OFF:

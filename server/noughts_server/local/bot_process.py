@@ -12,7 +12,7 @@ from typing import cast
 from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import TOKEN_VARIABLE
-from noughts_referee.children.patience import Patience
+from noughts_referee.children.start_retry import StartRetry
 
 _STOP_SECONDS = 2.0
 _KEPT_BYTES = 8_192
@@ -69,7 +69,7 @@ class BotProcess:
 
 
 @asynccontextmanager
-async def bot_process(spec: BotSpec, max_games: int, patience: Patience) -> AsyncIterator[BotProcess]:
+async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> AsyncIterator[BotProcess]:
     """The process of a reference bot that plays so many games at once. It is gone when the block is left."""
     loop = asyncio.get_running_loop()
     start = partial(
@@ -103,7 +103,7 @@ async def bot_process(spec: BotSpec, max_games: int, patience: Patience) -> Asyn
 
 @asynccontextmanager
 async def bot_processes(
-    specs: Mapping[str, BotSpec], max_games: int, patience: Patience
+    specs: Mapping[str, BotSpec], max_games: int, patience: StartRetry
 ) -> AsyncIterator[dict[str, BotProcess]]:
     """The processes of the reference bots among these, by label."""
     async with AsyncExitStack() as stack:

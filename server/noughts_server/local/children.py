@@ -11,18 +11,18 @@ from typing import Any
 from noughts_bots.gomocup.protocol import PLAYED
 from noughts_bots.specs import BotSpec, dials_in
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
+from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death, NotStarted
-from noughts_referee.referee import Seated
+from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command
+from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.seat import EngineRefused
 from noughts_server.engines.transcript import Transcripts
-from noughts_server.engines.wire import EngineWire, terms_of
 from noughts_server.errors import NoughtsError
 from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
@@ -46,7 +46,7 @@ class LocalChildren:
         self._times = plan.children
         self._cores = _Cores(plan.affinity)
         self._transcripts = transcripts
-        self._bench = Bench(server.referee)
+        self._bench = ForfeitingPlayers(server.referee)
         self.faults = LocalFaults(server, self._variant, self._stderr_of)
         """Of all bots of the tournament."""
         self._welcome: set[str] = set()
@@ -54,7 +54,7 @@ class LocalChildren:
         self._stderr: dict[str, Callable[[], str]] = {}
         """What the running processes of a bot have written, by label."""
         self._benched: set[str] = set()
-        self._engines: dict[str, list[EngineWire]] = {}
+        self._engines: dict[str, list[EngineConnection]] = {}
 
     async def play(self, label: str, spec: BotSpec) -> None:
         """Plays the bot of this label until cancelled.
@@ -109,7 +109,7 @@ class LocalChildren:
             command, options = engine_command(spec, self._cores.take())
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
             ready = partial(sessions.present_changed, version)
-            wire = EngineWire(
+            wire = EngineConnection(
                 member,
                 referee,
                 command,
@@ -143,7 +143,7 @@ class LocalChildren:
                     f" {longest_us / 1000:g} ms before each question, which no clock counts"
                 )
 
-    def _died(self, label: str, fault: Fault, players: Sequence[Seated]) -> None:
+    def _died(self, label: str, fault: Fault, players: Sequence[ConnectedPlayer]) -> None:
         """A process has gone. One that cannot be started again benches the bot with all its processes."""
         self.faults.died(label, fault)
         if fault.benched and label not in self._benched:
@@ -151,7 +151,7 @@ class LocalChildren:
             what = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
             for player in players:
                 self._bench.add(player, what, lambda games: self.faults.lost_benched(label, games))
-            self._tournament.excuse(label)
+            self._tournament.mark_absent(label)
 
     def _stderr_of(self, label: str) -> str | None:
         return self._stderr[label]() if label in self._stderr else None

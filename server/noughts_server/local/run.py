@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from noughts_bots.specs import BotSpec, unique_labels
-from noughts_referee.children.patience import Patience
 from noughts_referee.children.scratch import OwnedFolder
+from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, command_of
 from noughts_server.local.bot_process import bot_processes
 from noughts_server.local.plan import (
@@ -73,7 +73,7 @@ async def play_locally(
                     check_out_of_reach(plan.database, spec)
         if plan.engine_note:
             on_note(plan.engine_note)
-        patience = Patience(on_note)
+        patience = StartRetry(on_note)
         processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts

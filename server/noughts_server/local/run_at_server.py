@@ -8,7 +8,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.patience import Patience
+from noughts_referee.children.start_retry import StartRetry
 from noughts_referee.work_units import FinishedGame
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
@@ -45,7 +45,7 @@ class RunAtServer:
         transcripts: Transcripts,
         on_progress: Callable[[LocalProgress], None],
         stop: LocalStop,
-        patience: Patience,
+        patience: StartRetry,
         on_game: Callable[[PlayedGame], None] | None = None,
         write: Callable[[Iterator[ExportedGame]], None] | None = None,
     ) -> None:

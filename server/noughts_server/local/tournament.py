@@ -70,7 +70,7 @@ class LocalTournament:
         """What the moves of this label's bot may overstep their limits, in microseconds, instead of the server's."""
         self._server.referee.player(self._bots[label].bot_version_id).margin_us = margin_us
 
-    def excuse(self, label: str) -> None:
+    def mark_absent(self, label: str) -> None:
         """Nobody need wait for the bot of this label: its games are lost as they begin."""
         self._excused.add(label)
         self._server.bus.publish(PRESENCE, self._bots[label].bot_version_id)

@@ -15,11 +15,11 @@ _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
 _TRIES, _SEARCHES = 500, 200
 
-Opening = tuple[int, ...]
+OpeningChoice = tuple[int, ...]
 """Its cells in the order of play."""
 
 
-def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
     """The opening of a tournament's encounter with this number, from 0; empty where there are none.
 
     `seed` is the tournament's. Openings by search take some tenths of a second, the others next to nothing. Raises
@@ -67,25 +67,25 @@ def check_openings(openings: Openings, variant: Variant) -> None:
         )
 
 
-def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
     opening, _ = _drawn(openings, variant, seed, encounter)
     return opening
 
 
-def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[Opening, bool]:
+def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
     """The first one drawn that is even, or else the most even of them; and whether it is.
 
     Raises OpeningError where no opening has so many plies.
     """
     draw, bound, tries = drawn_plies, 0, _TRIES
-    unevenness: Callable[[Variant, Opening], int] = _won_at_once
+    unevenness: Callable[[Variant, OpeningChoice], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
         # Loaded only where a search is wanted.
         from noughts_server.openings.balance import MOST_LEAD, imbalance
 
         draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
     draws = Draws(game_seed(apart(seed, _ENCOUNTERS), encounter), 0)
-    best: tuple[Opening, int] | None = None
+    best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
         opening = draw(variant, openings.plies, draws)
         if opening is not None:
@@ -100,7 +100,7 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
     return best[0], False
 
 
-def _won_at_once(variant: Variant, opening: Opening) -> int:
+def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:
     """1 if the side to move can complete a line with its next stone, else 0."""
     side = len(opening) & 1
     own, opponent = (sum(1 << cell for cell in opening[first::2]) for first in (side, 1 - side))
@@ -108,7 +108,7 @@ def _won_at_once(variant: Variant, opening: Opening) -> int:
     return int(any(variant.completes(own | 1 << cell, cell, opponent) for cell in cells))
 
 
-def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
     listed = openings.listed
     turn, place = divmod(encounter, len(listed))
     if openings.order is OpeningsOrder.RANDOM:
@@ -126,7 +126,7 @@ def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-_SOURCES: dict[OpeningsKind, Callable[[Openings, Variant, int, int], Opening]] = {
+_SOURCES: dict[OpeningsKind, Callable[[Openings, Variant, int, int], OpeningChoice]] = {
     OpeningsKind.RANDOM: _by_chance,
     OpeningsKind.BALANCED: _by_chance,
     OpeningsKind.LIST: _from_list,

@@ -22,8 +22,8 @@ def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
         for image in _turned(variant)
         if {_moved(line, image) for line in variant.line_cells} == lines
         and all(
-            _moved(_cells(below), image) == variant.below[image[cell]]
-            for cell, below in enumerate(variant.below)
+            _moved(_cells(below), image) == variant.supports[image[cell]]
+            for cell, below in enumerate(variant.supports)
             if below
         )
     ]

@@ -6,7 +6,7 @@ from contextlib import suppress
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from noughts_server.errors import NoughtsError, WrongState
 from noughts_server.runtime.director import Director
 from noughts_server.store.engine.database import Store
@@ -63,11 +63,11 @@ class Absences:
             with suppress(WrongState):  # it is over meanwhile
                 await self._take_out(playing[key], entry, reason)
 
-    def _warn(self, conditions: Conditions, entry: int) -> None:
+    def _warn(self, conditions: GameConditions, entry: int) -> None:
         label = conditions.labels[entry]
         logger.warning("keeps its games waiting", tournament=conditions.name, entry=label, limit_seconds=self._seconds)
 
-    async def _take_out(self, conditions: Conditions, entry: int, reason: str) -> None:
+    async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
         key, label = conditions.tournament, conditions.labels[entry]
         tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
         logger.warning("taken out", tournament=conditions.name, entry=label, reason=reason)

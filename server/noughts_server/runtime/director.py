@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
@@ -165,7 +165,7 @@ class Director:
         )
         self._stop(tournament)
         self._referee.abandon(tournament.id)
-        self._referee.forget(tournament.id)
+        self._referee.evict(tournament.id)
         self._supplies.pop(tournament.id, None)
         self._bus.publish(CHANGED, tournament.id)
 
@@ -222,12 +222,12 @@ class Director:
             for left in progress.withdrawn:
                 logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
-    def playing(self) -> list[Conditions]:
+    def playing(self) -> list[GameConditions]:
         """The conditions of the tournaments whose games are being played."""
         supplies = [self._supplies[key] for key in self._playing if key in self._supplies]
         return [supply.conditions for supply in supplies if supply.conditions is not None]
 
-    def conditions(self, tournament: int) -> Conditions | None:
+    def conditions(self, tournament: int) -> GameConditions | None:
         """The conditions of a tournament whose games are being played or stored."""
         supply = self._supplies.get(tournament)
         return None if supply is None else supply.conditions

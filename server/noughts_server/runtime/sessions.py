@@ -13,8 +13,8 @@ import grpc
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Carry
-from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, WireCounts, WireSettings
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.frame_connection import MOST_GAMES, UNTIMED_GAMES, FrameConnection, WireCounts, WireSettings
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
@@ -82,10 +82,10 @@ class Present(NamedTuple):
     """In flight."""
 
 
-class SessionWire(Protocol):
+class SessionConnection(Protocol):
     """A connection to a bot, or to one of its processes."""
 
-    player: Seated
+    player: ConnectedPlayer
 
     @property
     def online(self) -> bool:
@@ -109,9 +109,9 @@ class Sessions:
         self.counts = WireCounts()
         self._referee = referee
         self._bus = bus
-        self._wires: dict[int, FrameWire] = {}
+        self._wires: dict[int, FrameConnection] = {}
         """Of bots that are one process."""
-        self._teams: dict[int, tuple[SessionWire, ...]] = {}
+        self._teams: dict[int, tuple[SessionConnection, ...]] = {}
         """Of bots that are several, or none that carries frames: a wire for each."""
         self._logins: dict[int, OnlineBot] = {}
         """Of each version that ever logged in."""
@@ -130,14 +130,14 @@ class Sessions:
         """These, and no others, are there whenever somebody needs them: they count as online."""
         self._standby = bots
 
-    def wire(self, version: int, settings: WireSettings | None = None) -> FrameWire:
+    def wire(self, version: int, settings: WireSettings | None = None) -> FrameConnection:
         """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
         wire = self._wires.get(version)
         if wire is None:
             wire = self._wires[version] = self._frame_wire(version, self._referee.player(version), settings)
         return wire
 
-    def team_wires(self, version: int, processes: int, settings: WireSettings) -> tuple[FrameWire, ...]:
+    def team_wires(self, version: int, processes: int, settings: WireSettings) -> tuple[FrameConnection, ...]:
         """The wires of a bot version that is so many processes; before its first game."""
         if processes == 1:
             return (self.wire(version, settings),)
@@ -146,7 +146,7 @@ class Sessions:
         self._teams[version] = wires
         return wires
 
-    def seat(self, version: int, wires: Sequence[SessionWire]) -> None:
+    def seat(self, version: int, wires: Sequence[SessionConnection]) -> None:
         """From now on these carry the games of a bot version, which has no stream."""
         self._teams[version] = tuple(wires)
         self._present.add(version)
@@ -161,12 +161,12 @@ class Sessions:
             self._left[version] = asyncio.get_running_loop().time()
         self._bus.publish(PRESENCE, version)
 
-    def _frame_wire(self, version: int, player: Seated, settings: WireSettings | None) -> FrameWire:
-        wire = FrameWire(player, self._referee, settings or self.settings, self.counts)
+    def _frame_wire(self, version: int, player: ConnectedPlayer, settings: WireSettings | None) -> FrameConnection:
+        wire = FrameConnection(player, self._referee, settings or self.settings, self.counts)
         wire.on_presence = partial(self.present_changed, version)
         return wire
 
-    def _wires_of(self, version: int) -> tuple[SessionWire, ...]:
+    def _wires_of(self, version: int) -> tuple[SessionConnection, ...]:
         if version in self._teams:
             return self._teams[version]
         return (self._wires[version],) if version in self._wires else ()

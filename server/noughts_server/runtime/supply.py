@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import Conditions, Unit
-from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
@@ -43,7 +43,7 @@ class Supply:
 
     def __init__(self, tournament: int, store: Store, referee: Referee, recorder: Recorder, progress: Progress) -> None:
         """`tournament` is the store's key."""
-        self.conditions: Conditions | None = None
+        self.conditions: GameConditions | None = None
         """Those of its games; None until it is known what they are."""
         self._key = tournament
         self._store = store
@@ -71,7 +71,7 @@ class Supply:
         playing = self.conditions = await self._read_conditions()
         units = await self._unfinished()
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
-        opened = OpenedUnits(tournament.settings, playing)
+        opened = UnitsWithOpenings(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
         endless = tournament.settings.schedule.endless
         total = -1
@@ -90,10 +90,10 @@ class Supply:
             playing = self.conditions = await self._read_conditions()
             claimed, units = units.stop, await self._unfinished()
             units = units if idle else range(claimed, units.stop)
-        referee.forget(key)
+        referee.evict(key)
         logger.info("tournament played", tournament=playing.name)
 
-    async def _hand_out(self, units: range, playing: Conditions, opened: OpenedUnits) -> None:
+    async def _hand_out(self, units: range, playing: GameConditions, opened: UnitsWithOpenings) -> None:
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
         for number in units:
             await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
@@ -103,12 +103,12 @@ class Supply:
                 await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
                 self._referee.add(part)
 
-    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+    async def _claim(self, playing: GameConditions, number: int) -> tuple[Unit, tuple[int, ...]]:
         """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, self._key, number))
         return Unit(playing, claim.attempt, claim.slots, begun=claim.begun), claim.encounters
 
-    async def _read_conditions(self) -> Conditions:
+    async def _read_conditions(self) -> GameConditions:
         return await self._store.read_patiently(lambda connection: read_conditions(connection, self._key))
 
     async def _unfinished(self) -> range:

@@ -22,9 +22,9 @@ from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
 from noughts_server.web.play import Play
+from noughts_server.web.play_rooms import PlayRooms
 from noughts_server.web.routes import PREFIX
 from noughts_server.web.signin import to_sign_in, visitor_of
-from noughts_server.web.tables import Tables
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
 
@@ -34,7 +34,7 @@ _A_YEAR = "public, max-age=31536000, immutable"
 def site(
     upstream: Upstream,
     hub: Hub,
-    tables: Tables | None = None,
+    tables: PlayRooms | None = None,
     *,
     secure: bool = False,
     signing_in: bool = True,

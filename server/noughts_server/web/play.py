@@ -13,8 +13,8 @@ from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import time_of, whole_number
 from noughts_server.web.games import known_game
 from noughts_server.web.live import Hub
+from noughts_server.web.play_rooms import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, PlayRoom, PlayRooms, Wish
 from noughts_server.web.signin import read_form
-from noughts_server.web.tables import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, Table, Tables, Wish
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 from noughts_server.web.visitors import address_of
@@ -36,7 +36,7 @@ _MOST_CELLS = 2**16
 class Play:
     """The pages and what their buttons do. Without `tables` a page that says how to get them."""
 
-    def __init__(self, upstream: Upstream, hub: Hub, views: Views, tables: Tables | None) -> None:
+    def __init__(self, upstream: Upstream, hub: Hub, views: Views, tables: PlayRooms | None) -> None:
         self._upstream = upstream
         self._hub = hub
         self._views = views
@@ -44,7 +44,7 @@ class Play:
 
     def addresses(self) -> list[Address]:
         """Where that is."""
-        doing: dict[str, Callable[[Tables, Table, str, dict[str, str]], Awaitable[None]]] = {
+        doing: dict[str, Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]] = {
             "move": self._move,
             "resign": self._resign,
             "again": self._again,
@@ -114,7 +114,7 @@ class Play:
     # Buttons.
 
     def _done(
-        self, action: Callable[[Tables, Table, str, dict[str, str]], Awaitable[None]]
+        self, action: Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """What the action has left behind; what is wrong with it as JSON, in our words."""
 
@@ -131,7 +131,7 @@ class Play:
 
         return answer
 
-    async def _move(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+    async def _move(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
         cell = whole_number("cell", form.get("cell", ""), 0, _MOST_CELLS)
         ply = whole_number("ply", form.get("ply", ""), 0, _MOST_CELLS)
         _same_game(table, form)
@@ -139,33 +139,33 @@ class Play:
             raise Failure(409, "It is not your turn.")
         await table.guest(ply % 2).move(cell, ply)
 
-    async def _resign(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+    async def _resign(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
         _same_game(table, form)
         sides = table.sides(key)
         to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
         table.guest(to_move if len(sides) == 2 else sides[0]).resign()
 
-    async def _again(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+    async def _again(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
         await tables.again(table, form.get("game", ""), swap=bool(form.get("swap")))
 
-    async def _back(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+    async def _back(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
         await tables.take_back(table, key, form.get("game", ""))
 
-    async def _leave(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+    async def _leave(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
         tables.left(table)
 
-    def _need_tables(self) -> Tables:
+    def _need_tables(self) -> PlayRooms:
         if self._tables is None:
             raise Failure(404, "Nobody plays at this site.", "The page Play says how that is changed.")
         return self._tables
 
 
-def _same_game(table: Table, form: dict[str, str]) -> None:
+def _same_game(table: PlayRoom, form: dict[str, str]) -> None:
     if form.get("game", "") != table.game:
         raise Failure(409, "That was the last game; this is the next one.")
 
 
-def _shown(table: Table, key: str) -> Document:
+def _shown(table: PlayRoom, key: str) -> Document:
     """What a browser must know of the table besides its game."""
     sides = table.sides(key)
     return {
@@ -180,7 +180,7 @@ def _shown(table: Table, key: str) -> Document:
     }
 
 
-def _name(table: Table, side: int, own: tuple[int, ...]) -> str:
+def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
     """Who plays that side, for whoever plays these."""
     if len(own) == 2:
         return table.marks[side]

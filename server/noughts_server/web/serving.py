@@ -11,7 +11,7 @@ import uvicorn
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.web.app import site
 from noughts_server.web.live import Hub, LiveSettings
-from noughts_server.web.tables import Tables, TableSettings
+from noughts_server.web.play_rooms import PlayRooms, TableSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import Connections, SiteLimits, Visitors
 
@@ -48,7 +48,7 @@ async def running_site(
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling)
         hub = Hub(upstream, tasks, settings)
-        room = Tables(upstream, tasks, token, tables) if token else None
+        room = PlayRooms(upstream, tasks, token, tables) if token else None
         http = _Http(
             uvicorn.Config(
                 Visitors(

@@ -6,13 +6,13 @@ from noughts_bots import Bot, Position
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer, read_stones, written_answer
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Choice, Opening, Put, Take, parse_variant
+from noughts_referee.rules import Choice, OpeningChoice, Put, Take, parse_variant
 
 GOMOKU = parse_variant("gomoku")
 # 7,7 8,7 9,9 and 8,8 8,6 on 15x15.
 THREE, TWO = (112, 113, 144), (128, 98)
 PUT: tuple[tuple[int, ...], ...] = ((), THREE, THREE + TWO)
-ASKED = {stones: Opening(GOMOKU, "swap2", stones) for stones in PUT}
+ASKED = {stones: OpeningChoice(GOMOKU, "swap2", stones) for stones in PUT}
 
 
 def test_a_question_has_the_stones_in_order_with_colours_for_engines_that_want_them() -> None:
@@ -69,9 +69,9 @@ class Chooser(Bot):
 
     def __init__(self, *choices: Choice) -> None:
         self.choices = list(choices)
-        self.asked: list[Opening] = []
+        self.asked: list[OpeningChoice] = []
 
-    def open(self, opening: Opening) -> Choice:
+    def open(self, opening: OpeningChoice) -> Choice:
         self.asked.append(opening)
         return self.choices.pop(0)
 

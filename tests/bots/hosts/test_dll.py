@@ -134,7 +134,7 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
             "0 1 | 0 seed -1",
             "3 3 3 27 3 0 0 49 1 tictactoe3d 0 1 2 | 0 0 0 | 0 2",
             "5 6 | 0 seed -1",
-            f"15 15 1 225 5 0 0 572 1 caro 0 1 2 3 4 | 0 {2 * len(parse_variant('caro').shut)} 0 | 0 2",
+            f"15 15 1 225 5 0 0 572 1 caro 0 1 2 3 4 | 0 {2 * len(parse_variant('caro').blocked_ends)} 0 | 0 2",
             "2 3 | 0 seed -1",
             "15 15 1 225 5 0 0 572 1 renju 0 1 2 3 4 | 0 0 1 | 0 0",
             "| 0 seed -1",

@@ -519,7 +519,7 @@ def test_random_chooses_a_free_cell_of_any_board(position: Position, seed: int) 
     position.seed = seed
     bot = Random()
     assert bot.consider(position).candidates == position.free
-    assert bot.choose(position) == position.draws().choice(position.free)
+    assert bot.choose(position) == position.rng().choice(position.free)
 
 
 @pytest.mark.parametrize(

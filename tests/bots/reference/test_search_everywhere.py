@@ -35,7 +35,7 @@ def made(
         board.lines(length),
         layers,
         beside=board.ends(length) if exact else {},
-        below=board.beneath() if gravity else (),
+        supports=board.beneath() if gravity else (),
     )
 
 
@@ -74,7 +74,7 @@ class Plain:
         return any(not line & others and not self.variant.beside.get(line, 0) & stones for line in self.variant.lines)
 
     def cells(self, occupied: int) -> Iterator[int]:
-        for cell, below in enumerate(self.variant.below):
+        for cell, below in enumerate(self.variant.supports):
             if not occupied >> cell & 1 and below & occupied == below:
                 yield cell
 
@@ -187,7 +187,7 @@ def test_minimax_refuses_a_cube_of_27_cells_in_one_line_and_plays_it_with_a_dept
 @pytest.mark.parametrize("spec", ["random", "first-free", "nextstep:depth=2", "minimax:depth=2", "fives"])
 def test_bots_that_know_only_rules_play_every_variant_by_its_rules(spec: str, name: str) -> None:
     variant = parse_variant(name)
-    if (variant.forbids or variant.shut) and spec in ("nextstep:depth=2", "minimax:depth=2"):
+    if (variant.forbids or variant.blocked_ends) and spec in ("nextstep:depth=2", "minimax:depth=2"):
         with pytest.raises(VariantRefused):
             make_bot(parse_spec(spec), variant)
         return

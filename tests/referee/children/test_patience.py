@@ -11,7 +11,7 @@ import pytest
 
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.locked_launcher import LockedLauncher
-from noughts_referee.children.patience import REFUSALS, Patience, PatientLauncher
+from noughts_referee.children.start_retry import REFUSALS, PatientLauncher, StartRetry
 from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 from tests.support.loopback import until
 from tests.support.mounts import small_disk
@@ -32,7 +32,7 @@ class Refusing:
 async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
     told: list[str] = []
     refusals = (OSError(errno.EAGAIN, "no processes"), OSError(errno.ENOMEM, "no memory"))
-    assert await Patience(told.append).until_possible(Refusing(*refusals)) == "started"
+    assert await StartRetry(told.append).until_possible(Refusing(*refusals)) == "started"
     assert told == [
         "this machine starts no more processes now: [Errno 11] no processes; games wait for it, and we try again",
         "this machine starts processes again",
@@ -42,13 +42,13 @@ async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
 async def test_other_errors_are_raised() -> None:
     assert errno.ENOENT not in REFUSALS
     with pytest.raises(FileNotFoundError):
-        await Patience(pytest.fail).until_possible(Refusing(FileNotFoundError(errno.ENOENT, "no such program")))
+        await StartRetry(pytest.fail).until_possible(Refusing(FileNotFoundError(errno.ENOENT, "no such program")))
 
 
 @pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
 async def test_a_child_is_started_when_there_are_files_again(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
     told: list[str] = []
-    launcher = PatientLauncher(_made(kind), Patience(told.append))
+    launcher = PatientLauncher(_made(kind), StartRetry(told.append))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -72,7 +72,7 @@ async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
     told: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
         monkeypatch.setattr("tempfile.tempdir", str(disk.here))
-        launcher = PatientLauncher(_made(LockedLauncher), Patience(told.append))
+        launcher = PatientLauncher(_made(LockedLauncher), StartRetry(told.append))
         taken = _fill(disk.here)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))

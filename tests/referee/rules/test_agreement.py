@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.rules import Choice, Opening, Put, Take, parse_variant
+from noughts_referee.rules import Choice, OpeningChoice, Put, Take, parse_variant
 
 GOMOKU = parse_variant("gomoku")
 NAMES = ["gomoku", "gomoku20", "renju", "caro:exact:20", "mnk:9,9,5", "mnk:30,12,6"]
@@ -12,7 +12,7 @@ def test_stones_are_put_once_by_swap_and_perhaps_twice_by_swap2() -> None:
     asked = [(rule, stones) for rule in ("swap", "swap2") for stones in ((), (1, 2, 3), (1, 2, 3, 4, 5))]
     told = [
         (opening.step, opening.may_put, opening.may_take)
-        for opening in (Opening(GOMOKU, rule, stones) for rule, stones in asked)
+        for opening in (OpeningChoice(GOMOKU, rule, stones) for rule, stones in asked)
     ]
     assert told == [(0, 3, False), (1, 0, True), (2, 0, True), (0, 3, False), (1, 2, True), (2, 0, True)]
 
@@ -35,14 +35,14 @@ def test_stones_are_put_once_by_swap_and_perhaps_twice_by_swap2() -> None:
     ],
 )
 def test_what_neither_rule_nor_board_allows_is_no_choice(stones: tuple[int, ...], choice: Choice) -> None:
-    assert not Opening(GOMOKU, "swap2", stones).allows(choice)
+    assert not OpeningChoice(GOMOKU, "swap2", stones).allows(choice)
 
 
 def test_what_they_allow_is_one() -> None:
-    assert Opening(GOMOKU, "swap").allows(Put((1, 2, 3)))
-    assert Opening(GOMOKU, "swap2", (1, 2, 3)).allows(Put((4, 5)))
-    assert not Opening(GOMOKU, "swap", (1, 2, 3)).allows(Put((4, 5)))
-    assert all(Opening(GOMOKU, "swap2", (1, 2, 3)).allows(Take(side)) for side in (0, 1))
+    assert OpeningChoice(GOMOKU, "swap").allows(Put((1, 2, 3)))
+    assert OpeningChoice(GOMOKU, "swap2", (1, 2, 3)).allows(Put((4, 5)))
+    assert not OpeningChoice(GOMOKU, "swap", (1, 2, 3)).allows(Put((4, 5)))
+    assert all(OpeningChoice(GOMOKU, "swap2", (1, 2, 3)).allows(Take(side)) for side in (0, 1))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,13 +50,13 @@ def test_the_usual_choices_are_allowed_and_follow_from_the_seed(name: str) -> No
     variant = parse_variant(name)
     put, taken = set(), set()
     for seed in range(60):
-        opening = Opening(variant, "swap2", seed=seed)
+        opening = OpeningChoice(variant, "swap2", seed=seed)
         choice = opening.usual()
         assert opening.allows(choice)
-        assert choice == Opening(variant, "swap2", seed=seed).usual()
+        assert choice == OpeningChoice(variant, "swap2", seed=seed).usual()
         assert isinstance(choice, Put)
         put.add(choice.cells)
-        answer = Opening(variant, "swap2", choice.cells, seed)
+        answer = OpeningChoice(variant, "swap2", choice.cells, seed)
         assert answer.allows(answer.usual())
         taken.add(answer.usual())
     assert len(put) > 20
@@ -65,6 +65,6 @@ def test_the_usual_choices_are_allowed_and_follow_from_the_seed(name: str) -> No
 
 def test_the_side_that_looks_better_is_taken() -> None:
     three_of_x = (112, 0, 113, 14, 114)
-    assert Opening(GOMOKU, "swap2", three_of_x).usual() == Take(0)
-    assert Opening(GOMOKU, "swap", (0, 112, 14)).usual() == Take(1)
-    assert Opening(GOMOKU, "swap2", (0, 112, 14, 113, 210)).usual() == Take(1)
+    assert OpeningChoice(GOMOKU, "swap2", three_of_x).usual() == Take(0)
+    assert OpeningChoice(GOMOKU, "swap", (0, 112, 14)).usual() == Take(1)
+    assert OpeningChoice(GOMOKU, "swap2", (0, 112, 14, 113, 210)).usual() == Take(1)

@@ -52,7 +52,7 @@ async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: st
     match kind:
         case "py":
             (tmp_path / "good.py").write_text(
-                HEAD + "class Good(Bot):\n    def choose(self, p):\n        return p.draws().choice(p.free)\n"
+                HEAD + "class Good(Bot):\n    def choose(self, p):\n        return p.rng().choice(p.free)\n"
             )
             spec = f"py:{tmp_path}/good.py:Good"
         case "dll":

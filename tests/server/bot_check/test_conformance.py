@@ -60,7 +60,7 @@ async def test_a_good_library_has_no_fault_and_repeats_its_games(tmp_path: Path,
 async def test_a_bot_that_draws_from_elsewhere_is_told_from_one_that_repeats(tmp_path: Path) -> None:
     found = await checked(bot(tmp_path, "return random.choice(position.free)"), 30)
     assert (found.faults, found.repeats) == ([], False)
-    assert (await checked(bot(tmp_path, "return position.draws().choice(position.free)"), 30)).repeats
+    assert (await checked(bot(tmp_path, "return position.rng().choice(position.free)"), 30)).repeats
 
 
 @pytest.mark.parametrize(

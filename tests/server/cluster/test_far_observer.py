@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from noughts_proto.v1 import cluster_pb2, feed_pb2
-from noughts_server.cluster.desk import Desk
-from noughts_server.cluster.far_observer import FarObserver, FilteredBus
+from noughts_server.cluster.remote_observer import FilteredBus, RemoteObserver
+from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.store.engine.database import Store
@@ -22,8 +22,8 @@ class Watched:
 
     def __init__(self, store: Store) -> None:
         self.bus = MemoryBus()
-        self.desk = Desk(store, self.bus, "server", margin_us=0)
-        self.observer = FarObserver(self.desk, self.bus, "server")
+        self.desk = RemoteReferee(store, self.bus, "server", margin_us=0)
+        self.observer = RemoteObserver(self.desk, self.bus, "server")
         self.heard: list[int] = []
         FilteredBus(self.bus, self.observer).subscribe(PLAYED, self._hear)
 

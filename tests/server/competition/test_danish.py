@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from noughts_server.competition.formats import DANISH
 from noughts_server.competition.formats.rounds_by_points import final_order
-from noughts_server.competition.waves import Field, Played
+from noughts_server.competition.pairing_batch import Field, Played
 from tests.support.waves import Chance, waves_of
 
 FIELDS = st.builds(Field, st.integers(2, 12), rounds=st.integers(1, 20), seed=st.integers(0, 2**64 - 1))

@@ -9,8 +9,8 @@ from noughts_referee.rules import parse_variant
 from noughts_server.competition.forecast import longest_game, usual_plies
 from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS
 from noughts_server.competition.formats.tournament_format import FixedPairings
+from noughts_server.competition.pairing_batch import Field
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.competition.waves import Field
 from tests.support.waves import Chance, waves_of
 
 

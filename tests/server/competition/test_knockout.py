@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.formats.knockout import EXTRA_PAIRS, Bracket, bracket, seed_places
-from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 from tests.support.waves import Chance, waves_of
 
 ENTRIES = st.integers(2, 70)
@@ -98,7 +98,7 @@ def test_byes_are_those_of_the_best_seeds_and_of_the_first_round_only(entries: i
 
 
 def test_bracket_of_eight_is_the_usual_one() -> None:
-    assert KNOCKOUT.next_wave(Field(8)) == Wave(
+    assert KNOCKOUT.next_wave(Field(8)) == PairingBatch(
         1, (Encounter(0, 7), Encounter(3, 4), Encounter(2, 5), Encounter(1, 6)), 2
     )
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.formats.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
-from noughts_server.competition.waves import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, Played
 from tests.support.settings import examples
 
 # Of two games each.

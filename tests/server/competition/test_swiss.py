@@ -18,8 +18,8 @@ from noughts_server.competition.formats import SWISS
 from noughts_server.competition.formats.rounds_by_points import buchholz, final_order, scores, usual_rounds
 from noughts_server.competition.formats.swiss import most_rounds
 from noughts_server.competition.formats.tournament_format import FormatError
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.competition.waves import Encounter, Field, Played, Wave
 from tests.support.settings import examples
 from tests.support.waves import Chance, waves_of
 
@@ -31,7 +31,7 @@ Costs = tuple[int, float]
 """Of a round: the points of whoever has the bye, above the lowest; the sum of differences in points."""
 
 
-def costs(field: Field, wave: Wave) -> Costs:
+def costs(field: Field, wave: PairingBatch) -> Costs:
     points = scores(field)
     lowest = min(points[entry] for entry in range(field.entries) if entry not in field.withdrawn)
     return (
@@ -191,7 +191,7 @@ def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: in
         if wave is None:
             continue
         theirs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
-        dutch = Wave(
+        dutch = PairingBatch(
             wave.round,
             tuple(Encounter(pair.white - 1, pair.black - 1) for pair in theirs if pair.black),
             2,

@@ -15,7 +15,7 @@ import pytest
 
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stalls import Stalls
-from noughts_server.engines.wire import EngineWire, score_in
+from noughts_server.engines.engine_connection import EngineConnection, score_in
 from noughts_server.launching.launcher import Locking
 from noughts_server.local.run import LocalError
 from tests.support.children.field import PROGRAMS, Field
@@ -241,7 +241,7 @@ async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
     def fail(*arguments: object) -> None:
         raise ArithmeticError("ours")
 
-    monkeypatch.setattr(EngineWire, callback, fail)
+    monkeypatch.setattr(EngineConnection, callback, fail)
     with pytest.raises(ArithmeticError, match="ours"):
         # It is looked at the clock of one that thinks longer than it may.
         await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)

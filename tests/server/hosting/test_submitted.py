@@ -29,7 +29,7 @@ from tests.support.loopback import until
 from tests.support.shared import made_once
 
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
-GOOD = BOT.format("return position.draws().choice(position.free)")
+GOOD = BOT.format("return position.rng().choice(position.free)")
 FIRST = BOT.format("return position.free[0]")
 ALL = ("play", "organise", "submit")
 

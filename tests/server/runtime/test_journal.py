@@ -14,7 +14,7 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Choice, Draws, Put, Take
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_times
 from noughts_server.competition.formats import KNOCKOUT, SWISS
@@ -45,14 +45,14 @@ class Mover:
 
     capacity_timed = capacity_untimed = 3
 
-    def __init__(self, referee: Referee, player: Seated, may_answer: Callable[[Game], bool]) -> None:
+    def __init__(self, referee: Referee, player: ConnectedPlayer, may_answer: Callable[[Game], bool]) -> None:
         self._referee = referee
         self._player = player
         self._may_answer = may_answer
         player.opens = True
 
     def wake(self) -> None:
-        """See `Wire`."""
+        """See `PlayerConnection`."""
         asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._answer)
 
     def _answer(self) -> None:

@@ -13,7 +13,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import opening_of
 from noughts_server.openings.settings import MOST_CHARACTERS, Openings, OpeningsKind
-from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.tournaments import NewTournament, conditions, create_tournament, get_tournament
 from tests.support.arena import NOW, Arena, make_tournament
@@ -32,7 +32,7 @@ async def begun(arena: Arena, openings: Openings, **more: object) -> list[tuple[
 async def handed_out(arena: Arena, slug: str) -> list[tuple[int, int, int, tuple[int, ...]]]:
     tournament = await arena.store.read(partial(get_tournament, slug=slug))
     playing = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    opened = OpenedUnits(tournament.settings, playing)
+    opened = UnitsWithOpenings(tournament.settings, playing)
     found = []
     for number in await arena.store.read(partial(unfinished_units, tournament_id=tournament.id)):
         claim = await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=number))

@@ -31,7 +31,7 @@ from noughts_bots import Bot
 class Slow(Bot):
     def choose(self, position):
         time.sleep(0.2)
-        return position.draws().choice(position.free)
+        return position.rng().choice(position.free)
 """
 
 

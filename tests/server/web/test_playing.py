@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.play_rooms import BrowserPlayer, TableSettings
 from noughts_server.web.signin import Visitor
-from noughts_server.web.tables import Guest, TableSettings
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site, site_of
 
@@ -276,11 +276,11 @@ def test_site_ends_while_a_table_is_being_opened(
 ) -> None:
     waiting = threading.Event()
 
-    async def never(guest: Guest, game: str) -> None:
+    async def never(guest: BrowserPlayer, game: str) -> None:
         waiting.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Guest, "begun", never)
+    monkeypatch.setattr(BrowserPlayer, "begun", never)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with ThreadPoolExecutor(1) as visitor:
         with site_of(server.address, token=server.token("ending")) as site:

@@ -11,7 +11,7 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
 from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
-from noughts_referee.rules import Choice, Opening, Position, Take, Variant, base_name, parse_variant
+from noughts_referee.rules import Choice, OpeningChoice, Position, Take, Variant, base_name, parse_variant
 
 NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
@@ -80,7 +80,7 @@ class ThreatsBot(CachingBot):
             self._table_of = position.variant
         return self._think(position, self._table, Effort(self._nodes, deadline=deadline, clock=self._clock))
 
-    def open(self, opening: Opening) -> Choice:
+    def open(self, opening: OpeningChoice) -> Choice:
         if not opening.may_take:
             return opening.usual()
         # The game has not begun: of a bank it takes no more than for a move.

@@ -32,7 +32,7 @@ class RuledBoard(Board):
                     spoils[cell] |= numbers[line]
         self._shuts: list[list[tuple[int, int]]] = [[] for _ in range(variant.cells)]
         """For each cell the lines at whose end it lies: the other end, and the line."""
-        for line, ends in variant.shut.items():
+        for line, ends in variant.blocked_ends.items():
             for cell in members(ends):
                 self._shuts[cell].append((ends ^ 1 << cell, numbers[line]))
 

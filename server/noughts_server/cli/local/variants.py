@@ -79,7 +79,7 @@ def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
     # Short, or the table would be too wide; docs/rules.md has the whole of it.
     if variant.forbids is not None:
         return f"{length}+, X limited"
-    if variant.shut:
+    if variant.blocked_ends:
         return f"{length} not shut" if variant.beside else f"{length} not shut, {int(length) + 1}+"
     if variant.beside:
         return f"exactly {length}"

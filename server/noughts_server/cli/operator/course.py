@@ -396,7 +396,7 @@ def _instructions(course: Course) -> str:
     python = (
         "Write it in a file `bot.py`:\n\n```python\nfrom noughts_bots import Bot\n\n\nclass Mine(Bot):\n"
         f'    variants = ("{course.variant}",)\n\n    def choose(self, position):\n'
-        "        return position.draws().choice(position.free)\n```\n\n"
+        "        return position.rng().choice(position.free)\n```\n\n"
         "Only the standard library may be imported. Try it on your machine:\n\n"
         "```\npip install 'noughts[server]'\n"
         f"noughts bot check py:./bot.py:Mine --variant {course.variant}\n"

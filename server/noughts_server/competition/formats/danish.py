@@ -11,7 +11,7 @@ from noughts_server.competition.formats.rounds_by_points import (
     usual_rounds,
     with_sides,
 )
-from noughts_server.competition.waves import Field, Wave
+from noughts_server.competition.pairing_batch import Field, PairingBatch
 
 
 class Danish(RoundsByPoints):
@@ -21,7 +21,7 @@ class Danish(RoundsByPoints):
     title = "Danish"
     summary = "each round pairs neighbours in the standings, also if they have met"
 
-    def next_wave(self, field: Field) -> Wave | None:
+    def next_wave(self, field: Field) -> PairingBatch | None:
         """Return the next round; None after the last, and if fewer than two entries are left."""
         done = rounds_done(field)
         order = [entry for entry in final_order(field) if entry not in field.withdrawn]
@@ -33,7 +33,7 @@ class Danish(RoundsByPoints):
             byes = (min(reversed(order), key=had.count),)
             order.remove(byes[0])
         pairs = list(zip(order[::2], order[1::2], strict=True))
-        return Wave(done + 1, with_sides(pairs, field, done + 1), field.games, byes)
+        return PairingBatch(done + 1, with_sides(pairs, field, done + 1), field.games, byes)
 
 
 DANISH = Danish()

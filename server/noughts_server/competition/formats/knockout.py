@@ -17,7 +17,7 @@ from math import inf
 from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
-from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 
 EXTRA_PAIRS = 4
 """How many colour-swapped pairs a match goes on at most after equal points."""
@@ -137,7 +137,7 @@ class Knockout(InRounds):
         most = (entries - 1) * (games + 2 * EXTRA_PAIRS)
         return Forecast(entries, rounds, (entries - 1) * quickest, most, tuple(each * games for each in matches))
 
-    def next_wave(self, field: Field) -> Wave | None:
+    def next_wave(self, field: Field) -> PairingBatch | None:
         """The encounters of all matches of the first round that is not over. None: the final is over.
 
         Matches that go on are paired again, in the same round, once all of the round's encounters are over.
@@ -151,7 +151,9 @@ class Knockout(InRounds):
             # A match of which nothing was played has the whole length ahead; all that go on are appended pair by pair.
             games = field.games if not field.stop_when_decided and fresh else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
-            return Wave(number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ())
+            return PairingBatch(
+                number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ()
+            )
         return None
 
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:

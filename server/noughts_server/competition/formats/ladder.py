@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
-from noughts_server.competition.waves import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, Played
 
 WINDOW = 2
 """An opponent had so many encounters more, at most, than the least of those whom one may meet."""

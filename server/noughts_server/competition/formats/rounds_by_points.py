@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from noughts_referee.rules.chance import game_seed
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
-from noughts_server.competition.waves import Encounter, Field
+from noughts_server.competition.pairing_batch import Encounter, Field
 
 
 def usual_rounds(entries: int) -> int:

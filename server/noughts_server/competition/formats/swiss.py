@@ -23,7 +23,7 @@ from noughts_server.competition.formats.rounds_by_points import (
 )
 from noughts_server.competition.formats.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings
-from noughts_server.competition.waves import Field, Wave
+from noughts_server.competition.pairing_batch import Field, PairingBatch
 
 # Pairs of so many places apart are tried first: they are enough in most rounds, and half a second for 200 entries.
 _NEARBY = 6
@@ -200,7 +200,7 @@ class Swiss(RoundsByPoints):
             " which no two bots meet again. A round robin has every pair"
         )
 
-    def next_wave(self, field: Field) -> Wave | None:
+    def next_wave(self, field: Field) -> PairingBatch | None:
         """The next round. None: it was the last, or nobody is left whom one could meet."""
         done = rounds_done(field)
         rounds = field.rounds or usual_rounds(field.entries)
@@ -212,7 +212,7 @@ class Swiss(RoundsByPoints):
             return None
         meetings = [pair for pair in pairs if _BYE not in pair]
         byes = tuple(max(pair) for pair in pairs if _BYE in pair)
-        return Wave(done + 1, with_sides(meetings, field, done + 1), field.games, byes)
+        return PairingBatch(done + 1, with_sides(meetings, field, done + 1), field.games, byes)
 
 
 SWISS = Swiss()

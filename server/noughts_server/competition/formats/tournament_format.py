@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol
 
 from noughts_server.competition.bracket import BracketRound
 from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.pairing_batch import Field, PairingBatch
 from noughts_server.competition.schedule import Schedule
-from noughts_server.competition.waves import Field, Wave
 
 
 class FormatSettings(Protocol):
@@ -140,7 +140,7 @@ class InRounds(TournamentFormat):
     """A format whose rounds are paired one after the other, each by the results of those before."""
 
     @abstractmethod
-    def next_wave(self, field: Field) -> Wave | None:
+    def next_wave(self, field: Field) -> PairingBatch | None:
         """Return what is played next once all that was paired is over; None at the end of the tournament."""
 
 

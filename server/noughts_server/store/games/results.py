@@ -16,7 +16,7 @@ from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
 from noughts_server.store.journal import forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
-from noughts_server.store.pairing.waves import append_wave
+from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.ratings.rater import (
     Advance,
     Changes,
@@ -148,7 +148,7 @@ def _commit_tournament(
         report.changes.ladders[row.id] = ladder
         total = ladder.games_total
     elif kind.follows_results:
-        total = append_wave(connection, row, advance.games_done)
+        total = append_batch(connection, row, advance.games_done)
     finished = advance.games_done == total and not kind.endless
     _store_progress(connection, row, advance, now_ms if finished else None)
     report.games += stored

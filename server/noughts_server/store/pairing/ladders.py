@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, and_, select, update
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
-from noughts_server.competition.waves import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, Played
 from noughts_server.store.engine.schema import entries, games, pairings, tournaments
 from noughts_server.store.pairing.meetings import points_of_first
 from noughts_server.store.pairing.pairings import Pairing, append_pairings

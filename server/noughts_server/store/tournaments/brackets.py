@@ -7,9 +7,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 
 from noughts_server.competition.bracket import Decision
-from noughts_server.competition.waves import Field
+from noughts_server.competition.pairing_batch import Field
 from noughts_server.store.engine.schema import byes, pairings
-from noughts_server.store.pairing.waves import read_encounters, read_field, tournament_row
+from noughts_server.store.pairing.rounds import read_encounters, read_field, tournament_row
 from noughts_server.store.tournaments.tournaments import Tournament
 
 _MOST_ENCOUNTERS = 20_000

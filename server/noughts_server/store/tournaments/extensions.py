@@ -9,7 +9,7 @@ from noughts_server.competition.schedule import Schedule
 from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
-from noughts_server.store.pairing.waves import pair_next
+from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.tournaments.settings_checks import MOST_GAMES
 from noughts_server.store.tournaments.tournaments import (
     Tournament,

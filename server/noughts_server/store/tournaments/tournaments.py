@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Select, Update, func, insert, select, update
 
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
@@ -20,8 +20,8 @@ from noughts_server.store.engine.schema import Kind, TournamentState, entries, o
 from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
 from noughts_server.store.pairing.pairings import StoredSchedule
+from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
-from noughts_server.store.pairing.waves import pair_next
 from noughts_server.store.ratings import rater
 from noughts_server.store.ratings.rating_lists import ensure_list
 from noughts_server.store.tournament_options import options_document, read_options
@@ -303,13 +303,13 @@ def _count(connection: Connection, tournament: Tournament) -> int:
     return last + 1
 
 
-def conditions(connection: Connection, tournament_id: int) -> Conditions:
+def conditions(connection: Connection, tournament_id: int) -> GameConditions:
     """What the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     rows = connection.execute(
         select(entries).where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
     ).all()
-    return Conditions(
+    return GameConditions(
         tournament=tournament.id,
         name=tournament.name,
         variant=parse_variant(tournament.settings.variant),

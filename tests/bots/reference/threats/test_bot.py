@@ -11,7 +11,7 @@ from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Opening, Position, Result, Take, Termination, Variant, parse_variant
+from noughts_referee.rules import OpeningChoice, Position, Result, Take, Termination, Variant, parse_variant
 
 GOMOKU = parse_variant("mnk:15,15,5")
 TIC_TAC_TOE = parse_variant("tictactoe")
@@ -174,11 +174,11 @@ def test_it_takes_the_side_that_its_search_likes_better() -> None:
     three_of_x, three_of_o = (112, 0, 113, 14, 114), (0, 112, 14, 113, 210)
     for clock_us in (0, 10_000_000):
         bot = ThreatsBot(nodes=300, clock=lambda: 0.0)
-        assert bot.open(Opening(GOMOKU, "swap2", three_of_x, clock_us=clock_us)) == Take(0)
-        assert bot.open(Opening(GOMOKU, "swap2", three_of_o, clock_us=clock_us)) == Take(1)
-        assert bot.open(Opening(GOMOKU, "swap2", seed=3)) == Opening(GOMOKU, "swap2", seed=3).usual()
+        assert bot.open(OpeningChoice(GOMOKU, "swap2", three_of_x, clock_us=clock_us)) == Take(0)
+        assert bot.open(OpeningChoice(GOMOKU, "swap2", three_of_o, clock_us=clock_us)) == Take(1)
+        assert bot.open(OpeningChoice(GOMOKU, "swap2", seed=3)) == OpeningChoice(GOMOKU, "swap2", seed=3).usual()
     in_no_time = ThreatsBot(clock=Ticking(1.0))
-    assert in_no_time.open(Opening(GOMOKU, "swap", three_of_x[:3], clock_us=1)) in (Take(0), Take(1))
+    assert in_no_time.open(OpeningChoice(GOMOKU, "swap", three_of_x[:3], clock_us=1)) in (Take(0), Take(1))
 
 
 # Games that can be repeated.

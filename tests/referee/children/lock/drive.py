@@ -12,8 +12,8 @@ from typing import Any
 
 from noughts_referee.children import kernel
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import Limits
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
+from noughts_referee.children.sandbox import Limits
 
 ENTRY = "probes:main"
 PATIENCE = 30.0

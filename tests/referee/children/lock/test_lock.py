@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from noughts_referee.children.lock import gaps
+from noughts_referee.children.sandbox import gaps
 from tests.support.shared import made_once
 
 from .drive import Outcome

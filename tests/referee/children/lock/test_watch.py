@@ -10,8 +10,8 @@ import pytest
 
 from noughts_referee.children import watch
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import Limits
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
+from noughts_referee.children.sandbox import Limits
 from tests.support.processes import eventually
 
 _MIB = 1024 * 1024

@@ -20,8 +20,8 @@ import pytest
 from noughts_referee.children import locked_launcher as locked
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.lock import Limits, LockIncomplete, missing
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
+from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
 from tests.support.processes import eventually
 
 from .drive import ENTRY, PATIENCE, command, outcome

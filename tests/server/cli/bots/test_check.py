@@ -28,7 +28,7 @@ class Centre(Bot):
 
     def choose(self, position):
         free = position.free
-        return free[0] if self.lowest else 4 if 4 in free else position.draws().choice(free)
+        return free[0] if self.lowest else 4 if 4 in free else position.rng().choice(free)
 """
 
 SLOW = """

@@ -16,7 +16,7 @@ REFUSALS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, er
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
-class Patience:
+class StartRetry:
     """Tries again what the machine refuses; `tell` gets a line for people when that begins, and when it ends."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -59,7 +59,7 @@ class Patience:
 class PatientLauncher:
     """Starts children as another launcher does, as soon as the machine lets it."""
 
-    def __init__(self, launcher: Launcher, patience: Patience) -> None:
+    def __init__(self, launcher: Launcher, patience: StartRetry) -> None:
         self._launcher = launcher
         self._patience = patience
 

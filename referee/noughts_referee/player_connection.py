@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Wire(Protocol):
+class PlayerConnection(Protocol):
     """What carries frames to one player and its answers back."""
 
     @property

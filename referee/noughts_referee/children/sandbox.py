@@ -1,4 +1,4 @@
-"""What a child may do, and how it gives up everything else: `Lock.shut`, in the child, between fork and its program.
+"""What a child may do, and how it gives up everything else: `Sandbox.shut`, in the child, between fork and its program.
 
 A child reads the interpreter, shared libraries, what Python imports from, and the folder of each path in its command;
 it writes in its scratch folder; of the network it has the one TCP port at which it dials in, if it does. `py` and `dll`
@@ -73,7 +73,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class Sandbox:
     """The lock of one child."""
 
     limits: Limits

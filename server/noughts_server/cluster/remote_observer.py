@@ -12,7 +12,7 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_server.cluster.codecs import WANTS
-from noughts_server.cluster.desk import Desk
+from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.bus import Bus, Handler, Subscription
 
@@ -38,10 +38,10 @@ class _Watched:
         self.view.games[game.name] = feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
 
-class FarObserver:
+class RemoteObserver:
     """Stands where a `FeedObserver` stands in a server that is alone."""
 
-    def __init__(self, desk: Desk, bus: Bus, server: str) -> None:
+    def __init__(self, desk: RemoteReferee, bus: Bus, server: str) -> None:
         self._desk = desk
         self._bus = bus
         self._server = server
@@ -158,7 +158,7 @@ class FarObserver:
 class FilteredBus:
     """The bus as the feed of a server of a cluster hears it: each event of a game once, and in order."""
 
-    def __init__(self, bus: Bus, observer: FarObserver) -> None:
+    def __init__(self, bus: Bus, observer: RemoteObserver) -> None:
         self._bus = bus
         self._observer = observer
 

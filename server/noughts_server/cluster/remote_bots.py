@@ -14,7 +14,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_encoding import choice, choice_reason
 from noughts_referee.game import Game, Outbox
 from noughts_referee.monotonic import microseconds
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.membership import Membership
@@ -28,10 +28,10 @@ SILENT_SECONDS = 4.0
 _MOST_MOVES = 100_000
 
 
-class FarWire:
+class RemoteConnection:
     """The wire of one bot whose stream a server holds."""
 
-    def __init__(self, bots: "FarBots", player: Seated) -> None:
+    def __init__(self, bots: "RemoteBots", player: ConnectedPlayer) -> None:
         self.player = player
         self.server = ""
         """Which holds it, or held it last."""
@@ -78,7 +78,7 @@ class FarWire:
         return before != (self.online, self.capacity_timed, self.capacity_untimed)
 
 
-class FarBots:
+class RemoteBots:
     """All of them, by key of the bot version."""
 
     def __init__(self, referee: Referee, bus: Bus, membership: Membership, grace: float) -> None:
@@ -89,8 +89,8 @@ class FarBots:
         self._grace = grace
         self.is_home: Callable[[], bool] = lambda: True
         """Whether this referee has the seats of which there are not enough for all."""
-        self._wires: dict[int, FarWire] = {}
-        self._dirty: dict[FarWire, None] = {}
+        self._wires: dict[int, RemoteConnection] = {}
+        self._dirty: dict[RemoteConnection, None] = {}
         self._flushing = False
         self._heard: dict[str, float] = {}
         """When something was heard of each server last."""
@@ -148,7 +148,7 @@ class FarBots:
             player = self._referee.player(presence.version)
             if player.wire is not None:
                 return  # it plays on this machine
-            wire = self._wires[presence.version] = FarWire(self, player)
+            wire = self._wires[presence.version] = RemoteConnection(self, player)
         here = wire.server == server
         # A bot that has moved may for a moment be listed at its old server, too.
         if not here and not presence.online:
@@ -164,11 +164,11 @@ class FarBots:
             self._back(wire)
             self._referee.seats_changed(wire.player)
 
-    def _rejoin(self, wire: FarWire) -> None:
+    def _rejoin(self, wire: RemoteConnection) -> None:
         wire.complete = True
         self._referee.joined(wire.player, wire)
 
-    def _back(self, wire: FarWire) -> None:
+    def _back(self, wire: RemoteConnection) -> None:
         if wire.grace is not None and wire.online:
             wire.grace.cancel()
             wire.grace = None
@@ -179,14 +179,14 @@ class FarBots:
             if wire.server == server:
                 self._away(wire)
 
-    def _away(self, wire: FarWire) -> None:
+    def _away(self, wire: RemoteConnection) -> None:
         """Its server is gone, or knows nothing of it: nobody there counts the grace."""
         wire.server = ""
         wire.known_as(pb.BotPresence(version=wire.player.key, opens=wire.player.opens))
         if wire.grace is None and wire.player.games:
             wire.grace = asyncio.get_running_loop().call_later(self._grace, self._lost, wire)
 
-    def _lost(self, wire: FarWire) -> None:
+    def _lost(self, wire: RemoteConnection) -> None:
         wire.grace = None
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
@@ -198,7 +198,7 @@ class FarBots:
 
     # What they are asked.
 
-    def dirty(self, wire: FarWire) -> None:
+    def dirty(self, wire: RemoteConnection) -> None:
         """The wire has something to send."""
         self._dirty[wire] = None
         if not self._flushing:
@@ -242,7 +242,7 @@ class FarBots:
             if wire.server == message.server:
                 self._answered(wire, bot)
 
-    def _answered(self, wire: FarWire, bot: pb.BotAnswers) -> None:
+    def _answered(self, wire: RemoteConnection, bot: pb.BotAnswers) -> None:
         referee, player = self._referee, wire.player
         if bot.game:
             scores = list(zip(bot.scored, bot.score, strict=True))
@@ -270,7 +270,7 @@ class FarBots:
             self._rejoin(wire)
 
 
-def fill_asks(asks: pb.BotAsks, wire: FarWire, outbox: Outbox) -> None:
+def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
     """What a player is to be told, as columns."""
     player = wire.player
     add_starts(asks.starts, outbox.starts)

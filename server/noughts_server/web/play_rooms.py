@@ -83,7 +83,7 @@ class Wish(NamedTuple):
     time: types_pb2.TimeControl
 
 
-class Guest(Bot):
+class BrowserPlayer(Bot):
     """A person's seat: a bot whose moves come from a browser."""
 
     max_games = 1
@@ -176,7 +176,7 @@ class Guest(Bot):
         await self._changed.wait()
 
 
-class _OfTheHouse(Bot):
+class _ServerBot(Bot):
     """A reference bot that waits a moment before each move. It thinks in a thread: the site goes on meanwhile."""
 
     max_games = 1
@@ -202,7 +202,7 @@ class _Seat(NamedTuple):
     session: "asyncio.Task[None]"
 
 
-class Table:
+class PlayRoom:
     """Two sides, and one game after the other."""
 
     def __init__(self, number: int, wish: Wish, address: str = "") -> None:
@@ -228,9 +228,9 @@ class Table:
         """Held while a game is begun or called off."""
 
     @property
-    def guests(self) -> list[Guest]:
+    def guests(self) -> list[BrowserPlayer]:
         """The people, the first one first."""
-        return [seat.bot for seat in self.seats if isinstance(seat.bot, Guest)]
+        return [seat.bot for seat in self.seats if isinstance(seat.bot, BrowserPlayer)]
 
     def sides(self, key: str) -> tuple[int, ...]:
         """The sides that whoever has this key plays: 0 moves first."""
@@ -244,7 +244,7 @@ class Table:
         """Those of the two sides: `XO`, or `OX`."""
         return "XO" if self._mark == BEGINS or (self._mark == CROSS) == self.first_is_challenger else "OX"
 
-    def guest(self, side: int) -> Guest:
+    def guest(self, side: int) -> BrowserPlayer:
         """Who plays that side. Only for sides of people."""
         return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
 
@@ -254,7 +254,7 @@ class Table:
         return self.guests[0].ended
 
 
-class Tables:
+class PlayRooms:
     """All tables of the site. `token` is what its bots log in with; it must permit to play."""
 
     def __init__(
@@ -264,7 +264,7 @@ class Tables:
         self._upstream = upstream
         self._tasks = tasks
         self._token = token
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, PlayRoom] = {}
         """By key."""
         self._addresses: Counter[str] = Counter()
         """Of tables, those included that are being opened."""
@@ -277,7 +277,7 @@ class Tables:
         """Whether the bot called so, `bots/NAME`, is one of the site's."""
         return any(seat.name == name for table in self._tables.values() for seat in table.seats)
 
-    def find(self, key: str) -> Table:
+    def find(self, key: str) -> PlayRoom:
         """The table of this key; somebody is there. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
@@ -286,11 +286,11 @@ class Tables:
         table.joined = table.joined or key != table.keys[0]
         return table
 
-    def left(self, table: Table) -> None:
+    def left(self, table: PlayRoom) -> None:
         """Somebody has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
-    async def open(self, wish: Wish, address: str = "") -> Table:
+    async def open(self, wish: Wish, address: str = "") -> PlayRoom:
         """A new table for a visitor from this address, at which a game has begun. Raises Failure."""
         self._check(wish)
         if self._addresses[address] >= self.settings.address_most:
@@ -301,7 +301,7 @@ class Tables:
             raise Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
         self._numbers.add(number)
         self._addresses[address] += 1
-        table = Table(number, wish, address)
+        table = PlayRoom(number, wish, address)
         try:
             owner = await self._owner()
             for label, bot in self._players(wish):
@@ -316,7 +316,7 @@ class Tables:
             self._sweeping = self._tasks.create_task(self._sweep(), name="sweep tables")
         return table
 
-    async def again(self, table: Table, game: str, *, swap: bool) -> None:
+    async def again(self, table: PlayRoom, game: str, *, swap: bool) -> None:
         """The next game there, after this one; it is called off if it is not over. Idempotent. Raises Failure."""
         async with table.busy:
             if table.game != game:
@@ -326,7 +326,7 @@ class Tables:
             table.first_is_challenger ^= swap
             await self._begin(table)
 
-    async def take_back(self, table: Table, key: str, game: str) -> None:
+    async def take_back(self, table: PlayRoom, key: str, game: str) -> None:
         """Back to the last position in which the person of this key was to move. Raises Failure."""
         async with table.busy:
             if table.game != game:
@@ -386,12 +386,12 @@ class Tables:
 
     def _players(self, wish: Wish) -> list[tuple[str, Bot]]:
         """Who of the site sits there: what it is called, and the bot. The first person is the first."""
-        players: list[tuple[str, Bot]] = [("guest", Guest())]
+        players: list[tuple[str, Bot]] = [("guest", BrowserPlayer())]
         if wish.opponent in (PERSON, SAME_SCREEN):
-            players.append(("second-guest", Guest()))
+            players.append(("second-guest", BrowserPlayer()))
         elif wish.opponent.startswith(HOUSE_KIND):
             spec = parse_spec(wish.opponent.removeprefix(HOUSE_KIND))
-            players.append((spec.target, _OfTheHouse(make_bot(spec), self.settings.pause)))
+            players.append((spec.target, _ServerBot(make_bot(spec), self.settings.pause)))
         return players
 
     async def _log_in(self, name: str, bot: Bot) -> _Seat:
@@ -411,7 +411,7 @@ class Tables:
 
     # Games.
 
-    async def _begin(self, table: Table) -> None:
+    async def _begin(self, table: PlayRoom) -> None:
         self._count_game(table.address)
         wish = table.wish
         wanted = challenges_pb2.CreateChallengeRequest(
@@ -443,7 +443,7 @@ class Tables:
         for where in bounds:
             self._begun.add(where)
 
-    async def _call_off(self, table: Table) -> None:
+    async def _call_off(self, table: PlayRoom) -> None:
         """Ends the game that is running, if one is, for nobody."""
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
@@ -465,7 +465,7 @@ class Tables:
             for table in [each for each in dict.fromkeys(self._tables.values()) if each.seen < left]:
                 await self._clear(table)
 
-    async def _clear(self, table: Table) -> None:
+    async def _clear(self, table: PlayRoom) -> None:
         for key in table.keys:
             self._tables.pop(key, None)
         try:

@@ -33,7 +33,7 @@ class Played(NamedTuple):
     second_forfeits: int = 0
 
 
-class Wave(NamedTuple):
+class PairingBatch(NamedTuple):
     """What is played next."""
 
     round: int

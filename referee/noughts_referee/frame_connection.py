@@ -1,6 +1,6 @@
 """The wire of a player: one stream of frames at a time, of PlayService.Play or on the pipes of a child.
 
-A `FrameWire` outlives its streams: the clocks of its questions run on while the player is away.
+A `FrameConnection` outlives its streams: the clocks of its questions run on while the player is away.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
-from noughts_referee.deadlines import Overdue, Questions
+from noughts_referee.deadlines import Overdue, PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
@@ -30,7 +30,7 @@ from noughts_referee.frame_encoding import (
 )
 from noughts_referee.game import Game, Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed, status_of
@@ -126,10 +126,10 @@ class _Stream:
             self.closing.set()
 
 
-class FrameWire:
+class FrameConnection:
     """One bot's wire to the referee."""
 
-    def __init__(self, player: Seated, referee: Referee, settings: WireSettings, counts: WireCounts) -> None:
+    def __init__(self, player: ConnectedPlayer, referee: Referee, settings: WireSettings, counts: WireCounts) -> None:
         self.player = player
         self.capacity_timed = 0
         self.capacity_untimed = 0
@@ -140,7 +140,7 @@ class FrameWire:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = Questions(player, self._overdue, settings.now, referee.stalls)
+        self._questions = PendingTurns(player, self._overdue, settings.now, referee.stalls)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None

@@ -13,12 +13,12 @@ import structlog
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
 from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
-from noughts_referee.frame_wire import FrameWire
+from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.player_connection import PlayerConnection
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Choice, Put, Result, Termination
-from noughts_referee.wire import Wire
-from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
+from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.store.engine.database import Store
@@ -30,7 +30,7 @@ SILENT_SECONDS = 6.0
 """Games of a referee from which nothing was heard for so long are over: others play them again."""
 
 
-class FarGame(Game):
+class RemoteGame(Game):
     """A game that is played elsewhere, as one of its players knows it."""
 
     __slots__ = ("answer", "far", "judge")
@@ -51,7 +51,7 @@ class FarGame(Game):
         self.slot, self.players = slot, players
 
 
-class Desk(Referee):
+class RemoteReferee(Referee):
     """All asks of all referees. The players are those of this server."""
 
     def __init__(self, store: Store, bus: Bus, name: str, *, margin_us: int) -> None:
@@ -64,13 +64,13 @@ class Desk(Referee):
         self._last = 0
         self._elsewhere = Player(-1)
         """Stands for every opponent."""
-        self._games: dict[tuple[str, int], dict[int, FarGame]] = {}
+        self._games: dict[tuple[str, int], dict[int, RemoteGame]] = {}
         """By referee and bot version, and by the referee's handle."""
-        self._conditions: dict[int, Conditions] = {}
+        self._conditions: dict[int, GameConditions] = {}
         self._asked: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
         """Asks that wait for what is read in the store."""
         self._reading = False
-        self._touched: dict[Seated, None] = {}
+        self._touched: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
         self._flushing = False
         self._heard: dict[str, float] = {}
@@ -148,7 +148,7 @@ class Desk(Referee):
             finally:
                 self._reading = False
 
-    async def _read(self, tournament: int) -> Conditions:
+    async def _read(self, tournament: int) -> GameConditions:
         return await self._store.read_patiently(lambda connection: read_conditions(connection, tournament))
 
     def _take(self, asks: pb.ClusterAsks) -> None:
@@ -169,7 +169,7 @@ class Desk(Referee):
 
     # What one bot is told.
 
-    def _tell(self, referee: str, player: Seated, asks: pb.BotAsks) -> None:
+    def _tell(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
         games = self._games.setdefault((referee, player.key), {})
         self._touched[player] = None
         if asks.complete:
@@ -194,7 +194,9 @@ class Desk(Referee):
                 game.ply, game.fault = plies, fault
                 self._end(player, game, Result(result), Termination(termination))
 
-    def _start(self, referee: str, player: Seated, games: dict[int, FarGame], starts: pb.ClusterStarts) -> None:
+    def _start(
+        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], starts: pb.ClusterStarts
+    ) -> None:
         for game, ply, moves, clocks in self._standing(referee, player, games, starts):
             if game.ply >= 0:
                 # It may lack the opponent's last move, which comes with the question, or the referee the bot's.
@@ -206,14 +208,18 @@ class Desk(Referee):
             game.mover = self._elsewhere
             player.outbox.starts.append(game)
 
-    def _again(self, referee: str, player: Seated, games: dict[int, FarGame], game: FarGame) -> FarGame:
+    def _again(
+        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], game: RemoteGame
+    ) -> RemoteGame:
         self._end(player, game)
-        fresh = FarGame(next(self._handles), game.unit, game.slot, game.players, referee, game.far)
+        fresh = RemoteGame(next(self._handles), game.unit, game.slot, game.players, referee, game.far)
         player.games[fresh.handle] = games[game.far] = fresh
         self._last = fresh.handle
         return fresh
 
-    def _open(self, referee: str, player: Seated, games: dict[int, FarGame], openings: pb.ClusterStarts) -> None:
+    def _open(
+        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], openings: pb.ClusterStarts
+    ) -> None:
         for game, ply, moves, clocks in self._standing(referee, player, games, openings):
             if game.answer and game.answer[0] == ply:
                 self._send_again(player, game)
@@ -224,8 +230,8 @@ class Desk(Referee):
             player.outbox.openings.append(game)
 
     def _standing(
-        self, referee: str, player: Seated, games: dict[int, FarGame], starts: pb.ClusterStarts
-    ) -> Iterable[tuple[FarGame, int, list[int], list[int]]]:
+        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], starts: pb.ClusterStarts
+    ) -> Iterable[tuple[RemoteGame, int, list[int], list[int]]]:
         """Each game, made where it was unknown, with how it stands at its referee."""
         conditions = self._conditions[starts.tournament]
         unit = Unit(conditions, 0, ())
@@ -238,7 +244,7 @@ class Desk(Referee):
             players = (player, self._elsewhere) if is_first else (self._elsewhere, player)
             game = games.get(far)
             if game is None:
-                game = FarGame(next(self._handles), unit, slot, players, referee, far)
+                game = RemoteGame(next(self._handles), unit, slot, players, referee, far)
                 game.mover = self._elsewhere
                 game.ply = -CHOICES - 1
                 games[far] = player.games[game.handle] = game
@@ -249,7 +255,7 @@ class Desk(Referee):
             yield game, ply, moves[begin : begin + moved], clocks
             begin += moved
 
-    def _ask(self, referee: str, player: Seated, games: dict[int, FarGame], asks: pb.BotAsks) -> None:
+    def _ask(self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], asks: pb.BotAsks) -> None:
         outbox = player.outbox
         timed = bool(asks.first_clock_us)
         spent = asks.spent_us[:]
@@ -277,11 +283,15 @@ class Desk(Referee):
             outbox.turn_ply.append(ply)
             outbox.turn_cell.append(cell)
             if spent and spent[row] and player.wire is not None:
-                assert isinstance(player.wire, FrameWire)
+                assert isinstance(player.wire, FrameConnection)
                 player.wire.opened_earlier(game, spent[row])
 
     def _end(
-        self, player: Seated, game: FarGame, result: Result = Result.VOID, termination: Termination = Termination.VOID
+        self,
+        player: ConnectedPlayer,
+        game: RemoteGame,
+        result: Result = Result.VOID,
+        termination: Termination = Termination.VOID,
     ) -> None:
         game.result, game.termination = result, termination
         if game.ply < 0:
@@ -295,7 +305,7 @@ class Desk(Referee):
 
     # What the wires say.
 
-    def joined(self, player: Seated, wire: Wire) -> None:
+    def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """The bot is there (again): it is told its games, as far as they are known here."""
         player.wire = wire
         self.arbiter.resend(player)
@@ -304,7 +314,7 @@ class Desk(Referee):
 
     def answered(
         self,
-        player: Seated,
+        player: ConnectedPlayer,
         games: Sequence[int],
         plies: Sequence[int],
         cells: Sequence[int],
@@ -326,7 +336,7 @@ class Desk(Referee):
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
-            assert isinstance(game, FarGame)
+            assert isinstance(game, RemoteGame)
             if game.judge != judge:
                 judge = game.judge
                 answers = self._answer(judge, player.key)
@@ -340,14 +350,14 @@ class Desk(Referee):
         return complaints
 
     def chosen(
-        self, player: Seated, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
+        self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
         """The bot's choices for openings go to the referees that have asked."""
         complaints: list[Complaint] = []
         for (handle, step, choice, why), took in zip(choices, times_us, strict=True):
             game = player.games.get(handle)
             ply = step - CHOICES
-            if not isinstance(game, FarGame) or game.ply != ply or game.mover is not player:
+            if not isinstance(game, RemoteGame) or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             game.answer = (ply, choice, took, why)
@@ -355,19 +365,19 @@ class Desk(Referee):
             _add_choice(self._answer(game.judge, player.key), game.far, step, choice, why, took)
         return complaints
 
-    def silent(self, player: Seated, questions: Iterable[tuple[int, int, int]]) -> None:
+    def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Limits have passed: their referees judge."""
         for handle, ply, took in questions:
             game = player.games.get(handle)
-            if isinstance(game, FarGame):
+            if isinstance(game, RemoteGame):
                 answers = self._answer(game.judge, player.key)
                 answers.silent_game.append(game.far)
                 answers.silent_ply.append(ply)
                 answers.silent_us.append(took)
 
-    def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
+    def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
         """The bot will not come back: its referees end its games."""
-        for referee in {game.judge for game in player.games.values() if isinstance(game, FarGame)}:
+        for referee in {game.judge for game in player.games.values() if isinstance(game, RemoteGame)}:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
 
@@ -375,7 +385,7 @@ class Desk(Referee):
         """The bot has logged in at another server: its games are told there. So long its questions were open here."""
         player = self.player(version)
         for game in list(player.games.values()):
-            assert isinstance(game, FarGame)
+            assert isinstance(game, RemoteGame)
             if game.mover is player and game.handle in open_us:
                 answers = self._answer(game.judge, version)
                 answers.left_game.append(game.far)
@@ -406,7 +416,7 @@ class Desk(Referee):
         for referee, message in messages.items():
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 
-    def _send_again(self, player: Seated, game: FarGame) -> None:
+    def _send_again(self, player: ConnectedPlayer, game: RemoteGame) -> None:
         answers = self._answer(game.judge, player.key)
         ply, what, took, *rest = game.answer
         assert isinstance(ply, int)

@@ -10,7 +10,7 @@ from noughts_server.runtime.bus import Bus, listening
 _SILENT_SECONDS = 5.0
 
 
-class Wants:
+class Subscriptions:
     """Has the observer look at what any server wants."""
 
     def __init__(self, observer: FeedObserver, bus: Bus) -> None:

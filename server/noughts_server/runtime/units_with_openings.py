@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from noughts_referee.work_units import Conditions, Unit
+from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import NoughtsError, WrongState
-from noughts_server.openings.choosing import Opening, opening_of
+from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
 
@@ -17,15 +17,15 @@ _AT_ONCE = 256
 _MOST_KEPT = 20_000
 
 
-class OpenedUnits:
+class UnitsWithOpenings:
     """Hands out a tournament's units with openings, in parts as they become ready."""
 
-    def __init__(self, settings: TournamentSettings, conditions: Conditions) -> None:
+    def __init__(self, settings: TournamentSettings, conditions: GameConditions) -> None:
         self._openings = settings.openings
         self._variant = conditions.variant
         self._seed = conditions.seed
         self._name = conditions.name
-        self._known: dict[int, Opening] = {}
+        self._known: dict[int, OpeningChoice] = {}
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
         """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
@@ -47,7 +47,7 @@ class OpenedUnits:
             yield unit._replace(slots=slots, openings=openings)
             await asyncio.sleep(0)
 
-    def _find(self, encounters: Sequence[int]) -> list[Opening]:
+    def _find(self, encounters: Sequence[int]) -> list[OpeningChoice]:
         known = self._known
         if len(known) > _MOST_KEPT:
             known.clear()
@@ -56,7 +56,7 @@ class OpenedUnits:
                 known[encounter] = self._made(encounter)
         return [known[encounter] for encounter in encounters]
 
-    def _made(self, encounter: int) -> Opening:
+    def _made(self, encounter: int) -> OpeningChoice:
         try:
             return opening_of(self._openings, self._variant, self._seed, encounter)
         except OpeningError as error:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, and_, insert, select, update
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
-from noughts_server.competition.waves import Field, Played, Wave
+from noughts_server.competition.pairing_batch import Field, PairingBatch, Played
 from noughts_server.store.engine.schema import byes, entries, games, pairings, tournaments
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.meetings import points_of_first
@@ -21,7 +21,7 @@ from noughts_server.store.pairing.seeds import stored_seed
 from noughts_server.store.tournament_options import read_options
 
 
-def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -> int:
+def append_batch(connection: Connection, tournament: Row[Any], games_done: int) -> int:
     """Pairs what follows from the stored games; returns the number of slots then.
 
     `tournament` is its row, `games_done` what this transaction makes of that.
@@ -29,7 +29,7 @@ def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -
     kind, total = format_of(tournament.schedule), int(tournament.games_total)
     if games_done < total or not isinstance(kind, InRounds):
         return total
-    wave: Wave | None = Wave(0, (), _PAIR)
+    wave: PairingBatch | None = PairingBatch(0, (), _PAIR)
     while wave is not None and not wave.encounters:
         wave = kind.next_wave(read_field(connection, tournament))
         if wave is not None and wave.byes:
@@ -44,7 +44,7 @@ def pair_next(connection: Connection, tournament_id: int) -> None:
     if format_of(tournament.schedule).endless:
         append_to_ladder(connection, tournament, (), None)
     else:
-        append_wave(connection, tournament, tournament.games_done)
+        append_batch(connection, tournament, tournament.games_done)
 
 
 def read_field(connection: Connection, tournament: Row[Any]) -> Field:
@@ -111,7 +111,7 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
     return Played(number, one, other, points, len(slots) - points, len(slots), forfeits[one], forfeits[other])
 
 
-def _append(connection: Connection, tournament: Row[Any], wave: Wave) -> int:
+def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
     # What the schedule calls an encounter is two games on one opening; those of a wave may be longer.
     numbers = count(next_encounter(connection, tournament.id, None))
     slots = [

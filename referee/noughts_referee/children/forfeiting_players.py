@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 from noughts_referee.children.lost_games import LostGame, running_games
-from noughts_referee.frame_wire import MOST_GAMES
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.frame_connection import MOST_GAMES
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Termination
 
 
-class Bench:
+class ForfeitingPlayers:
     """The wire of all benched players of a referee.
 
     Games that begin with one are lost as crashed in the loop's next turn; of two such players the one with the lower
@@ -20,10 +20,10 @@ class Bench:
 
     def __init__(self, referee: Referee) -> None:
         self._referee = referee
-        self._players: list[tuple[Seated, str, Callable[[tuple[LostGame, ...]], None]]] = []
+        self._players: list[tuple[ConnectedPlayer, str, Callable[[tuple[LostGame, ...]], None]]] = []
         self._due = False
 
-    def add(self, player: Seated, fault: str, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
+    def add(self, player: ConnectedPlayer, fault: str, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
         """Benches a player for good, because of `fault`, a phrase that follows "it".
 
         Its running games are lost, too; `on_lost` hears of each.

@@ -20,11 +20,11 @@ from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
-from noughts_referee.referee import Referee, Seated
+from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Termination, Variant
 from noughts_referee.stalls import LEAST_US
 from noughts_referee.stream_closed import StreamClosed
-from noughts_referee.work_units import Conditions
+from noughts_referee.work_units import GameConditions
 from noughts_server.engines.seat import EngineSeat
 from noughts_server.engines.transcript import Transcript
 
@@ -55,12 +55,12 @@ def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
     return Terms(variant.columns, variant.rows, rule, limits)
 
 
-class EngineWire:
+class EngineConnection:
     """The wire of one engine's process: one game at a time."""
 
     def __init__(
         self,
-        player: Seated,
+        player: ConnectedPlayer,
         referee: Referee,
         command: ChildCommand,
         options: EngineOptions,
@@ -81,7 +81,7 @@ class EngineWire:
         self._loop = asyncio.get_running_loop()
         self._silence_us = round(settings.silence * 1e6)
         self._game: Game | None = None
-        self._conditions: Conditions | None = None
+        self._conditions: GameConditions | None = None
         self._terms: Terms | None = None
         """Of games under these conditions."""
         self._is_asked = False
@@ -124,7 +124,7 @@ class EngineWire:
     # The referee's side.
 
     def wake(self) -> None:
-        """The player is told something; see `Wire`."""
+        """The player is told something; see `PlayerConnection`."""
         outbox = self.player.take_outbox()
         if outbox.ends:
             self._game, self._is_asked, self._chosen_cell = None, False, None
