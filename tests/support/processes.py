@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,12 +28,30 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, **variables}
 
 
+class Started(subprocess.Popen[str]):
+    """A process whose lines may be read before `communicate`, which of itself loses what was read ahead of them."""
+
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        """What it prints from now on; one that has not ended in time is killed."""
+        assert input is None
+        assert self.stdout is not None
+        assert self.stderr is not None
+        with ThreadPoolExecutor(2) as pool:
+            out, err = pool.submit(self.stdout.read), pool.submit(self.stderr.read)
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            return out.result(), err.result()
+
+
 @contextmanager
 def started(
     arguments: Sequence[str], env: Mapping[str, str], program: Sequence[str] = PROGRAM
 ) -> Iterator["subprocess.Popen[str]"]:
     """`noughts`, or another program, with these arguments; gone after the block."""
-    process = subprocess.Popen(
+    process = Started(
         [*program, *arguments],
         env=dict(env),
         stdin=subprocess.DEVNULL,
