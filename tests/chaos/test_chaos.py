@@ -10,7 +10,7 @@ from tests.chaos.honest import honest_matches
 from tests.chaos.run import run_chaos
 from tests.chaos.troubles import FILL_DISK, FREEZES, KILLS, TROUBLES
 
-_KILLS = 20
+_KILLS = 10
 _YEAR, _JUMPS, _JUMP_SECONDS = 365 * 86_400.0, 20, 0.2
 _PLAYED = 100
 """Plies that are played while the clock jumps: a busy machine takes longer for them."""
