@@ -91,7 +91,10 @@ class Zygote:
 
     def _serve(self) -> bool:
         """Takes one request; False at the end of the socket."""
-        packet, pipes, _, _ = socket.recv_fds(self._requests, LARGEST_PACKET, PIPES)
+        try:
+            packet, pipes, _, _ = socket.recv_fds(self._requests, LARGEST_PACKET, PIPES)
+        except ConnectionResetError:  # whoever started us was killed, with reports that it had not read
+            return False
         if not packet:
             return False
         request = json.loads(packet)

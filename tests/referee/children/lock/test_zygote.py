@@ -1,14 +1,18 @@
 """The zygote: who is started by it, how they end, and that nobody is left."""
 
 import asyncio
+import json
 import os
 import secrets
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ import psutil
 import pytest
 
 from noughts_referee.children import locked_launcher as locked
+from noughts_referee.children import zygote
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
@@ -288,6 +293,19 @@ async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any
         assert plugin in {process.pid for process in started}
         starter.kill()
     await becomes(lambda: not any(process.is_running() for process in started))
+
+
+def test_a_zygote_whose_reports_were_not_read_ends_without_a_traceback(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(tmp_path)}
+    words = [sys.executable, "-m", zygote.__name__, str(theirs.fileno()), json.dumps(settings)]
+    with ours, subprocess.Popen(words, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as process:
+        theirs.close()
+        ours.send(json.dumps({"number": 1, "kind": "unknown"}).encode())
+        assert select.select([ours], [], [], PATIENCE)[0], "no report came"
+        ours.close()
+        assert process.communicate(timeout=PATIENCE)[1] == ""
+        assert process.returncode == 0
 
 
 async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
