@@ -31,6 +31,8 @@ from noughts_referee.children.watch import LOOK_SECONDS, Watch
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
+_OTHER_TASKS = 256
+"""Of our user, in other programs, that may begin after they were counted."""
 _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 
 
@@ -162,7 +164,7 @@ class Zygote:
     def _count_tasks(self) -> int:
         """The tasks of our user: its limit counts them all. Counting takes milliseconds, so not for every child."""
         if time.monotonic() - self._counted > _COUNT_SECONDS:
-            self._tasks, self._counted = tasks_of(os.getuid()), time.monotonic()
+            self._tasks, self._counted = tasks_of(os.getuid()) + _OTHER_TASKS, time.monotonic()
         return self._tasks
 
     def _reap(self) -> None:

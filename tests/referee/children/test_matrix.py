@@ -114,7 +114,7 @@ async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
         outlived = tuple(way for way in OUTLIVED if not verdict.reason.startswith(way))
         reasons = [reason for reason in found if not reason.startswith(outlived)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
-        assert all(verdict.reason in reason for reason in reasons), (kind, reasons)
+        assert all(verdict.reason in reason for reason in reasons), (kind, outcome.faults)
         kept = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
         assert not verdict.told or any(verdict.told in note for note in kept), (kind, kept)
     check_the_others(field.games)
