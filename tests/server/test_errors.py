@@ -11,85 +11,48 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFail
 from google.rpc.status_pb2 import Status
 
 from noughts_server import errors
-from noughts_server.errors import (
-    AddressUnusable,
-    AlreadyExists,
-    BadBusUrl,
-    BadDatabaseUrl,
-    BusUnusable,
-    DatabaseBusy,
-    DatabaseDamaged,
-    DatabaseFailing,
-    DatabaseFull,
-    DatabaseGone,
-    DatabaseReadOnly,
-    DatabaseTooNew,
-    DatabaseTrouble,
-    DatabaseUnreachable,
-    DatabaseUnusable,
-    Draining,
-    FieldViolation,
-    InvalidArgument,
-    LimitReached,
-    NotFound,
-    NoughtsError,
-    OperatorError,
-    PermissionDenied,
-    ProtocolUnsupported,
-    RequestConflict,
-    ResourceExhausted,
-    ScopeMissing,
-    TlsUnusable,
-    TokenExpired,
-    TokenRevoked,
-    TooManyEntries,
-    Unauthenticated,
-    Unavailable,
-    UnknownMethod,
-    WrongState,
-)
 from noughts_server.statuses import CODES, to_status
 
 EXAMPLES = (
-    InvalidArgument.of("tournament.variant", "chess", "`tictactoe` or `mnk:M,N,K`"),
-    Unauthenticated(),
-    TokenRevoked(),
-    TokenExpired(),
-    PermissionDenied("bots/ada"),
-    ScopeMissing(got="play:ada", expected="organise", hint="Make another."),
-    NotFound("tournaments/42"),
-    AlreadyExists("tournaments/42"),
-    RequestConflict("r1"),
-    WrongState("tournaments/42", got="running", expected="open"),
-    ProtocolUnsupported(minimum=1, maximum=1, got=2),
-    ResourceExhausted("games", got=11, limit=10),
-    LimitReached("bots", "bots of yours", got=11, limit=10, retry_seconds=60.0),
-    TooManyEntries("tournaments/42", got=4_097, limit=4_096),
-    Unavailable("not now"),
-    Draining(),
-    DatabaseTrouble(),
-    DatabaseBusy(),
-    DatabaseFull("database or disk is full"),
-    DatabaseReadOnly(),
-    DatabaseFailing("disk I/O error"),
-    DatabaseUnreachable("connection refused"),
-    DatabaseDamaged("database disk image is malformed"),
-    UnknownMethod("/noughts.v1.PlayService/Win"),
+    errors.InvalidArgument.of("tournament.variant", "chess", "`tictactoe` or `mnk:M,N,K`"),
+    errors.Unauthenticated(),
+    errors.TokenRevoked(),
+    errors.TokenExpired(),
+    errors.PermissionDenied("bots/ada"),
+    errors.ScopeMissing(got="play:ada", expected="organise", hint="Make another."),
+    errors.NotFound("tournaments/42"),
+    errors.AlreadyExists("tournaments/42"),
+    errors.RequestConflict("r1"),
+    errors.WrongState("tournaments/42", got="running", expected="open"),
+    errors.ProtocolUnsupported(minimum=1, maximum=1, got=2),
+    errors.ResourceExhausted("games", got=11, limit=10),
+    errors.LimitReached("bots", "bots of yours", got=11, limit=10, retry_seconds=60.0),
+    errors.TooManyEntries("tournaments/42", got=4_097, limit=4_096),
+    errors.Unavailable("not now"),
+    errors.Draining(),
+    errors.DatabaseTrouble(),
+    errors.DatabaseBusy(),
+    errors.DatabaseFull("database or disk is full"),
+    errors.DatabaseReadOnly(),
+    errors.DatabaseFailing("disk I/O error"),
+    errors.DatabaseUnreachable("connection refused"),
+    errors.DatabaseDamaged("database disk image is malformed"),
+    errors.UnknownMethod("/noughts.v1.PlayService/Win"),
 )
 FOR_THE_OPERATOR = (
-    OperatorError("something"),
-    AddressUnusable("/secret/place:1"),
-    TlsUnusable("/secret/place", got="nothing", expected="a certificate", hint="Make one."),
-    BadBusUrl("/secret/place", "something else"),
-    BusUnusable("nats://secret", "it does not answer"),
-    BadDatabaseUrl("/secret/place", "something else"),
-    DatabaseUnusable("/secret/place", "is damaged"),
-    DatabaseTooNew("/secret/place", found="9999", known="0001"),
-    DatabaseGone("/secret/place", "it was deleted"),
+    errors.OperatorError("something"),
+    errors.AddressUnusable("/secret/place:1"),
+    errors.TlsUnusable("/secret/place", got="nothing", expected="a certificate", hint="Make one."),
+    errors.BadBusUrl("/secret/place", "something else"),
+    errors.BusUnusable("nats://secret", "it does not answer"),
+    errors.BadDatabaseUrl("/secret/place", "something else"),
+    errors.DatabaseUnusable("/secret/place", "is damaged"),
+    errors.DatabaseTooNew("/secret/place", found="9999", known="0001"),
+    errors.DatabaseGone("/secret/place", "it was deleted"),
 )
 
 
-def tree(root: type[NoughtsError] = NoughtsError) -> Iterator[type[NoughtsError]]:
+def tree(root: type[errors.NoughtsError] = errors.NoughtsError) -> Iterator[type[errors.NoughtsError]]:
     for kind in root.__subclasses__():
         yield kind
         yield from tree(kind)
@@ -116,7 +79,7 @@ def test_every_error_has_a_code() -> None:
 
 
 def test_a_subclass_without_a_row_of_its_own_has_its_parents_code() -> None:
-    class Elsewhere(NotFound):
+    class Elsewhere(errors.NotFound):
         reason = "ELSEWHERE"
 
     try:
@@ -143,21 +106,21 @@ def test_examples_cover_the_tree() -> None:
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.reason)
-def test_status_names_reason_subject_and_hint(error: NoughtsError) -> None:
+def test_status_names_reason_subject_and_hint(error: errors.NoughtsError) -> None:
     status = to_status(error)
     assert status.code not in (Code.OK, Code.UNKNOWN, Code.INTERNAL)
     assert status.message == str(error)
     assert (info(status).reason, info(status).domain) == (error.reason, "noughts")
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
-    if isinstance(error, ProtocolUnsupported):
+    if isinstance(error, errors.ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
-    if isinstance(error, LimitReached):
+    if isinstance(error, errors.LimitReached):
         named |= {"limit": error.name}
     assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
 
 
 @pytest.mark.parametrize("error", FOR_THE_OPERATOR, ids=lambda error: error.reason)
-def test_errors_of_the_operator_tell_callers_nothing(error: NoughtsError) -> None:
+def test_errors_of_the_operator_tell_callers_nothing(error: errors.NoughtsError) -> None:
     assert to_status(error) == to_status(RuntimeError("boom"))
     assert "secret" not in str(to_status(error))
 
@@ -170,7 +133,9 @@ def test_unexpected_exception_is_internal_and_leaks_nothing() -> None:
 
 
 def test_invalid_argument_lists_every_field() -> None:
-    error = InvalidArgument(FieldViolation("title", "x" * 3, "2 characters"), FieldViolation("seed", "-1", "0 or more"))
+    error = errors.InvalidArgument(
+        errors.FieldViolation("title", "x" * 3, "2 characters"), errors.FieldViolation("seed", "-1", "0 or more")
+    )
     detail = details(to_status(error))[1]
     assert isinstance(detail, BadRequest)
     assert [(violation.field, violation.description) for violation in detail.field_violations] == [
@@ -180,7 +145,7 @@ def test_invalid_argument_lists_every_field() -> None:
 
 
 def test_wrong_state_is_a_failed_precondition_of_its_subject() -> None:
-    status = to_status(WrongState("tournaments/42", got="running", expected="open"))
+    status = to_status(errors.WrongState("tournaments/42", got="running", expected="open"))
     detail = details(status)[1]
     assert isinstance(detail, PreconditionFailure)
     assert status.code == Code.FAILED_PRECONDITION
@@ -188,6 +153,6 @@ def test_wrong_state_is_a_failed_precondition_of_its_subject() -> None:
 
 
 def test_unavailable_says_when_to_try_again() -> None:
-    detail = details(to_status(Draining(retry_seconds=2.5)))[1]
+    detail = details(to_status(errors.Draining(retry_seconds=2.5)))[1]
     assert isinstance(detail, RetryInfo)
     assert detail.retry_delay.ToMilliseconds() == 2_500

@@ -1,13 +1,12 @@
 """A long game outlives the kills of its server and of its bots: same moves, and nobody pays for a crash."""
 
-import asyncio
 import json
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.tournaments.tournaments import NewTournament
 from tests.support.arena import NOW, make_tournament, open_arena
+from tests.support.loopback import until
 from tests.support.processes import PROGRAM, environment, told
 
 LIMIT = parse_time_control("120+1")
@@ -64,12 +64,6 @@ def read(path: Path, statement: str) -> Row | None:
 
 def journaled(path: Path) -> Row | None:
     return read(path, "SELECT moves, times, first_clock_us, second_clock_us FROM journal")
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110  # other processes make it true
-            await asyncio.sleep(0.01)
 
 
 class House:

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from tests.cluster.ground import Nats
 from tests.support.authority import Authority
+from tests.support.loopback import until
 
 pytestmark = pytest.mark.processes
 
@@ -44,14 +45,6 @@ async def two(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsBus]]:
     here, there = NatsBus(settings, "here"), NatsBus(settings, "there")
     async with here.running(), there.running():
         yield here, there
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.01)
 
 
 async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> list[Any]:

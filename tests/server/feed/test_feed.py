@@ -1,7 +1,6 @@
 """The live feed, watched over the network at a real server while real bots play."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,9 @@ from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
 from tests.support.client import refused
+from tests.support.loopback import until
 
 from .cinema import CUP, GAME, Cinema, cinema_of
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Returns when the condition holds: what the server does after a client has gone, no message tells."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110  # nothing tells
-            await asyncio.sleep(0.01)
 
 
 class Observers:
@@ -388,7 +381,7 @@ async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Pa
         refusal = await refused(cinema.watch("featured").call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         first.call.cancel()
-        await eventually(lambda: not cinema.client.server.feed.counts.watchers)
+        await until(lambda: not cinema.client.server.feed.counts.watchers)
         await cinema.watch("featured").must()
 
 
@@ -413,7 +406,7 @@ async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
                 await watching.must()
             assert observers.now() is not None
             watching.call.cancel()
-            await eventually(lambda: observers.now() is None)
+            await until(lambda: observers.now() is None)
 
 
 async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(

@@ -28,14 +28,9 @@ from noughts_server.store.engine import database
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.tournaments import get_tournament
+from tests.support.loopback import until
 
 PATIENCE = 60.0
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # nothing tells when
-            await asyncio.sleep(0.02)
 
 
 async def health(server: Server) -> int:

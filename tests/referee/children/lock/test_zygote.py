@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from functools import partial
@@ -27,6 +27,7 @@ from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
+from tests.support.loopback import until
 from tests.support.processes import eventually
 
 from .drive import ENTRY, PATIENCE, command, outcome
@@ -75,13 +76,6 @@ async def launching(limits: Limits | None = None) -> AsyncIterator[LockedLaunche
         yield launcher
     finally:
         await launcher.close()
-
-
-async def becomes(condition: Callable[[], bool]) -> None:
-    """Waits until it is so."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # it is other processes that change it
-            await asyncio.sleep(0.005)
 
 
 async def first_line(child: LockedChild) -> bytes:
@@ -192,7 +186,7 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
             ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
             assert ended.out.startswith("allowed"), ended
             (base,) = os.listdir(folder)
-            await becomes(lambda: os.listdir(os.path.join(folder, base)) == [])
+            await until(lambda: os.listdir(os.path.join(folder, base)) == [])
         assert os.listdir(folder) == []
 
 
@@ -222,7 +216,7 @@ async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_oth
             digger = await outcome(await launcher.start(command("py", "dig", place)))
             assert digger.out == "allowed\n"
             (base,) = os.listdir(folder)
-            await becomes(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
+            await until(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
             other.kill(signal.SIGTERM)
             assert (await outcome(other)).code == -signal.SIGTERM
         assert os.listdir(folder) == []
@@ -247,7 +241,7 @@ async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts
         zygote.kill()
         outcomes = [await outcome(child) for child in children]
         assert [ended.code for ended in outcomes] == [-signal.SIGKILL] * 2
-        await becomes(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
+        await until(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
         again = await outcome(await launcher.start(command("py", "tell_the_time", place)))
         assert again.out.startswith("allowed")
 
@@ -257,11 +251,11 @@ async def test_child_starts_though_the_one_that_waited_for_an_order_was_killed(p
         first = await launcher.start(command("py", "stay", place))
         await first_line(first)
         (zygote,) = zygotes()
-        await becomes(lambda: len(zygote.children()) == 2)
+        await until(lambda: len(zygote.children()) == 2)
         (spare,) = (child for child in zygote.children() if child.pid != first.pid)
         zygote.suspend()  # it learns of the end together with the request
         spare.kill()
-        await becomes(lambda: spare.status() == psutil.STATUS_ZOMBIE)
+        await until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
         assert (await outcome(await launcher.start(command("py", "tell_the_time", place)))).out.startswith("allowed")
         first.kill(signal.SIGKILL)
@@ -292,7 +286,7 @@ async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any
         started = psutil.Process(starter.pid).children(recursive=True)
         assert plugin in {process.pid for process in started}
         starter.kill()
-    await becomes(lambda: not any(process.is_running() for process in started))
+    await until(lambda: not any(process.is_running() for process in started))
 
 
 def test_a_zygote_whose_reports_were_not_read_ends_without_a_traceback(tmp_path: Path) -> None:
