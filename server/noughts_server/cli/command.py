@@ -14,6 +14,8 @@ from typer.core import TyperCommand
 
 from noughts_server.cli.connection_options import Encryption, encryption
 from noughts_server.cli.errors import reporting, require_extra
+from noughts_server.cli.options import Output
+from noughts_server.cli.output import printing
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
@@ -22,7 +24,7 @@ def command(*examples: str, extra: str | None = None) -> Callable[[_Function], _
     """Declare that a function is a command, with examples for its help and the extra of our package that it needs.
 
     A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
-    command with a parameter `server` has the options of encryption as well.
+    command has the option `--format`, and every command with a parameter `server` the options of encryption.
     """
 
     def declared(function: _Function) -> _Function:
@@ -103,15 +105,19 @@ def _callback(line: str, function: Callable[..., None], extra: str | None) -> Ca
     parameters = [
         field for name, each in own.items() for field in (_fields(bundles[name]) if name in bundles else [each])
     ]
-    calls = any(parameter.name == "server" for parameter in parameters)
+    names = {parameter.name for parameter in parameters}
+    calls, prints = "server" in names, "output_format" not in names
+    if prints:
+        parameters += _fields(Output)
     if calls:
         parameters += _fields(Encryption)
 
     def run(**values: Any) -> None:
         encrypting = encryption(_taken(Encryption, values)) if calls else nullcontext()
+        printed = printing(_taken(Output, values).output_format) if prints else nullcontext()
         for name, bundle in bundles.items():
             values[name] = _taken(bundle, values)
-        with reporting(line), encrypting:
+        with reporting(line), encrypting, printed:
             if extra is not None:
                 require_extra(line, extra)
             function(**values)

@@ -8,7 +8,6 @@ from noughts_referee.rules import parse_variant
 from noughts_server.cli import output
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.format_options import usage_problems
-from noughts_server.cli.output import Format
 from noughts_server.cli.times import length
 from noughts_server.competition.forecast import Forecast, longest_game, usual_plies
 from noughts_server.competition.formats.tournament_format import FormatError
@@ -63,12 +62,10 @@ def _is_playable(settings: TournamentSettings, entries: int) -> bool:
     return True
 
 
-def show_forecasts(
-    settings: TournamentSettings, entries: Iterable[int], pace: Pace, output_format: Format, *, one: bool
-) -> None:
+def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
-    if output_format is Format.JSON:
+    if output.is_json():
         documents = [_document(settings, each, pace) for each in forecasts]
         output.print_json(documents[0] if one else {"dry_run": True, "forecasts": documents})
         return

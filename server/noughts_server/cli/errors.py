@@ -147,6 +147,12 @@ def _explain_server(error: BaseException) -> Problem | None:
 
 def _explain_call(error: BaseException) -> Problem | None:
     """What comes over the network."""
+    if "noughts_server.client.failures" in sys.modules:
+        from noughts_server.cli.connection_options import no_token
+        from noughts_server.client.failures import CallFailed
+
+        if isinstance(error, CallFailed):
+            return no_token() if error.token_missing else Problem(error.message, error.hint)
     if "noughts_proto.security" in sys.modules:
         from noughts_proto.security import SecurityProblem
 

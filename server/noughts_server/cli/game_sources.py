@@ -11,12 +11,13 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli import options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.client.client import Client
 from noughts_server.records.formats import FormatError
 from noughts_server.records.game_records import GamesFileError, game_record, game_records
 from noughts_server.records.json_lines import LINE_KEYS, read_document
@@ -48,8 +49,8 @@ class Gathered(NamedTuple):
         return Tally(self.games, self.about)
 
 
-@dataclass(frozen=True, slots=True)
-class GameSource:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameSource(AtServer):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
     source: Annotated[
@@ -61,9 +62,6 @@ class GameSource:
     tournament: Annotated[
         str, Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest.")
     ] = ""
-    server: connection_options.ServerOption = None
-    token: connection_options.TokenOption = None
-    token_file: connection_options.TokenFileOption = None
 
     def read(self, make: Callable[[Gathered], Made]) -> Made:
         """What `make` makes of the tournament, while its games come a few at a time.
@@ -122,7 +120,7 @@ class GameSource:
 
     def _read_server(self, make: Callable[[Gathered], Made]) -> Made:
         name = tournament_name(self.source)
-        with connected(self.server, self.token, self.token_file) as client:
+        with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
             games = _some(map(_from_message, _at_server(client, name)), name)
@@ -130,13 +128,10 @@ class GameSource:
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentPlace:
+class TournamentPlace(AtServer):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
     database: options.DatabaseOption = None
-    server: connection_options.ServerOption = None
-    token: connection_options.TokenOption = None
-    token_file: connection_options.TokenFileOption = None
 
     @contextmanager
     def file(self, source: str) -> Iterator[str]:
@@ -157,7 +152,7 @@ class TournamentPlace:
         if self.database is not None:
             _read_stored(self.database, name, write)
             return
-        with connected(self.server, self.token, self.token_file) as client:
+        with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             write(_at_server(client, name), shown.title)
 
@@ -172,8 +167,12 @@ def _read_stored(database: str, name: str, write: Callable[[Iterable[games_pb2.G
 
     def read(connection: Connection) -> None:
         title = get_tournament(connection, short(name)).settings.title
-        for page in _pages(lambda token: list_games(connection, short(name), size=_PAGE, page_token=token)):
+        token = ""
+        while True:
+            page = list_games(connection, short(name), size=_PAGE, page_token=token)
             write(map(game_message, page.items), title)
+            if not (token := page.next_page_token):
+                return
 
     in_database(database, lambda store: store.read(read), reading=True)
 
@@ -194,21 +193,7 @@ def _some(games: Iterable[GameRecord], source: str) -> Iterator[GameRecord]:
 
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
-    request = games_pb2.ListGamesRequest(parent=name, page_size=_PAGE)
-
-    def read(token: str) -> games_pb2.ListGamesResponse:
-        request.page_token = token
-        return client.call(client.games.ListGames, request)
-
-    return (game for page in _pages(read) for game in page.games)
-
-
-def _pages(read: Callable[[str], Made]) -> Iterator[Made]:
-    """Yield all pages that `read` returns for page tokens."""
-    page: Any = read("")
-    yield page
-    while page.next_page_token:
-        yield (page := read(page.next_page_token))
+    return client.each(client.games.ListGames, games_pb2.ListGamesRequest(parent=name), lambda page: page.games)
 
 
 def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:

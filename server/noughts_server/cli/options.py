@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -13,7 +14,7 @@ from noughts_referee.clock import TimeControl, TimeControlError, parse_time_cont
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format, note
+from noughts_server.cli.output import Format, is_json, note
 
 _Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
@@ -50,6 +51,15 @@ VariantOfKindOption = Annotated[
 FormatOption = Annotated[
     Format, Option("--format", help="`text` for people, `json` for programs (docs/json.md).", show_default=True)
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The option of every command that says how it prints its result."""
+
+    output_format: FormatOption = Format.TEXT
+
+
 VariantOption = Annotated[
     str,
     Option(
@@ -131,12 +141,12 @@ LimitOption = Annotated[
 _ROWS_OF_TEXT = 50
 
 
-def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None, output_format: Format) -> Iterator[_Row]:
+def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> Iterator[_Row]:
     """Yield the rows that --limit asks for; text ends with a note on stderr if there are more.
 
     `rows` returns at most the number of rows that it gets, None: all.
     """
-    if output_format is not Format.TEXT:
+    if is_json():
         yield from rows(limit)
         return
     most = limit or _ROWS_OF_TEXT

@@ -4,12 +4,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +25,56 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+_format: ContextVar[Format] = ContextVar("format", default=Format.TEXT)
+
+
+@contextmanager
+def printing(chosen: Format) -> Iterator[None]:
+    """Results are printed in this format inside the `with` block: every command runs in one."""
+    token = _format.set(chosen)
+    try:
+        yield
+    finally:
+        _format.reset(token)
+
+
+def is_json() -> bool:
+    """Whether the command prints JSON."""
+    return _format.get() is Format.JSON
+
+
+def show(document: Any, text: RenderableType | Callable[[], object]) -> None:
+    """Print a result: the document as JSON, or the text, which can be a function that prints it."""
+    if is_json():
+        print_json(document)
+    elif callable(text):
+        text()
+    else:
+        stdout().print(text, soft_wrap=isinstance(text, str))
+    sys.stdout.flush()
+
+
+def announce(document: Any, title: str, text: str) -> None:
+    """Print that something has started: the document as JSON, or a heading and a text."""
+
+    def tell() -> None:
+        heading(stdout(), title)
+        stdout().print(text, soft_wrap=True)
+
+    show(document, tell)
+
+
+def show_rows(document: Any, columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+    """Print a list: the document as JSON, or the rows as a table; if there are none, the text `empty`."""
+    found = () if is_json() else list(rows)
+    show(document, table(columns, found) if found else empty)
+
+
+def picked(source: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of an object for JSON, by name."""
+    return {name: getattr(source, name) for name in names}
 
 
 class _Uncropped(Console):
@@ -89,6 +141,12 @@ def printable(text: str) -> str:
     return "".join(
         character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text
     )
+
+
+def hint(message: str) -> None:
+    """A line on stderr that says what to do next, for people only."""
+    if not is_json():
+        note(message)
 
 
 def heading(console: Console, text: str) -> None:

@@ -12,8 +12,6 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 from noughts_server.cli.game_sources import GameSource
-from noughts_server.cli.options import FormatOption
-from noughts_server.cli.output import Format
 from noughts_server.report.collect import collect
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 
@@ -32,7 +30,6 @@ def report(
         str | None,
         Option("--sprt", metavar="TEST", help=f"Of a match of two: the test whose LLR is drawn; else {_DEFAULT_TEST}."),
     ] = None,
-    output_format: FormatOption = Format.TEXT,
 ) -> None:
     """Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.
 
@@ -60,13 +57,15 @@ def report(
     path = folder / "report.html"
     written = page(collected, test).encode()
     _write(path, written)
-    if output_format is Format.JSON:
-        document = {"report": str(path), "tournament": collected.title, "games": collected.tally.games}
-        output.print_json(document | {"bytes": len(written)})
-        return
-    output.stdout().print(
-        f"{path}: {output.count(collected.tally.games, 'game')}, {len(written) / 1000:,.0f} kB. Open it in a browser.",
-        soft_wrap=True,
+    games_told = output.count(collected.tally.games, "game")
+    output.show(
+        {
+            "report": str(path),
+            "tournament": collected.title,
+            "games": collected.tally.games,
+            "bytes": len(written),
+        },
+        f"{path}: {games_told}, {len(written) / 1000:,.0f} kB. Open it in a browser.",
     )
 
 

@@ -3,11 +3,11 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from noughts_bots import event_loop
-from noughts_server.cli import interrupts
+from noughts_server.cli import interrupts, output
 
 Returned = TypeVar("Returned")
 
@@ -67,6 +67,33 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterato
             loop.remove_signal_handler(number)
         # What is left is putting things in order.
         loop.add_signal_handler(signal.SIGINT, interrupts.first)
+
+
+class Stop:
+    """What ends a server: a signal asks it to stop, a second one to stop at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self._at_once = asyncio.Event()
+
+    def on_signals(self) -> AbstractContextManager[None]:
+        """Listen to signals inside the `with` block."""
+        return two_stages(self.asked.set, self._abort)
+
+    def _abort(self) -> None:
+        self.asked.set()
+        self._at_once.set()
+
+    async def drained(self, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
+        """Wait for a signal, then drain until that is done or a second signal comes. Return whether it was done."""
+        await self.asked.wait()
+        output.hint("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(drain()), group.create_task(self._at_once.wait())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+        return not self._at_once.is_set()
 
 
 async def until_terminated(work: Coroutine[Any, Any, None]) -> None:

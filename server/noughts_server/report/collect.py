@@ -154,7 +154,7 @@ def collect(
     games: Iterable[GameRecord],
     *,
     most_games: int,
-    about: About = About(),  # noqa: B008  # immutable
+    about: About = About(),  # immutable
 ) -> Collected:
     """Reads the games once; `most_games` may be 0."""
     tally, sample = Tally(about=about), Sample(most_games)

@@ -71,7 +71,7 @@ class Tally:
     def __init__(
         self,
         games: Iterable[GameRecord] = (),
-        about: About = About(),  # noqa: B008  # immutable
+        about: About = About(),  # immutable
     ) -> None:
         """Counts these games of a tournament; labels in `about` need not have played."""
         self.labels: dict[str, None] = dict.fromkeys(about.order or about.bye_points)

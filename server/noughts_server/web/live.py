@@ -12,17 +12,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import grpc
 import grpc.aio
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_server.client.client import resume
+from noughts_server.client.failures import DEADLINE_SECONDS, PASSING
 from noughts_server.web.boards import geometry
 from noughts_server.web.documents import Document, document
-from noughts_server.web.upstream import AWAY_HINT, DEADLINE_SECONDS, Failure, Upstream
+from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
 
-_PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
-"""Coming back helps against these."""
 _FEATURED = "featured"
 """What the start page shows: it is always followed."""
 _HEARTBEAT = b": still here\n\n"
@@ -264,14 +263,11 @@ class Stream:
                 await self._upstream.connect()
                 async for message in self._upstream.feed.Watch(request):
                     wait = self._settings.first_wait
-                    request.epoch, request.from_sequence = message.epoch, message.sequence
-                    if message.HasField("resync"):
-                        # Without its snapshot it must not be resumed from here.
-                        request.epoch = request.from_sequence = 0
+                    resume(request, message)
                     self.take(message)
             except grpc.aio.AioRpcError as error:
                 failure = self._upstream.failure(error)
-                if error.code() not in _PASSING or not self._view.seen:
+                if error.code() not in PASSING or not self._view.seen:
                     self._refused(failure)
                     return
                 if self._away is None:

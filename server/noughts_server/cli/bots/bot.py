@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.ask import Answer, answer
+from noughts_bots.ask import Answer, answer, document
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.installed import InstalledBot, installed_bots
 from noughts_bots.specs import make_bot, parse_spec, reference_bots
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
-from noughts_server.cli import child_options, completion, connection_options, options, output
-from noughts_server.cli.client import LARGEST_PAGE, connected
+from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
+from noughts_server.client.client import LARGEST_PAGE
 from noughts_server.launching.launcher import Locking
 from noughts_server.natural_order import natural_key
 
@@ -52,7 +52,6 @@ def ask(
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Asks a bot for its move in each position on stdin, one a line.
 
@@ -66,9 +65,7 @@ def ask(
     """
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
-    if output_format is Format.JSON:
-        from noughts_bots.ask import document
-
+    if output.is_json():
         for position, answer in asked:
             output.print_json(document(position, answer))
         return
@@ -141,19 +138,16 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
 
 @command("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
 def list_bots(
-    server: connection_options.ServerOption = None,
     online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
     retired: Annotated[bool, Option("--retired", help="With --server: also those that are retired.")] = False,
     limit: options.LimitOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """List the reference bots and those of installed packages with their options; with --server the registered bots."""
-    if server is None and not online and not retired:
-        _list_reference_bots(output_format)
+    if at.server is None and not online and not retired:
+        _list_reference_bots()
         return
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
 
         def rows(most: int | None) -> list[pb.Bot]:
@@ -162,74 +156,53 @@ def list_bots(
             found = client.pages(client.bots.ListBots, request, lambda page: page.bots, wanted)
             return sorted(found, key=lambda bot: natural_key(bot.name))[:most]
 
-        found = list(options.limited(rows, limit, output_format))
-    if output_format is Format.JSON:
-        output.print_json({"bots": [_bot_document(row) for row in found]})
-        return
-    columns = ("bot", "owner", "version", "online")
+        found = list(options.limited(rows, limit))
     shown = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
-    output.stdout().print(output.table(columns, shown) if shown else "No bots.")
+    columns = ("bot", "owner", "version", "online")
+    output.show_rows({"bots": list(map(_bot_document, found))}, columns, shown, "No bots.")
 
 
 @command("noughts bot register mybot", "noughts bot register mybot --version 2")
 def register(
     name: Annotated[str, Argument(metavar="NAME", help="The bot's name, free or yours.")],
     version: Annotated[str, Option("--version", metavar="V", help="The version it will log in as.")] = "1",
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Registers a bot that has not connected yet, so that you can enter it in tournaments."""
     request = pb.RegisterBotRequest(name=bot_name(name), version=version)
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
-    if output_format is Format.JSON:
-        output.print_json(_bot_document(registered))
-    else:
-        called = short(registered.name)
-        output.stdout().print(f"{called} is registered in version {version}.")
-        output.note(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
+    called = short(registered.name)
+    output.show(_bot_document(registered), f"{called} is registered in version {version}.")
+    output.hint(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
 
 @command("noughts bot rename mybot betterbot")
 def rename(
     old: Annotated[str, Argument(metavar="OLD", help="Your bot.", autocompletion=completion.bots)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name."""
     request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
-    if output_format is Format.JSON:
-        output.print_json(_bot_document(renamed))
-    else:
-        output.stdout().print(f"{short(request.name)} is called {short(renamed.name)} now.")
-        if renamed.online:
-            output.note(f"It is online and goes on; start it as {short(renamed.name)} next time.")
+    output.show(_bot_document(renamed), f"{short(request.name)} is called {short(renamed.name)} now.")
+    if renamed.online:
+        output.hint(f"It is online and goes on; start it as {short(renamed.name)} next time.")
 
 
 @command("noughts bot retire mybot", "noughts bot retire mybot --undo")
 def retire(
     name: Annotated[str, Argument(metavar="NAME", help="Your bot.", autocompletion=completion.bots)],
     undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay."""
     request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         retired = client.call(client.bots.RetireBot, request).bot
-    if output_format is Format.JSON:
-        output.print_json(_bot_document(retired))
-    else:
-        output.stdout().print(f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
+    output.show(_bot_document(retired), f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
 
 
 def _presence(row: pb.Bot) -> str:
@@ -242,19 +215,17 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
         "name": short(row.name),
         "kind": "registered",
         "syntax": f"bot:{short(row.name)}",
-        "owner": row.owner,
-        "latest_version": row.latest_version,
-        "online": row.online,
+        **output.picked(row, "owner", "latest_version", "online"),
         "created": row.create_time.ToDatetime(UTC).isoformat() if row.HasField("create_time") else None,
         "retired": iso(milliseconds(row, "retire_time")),
     }
 
 
-def _list_reference_bots(output_format: Format) -> None:
+def _list_reference_bots() -> None:
     found = reference_bots()
     # Only metadata is read: no foreign code runs in this process. What such a bot does, its package says.
     installed = installed_bots()
-    if output_format is Format.JSON:
+    if output.is_json():
         ours = [
             _NOTHING_KNOWN
             | {"name": row.syntax.partition("[")[0].partition(":")[0], "kind": "reference", **row._asdict()}

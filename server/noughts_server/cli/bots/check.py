@@ -17,7 +17,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem
 from noughts_server.cli.local.children import require_startable
-from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
 from noughts_server.launching.launcher import launching
 
@@ -67,7 +66,6 @@ def check(
     junit: Annotated[
         Path | None, Option("--junit", metavar="FILE", help="Write the steps as JUnit's XML, for CI.")
     ] = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Starts a bot as a referee does, plays a few games against random moves, and says what is wrong.
 
@@ -104,10 +102,8 @@ def check(
             return found, await run_steps(parsed, launcher, plan)
 
     found, taken = run_loop(checked())
-    if output_format is Format.JSON:
-        output.print_json({**found.document(), "steps": [step.document() for step in taken]})
-    else:
-        _print(found, taken)
+    document = {**found.document(), "steps": [step.document() for step in taken]}
+    output.show(document, lambda: _print(found, taken))
     if junit is not None:
         _write_junit(junit, found, taken)
     if found.faults or any(step.outcome == "failed" for step in taken):
@@ -217,10 +213,7 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
 @command("noughts bot header", "cc -shared -fPIC -I $(noughts bot header --folder) player.c")
 def header(
     folder: Annotated[bool, Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Prints where the C header for bots in shared libraries lies: `noughts_bot.h`."""
-    if output_format is Format.JSON:
-        output.print_json({"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION})
-    else:
-        output.stdout().print(str(HEADER.parent if folder else HEADER), soft_wrap=True)
+    document = {"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION}
+    output.show(document, str(HEADER.parent if folder else HEADER))

@@ -11,7 +11,6 @@ from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.output import Format
 from noughts_server.version import software_version
 
 _PIECE = 1 << 16
@@ -28,7 +27,6 @@ def gomocup(
         ),
     ],
     seed: Annotated[int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.")] = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.
 
@@ -44,7 +42,7 @@ def gomocup(
         _converse(engine)
     finally:
         bot.close()
-    if output_format is Format.JSON:
+    if output.is_json():
         sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
 
 

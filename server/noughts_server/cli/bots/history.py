@@ -1,19 +1,20 @@
 """What bots at a server have done: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
+from collections.abc import Iterable
 from datetime import UTC
 from functools import partial
 from typing import Annotated, Any
 
+from rich.table import Table
 from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, games_pb2
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, connection_options, options, output
-from noughts_server.cli.client import connected
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.game import (
     GameFilter,
     document,
@@ -22,7 +23,7 @@ from noughts_server.cli.remote.game import (
     result_text,
     termination_text,
 )
-from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOption, print_rows, row_document
+from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import iso, milliseconds
@@ -39,14 +40,11 @@ NameArgument = Annotated[
 @command("noughts bot show careful")
 def show(
     name: NameArgument,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """One bot: whose it is, whether it is online or retired, its rating and record in each rating list."""
     resource = _bot(name)
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
         request = pb.ListBotRatingsRequest(bot=resource)
         ratings = client.pages(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _RATING_LISTS)
@@ -54,14 +52,13 @@ def show(
     newest = next(iter(answer.versions), None)
     handed_in = newest.submission if newest is not None and newest.HasField("submission") else None
     version = shown.latest_version.rpartition("/")[2]
-    if output_format is Format.JSON:
-        rows = [{"rating_list": row.rating_list, **row_document(row.row)} for row in ratings]
-        for row in rows:
-            for known in ("name", "owner", "online"):
-                del row[known]
-        about = {"name": short(shown.name), "owner": shown.owner, "latest_version": shown.latest_version}
-        state = {"online": shown.online, "retired": iso(milliseconds(shown, "retire_time"))}
-        output.print_json({**about, **state, "ratings": rows, "submission": _submission_document(handed_in)})
+    if output.is_json():
+        rows = [{"rating_list": row.rating_list, **output.picked(row.row, *PLACE_FIELDS)} for row in ratings]
+        about = {"name": short(shown.name), **output.picked(shown, "owner", "latest_version", "online")}
+        retired_at = iso(milliseconds(shown, "retire_time"))
+        output.print_json(
+            {**about, "retired": retired_at, "ratings": rows, "submission": _submission_document(handed_in)}
+        )
         return
     console = output.stdout()
     online = "online" if shown.online else "offline"
@@ -87,10 +84,7 @@ def history(
     name: NameArgument,
     variant: ListVariantOption = None,
     time_class: TimeClassOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """How a bot's rating went in one rating list, over the number of its rated games.
 
@@ -99,14 +93,14 @@ def history(
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         of_bot = pb.ListBotRatingsRequest(bot=resource)
         ratings = client.pages(client.leaderboards.ListBotRatings, of_bot, lambda page: page.ratings, _RATING_LISTS)
         known = [KnownList.of(row.rating_list, row.row.games) for row in ratings]
         request = pb.GetRatingHistoryRequest(bot=resource)
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
-    if output_format is Format.JSON:
+    if output.is_json():
         points = [{"games": point.games, "rating": point.rating, "time": _time(point)} for point in found.points]
         rating = found.rating if found.games else None
         about = {"name": short(resource), "rating_list": found.rating_list, "rating": rating, "games": found.games}
@@ -131,10 +125,7 @@ def games(
         ),
     ] = "",
     limit: options.LimitOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """The games of a bot in all its versions: the newest tournament first, in each the highest number first."""
     request = games_pb2.ListGamesRequest(
@@ -143,18 +134,15 @@ def games(
         tournament=tournament_name(tournament) if tournament else "",
     )
     chosen.apply(request)
-    with connected(server, token, token_file) as client:
-        rows = games_of(client, request, limit, output_format)
-        if output_format is Format.JSON:
+    with at.connected() as client:
+        rows = games_of(client, request, limit)
+        if output.is_json():
             print_documents(rows)
             return
         found = list(rows)
-    if found:
-        _print_games(found)
-    else:
-        against = f" against {short(request.opponent)}" if opponent else ""
-        such = "such " * chosen.chosen
-        output.stdout().print(f"No {such}games of {short(request.parent)}{against} yet.")
+    against = f" against {short(request.opponent)}" if opponent else ""
+    such = "such " * chosen.chosen
+    output.stdout().print(_games_table(found) if found else f"No {such}games of {short(request.parent)}{against} yet.")
 
 
 @command("noughts head-to-head careful centre")
@@ -164,18 +152,15 @@ def head_to_head(
     limit: Annotated[
         int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Show so many of their last games.")
     ] = 5,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """What bot A has scored against bot B, in all their versions and tournaments, rated or not."""
     request_names = _bot(first), _bot(second)
     request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         found = client.call(client.leaderboards.GetHeadToHead, request)
     a, b = map(short, request_names)
-    if output_format is Format.JSON:
+    if output.is_json():
         output.print_json(
             {
                 "a": a,
@@ -198,29 +183,24 @@ def head_to_head(
     if found.last_games:
         console.print()
         output.heading(console, "Last games")
-        _print_games(found.last_games)
+        console.print(_games_table(found.last_games))
 
 
 @command("noughts rating-lists")
 def rating_lists(
     limit: options.LimitOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """The rating lists of a server: one for each variant and time class that has had a rated tournament."""
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
-        found = list(options.limited(pages, limit, output_format))
-    if output_format is Format.JSON:
-        fields = ("name", "variant", "time_class", "bots", "games")
-        output.print_json({"rating_lists": [{field: getattr(row, field) for field in fields} for row in found]})
-        return
-    rows = [(row.variant, row.time_class, f"{row.bots:,}", f"{row.games:,}") for row in found]
-    output.stdout().print(
-        output.table(("variant", "time class", ">bots", ">games"), rows) if rows else "No rated tournament yet."
+        found = list(options.limited(pages, limit))
+    output.show_rows(
+        {"rating_lists": [output.picked(row, "name", "variant", "time_class", "bots", "games") for row in found]},
+        ("variant", "time class", ">bots", ">games"),
+        ((row.variant, row.time_class, f"{row.bots:,}", f"{row.games:,}") for row in found),
+        "No rated tournament yet.",
     )
 
 
@@ -255,7 +235,7 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     console.print(f"\nNow {output.rating(found.rating)} after {output.count(found.games, 'rated game')}.")
 
 
-def _print_games(found: list[games_pb2.Game] | Any) -> None:
+def _games_table(found: Iterable[games_pb2.Game]) -> Table:
     rows = [
         (
             row.name.removeprefix("tournaments/").replace("/games/", "/"),
@@ -267,8 +247,7 @@ def _print_games(found: list[games_pb2.Game] | Any) -> None:
         )
         for row in found
     ]
-    columns = ("game", "first", "second", "result", "termination", ">plies")
-    output.stdout().print(output.table(columns, rows))
+    return output.table(("game", "first", "second", "result", "termination", ">plies"), rows)
 
 
 def _player(label: str, bot_version: str) -> str:
@@ -287,10 +266,8 @@ def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tup
 
 
 def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
-    return {
-        name: {"wins": side.wins, "draws": side.draws, "losses": side.losses}
-        for name, side in (("first", score.first), ("second", score.second))
-    }
+    sides = (("first", score.first), ("second", score.second))
+    return {name: output.picked(side, "wins", "draws", "losses") for name, side in sides}
 
 
 def _time(point: pb.RatingPoint) -> str | None:

@@ -7,10 +7,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import options, output
+from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.scaffolds import LANGUAGES, files_of
 
 
@@ -23,7 +22,6 @@ def new(
     folder: Annotated[
         Path | None, Option("--folder", metavar="FOLDER", help="Where it is made; else NAME in this folder.")
     ] = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes a small project with a bot that plays: its source, a check, CI and a README."""
     if language not in LANGUAGES:
@@ -43,14 +41,9 @@ def new(
     except OSError as error:
         raise Problem(f"{place}: {error.strerror}") from error
     spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=_class_of(files, chosen.spec, name))
-    if output_format is Format.JSON:
-        made = {"name": name, "language": language, "folder": str(place), "spec": spec}
-        output.print_json({**made, "files": sorted(map(str, files))})
-        return
-    console = output.stdout()
-    for path in sorted(files):
-        console.print(str(place / path), soft_wrap=True)
-    output.note(f"Next: cd {place} && make check" + (f"   (needs {chosen.needs})" if chosen.build else ""))
+    made = {"name": name, "language": language, "folder": str(place), "spec": spec, "files": sorted(map(str, files))}
+    output.show(made, "\n".join(str(place / path) for path in sorted(files)))
+    output.hint(f"Next: cd {place} && make check" + (f"   (needs {chosen.needs})" if chosen.build else ""))
 
 
 def _class_of(files: dict[Path, str], spec: str, name: str) -> str:

@@ -23,7 +23,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop, until_terminated
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
@@ -85,7 +84,6 @@ def run(
     config: Annotated[Path | None, Option("--config", metavar="FILE", help="Bots and their options (TOML).")] = None,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server, or as several, until Ctrl-C; reconnects when the connection is lost.
 
@@ -100,9 +98,7 @@ def run(
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
     bots = _in_file(config, chosen) if config else _named(specs or [], name, chosen)
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
-    players = {
-        bot.name: _player(bot, locking, _printing(output_format, bot.name, alone=len(bots) == 1)) for bot in bots
-    }
+    players = {bot.name: _player(bot, locking, _printing(bot.name, alone=len(bots) == 1)) for bot in bots}
     configure_logs(options.LogLevel.WARNING)
     run_loop(until_terminated(_play_all(players)))
 
@@ -222,8 +218,8 @@ async def _play_all(players: dict[str, Player]) -> None:
         raise Problem(f"{len(failed)} of {len(players)} bots failed: {', '.join(failed)}")
 
 
-def _printing(output_format: Format, name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
-    if output_format is Format.JSON:
+def _printing(name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
+    if output.is_json():
         return lambda event: output.print_json({"bot": name, "event": str(event)})
     before: Online | ConnectionLost | None = None
     label = "" if alone else f"{name}: "

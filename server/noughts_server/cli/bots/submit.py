@@ -14,11 +14,10 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import connected
+from noughts_server.cli import output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short, tournament_name
 
 _PIECE = 64 * 1024
@@ -50,10 +49,7 @@ def submit(
         list[str] | None,
         Option("--enter", metavar="TOURNAMENT", help="Enters it there at once; may be given several times."),
     ] = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Hands a bot in as a file or a folder: the server tries it, and plays it whenever a tournament needs it.
 
@@ -66,7 +62,7 @@ def submit(
         sha256=_hash(content), file_name=file.resolve().name, variant=variant,
     )  # fmt: skip
     entered = [tournament_name(each) for each in enter or ()]
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         with _progress(len(content)) as sent:
             request = _requests(announced, content, sent)
             answer = client.call(client.bots.SubmitBot, request, seconds=_SECONDS)
@@ -74,27 +70,20 @@ def submit(
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
-    if output_format is Format.JSON:
-        output.print_json(
-            {
-                "bot_version": made.name,
-                "kind": made.submission.kind,
-                "bytes": made.submission.size,
-                "sha256": made.submission.sha256.hex(),
-                "unchanged": answer.unchanged,
-                "entered": entered,
-            }
-        )
-        return
-    console, label = output.stdout(), f"{announced.bot}, version {made.submission.version}"
-    if answer.unchanged:
-        console.print(f"{label}, is of the same file already.")
-    else:
-        console.print(f"{label}: it was tried, and the server plays it ({made.submission.size:,} bytes).")
-    for tournament in entered:
-        console.print(f"It is entered in {short(tournament)}.")
+    document = {
+        "bot_version": made.name,
+        "kind": made.submission.kind,
+        "bytes": made.submission.size,
+        "sha256": made.submission.sha256.hex(),
+        "unchanged": answer.unchanged,
+        "entered": entered,
+    }
+    label = f"{announced.bot}, version {made.submission.version}"
+    tried = f": it was tried, and the server plays it ({made.submission.size:,} bytes)."
+    said = [f"{label}{', is of the same file already.' if answer.unchanged else tried}"]
+    output.show(document, "\n".join([*said, *(f"It is entered in {short(tournament)}." for tournament in entered)]))
     if not entered and not answer.unchanged:
-        output.note(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+        output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
 
 
 def _read(file: Path) -> tuple[bytes, str]:

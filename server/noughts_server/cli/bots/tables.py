@@ -22,7 +22,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
-from noughts_server.cli.output import Format
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
@@ -46,7 +45,6 @@ def build(
     ],
     file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
     variant: options.VariantOption = "tictactoe",
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes what a bot makes of every position into a table, by which `table:file=FILE` plays exactly like it.
 
@@ -61,20 +59,17 @@ def build(
         save(file, table, comments=(f"{output.printable(spec)}, by `noughts bot table build`",))
     finally:
         held.release()
-    if output_format is Format.JSON:
-        output.print_json(
-            {
-                "file": str(file),
-                "spec": spec,
-                "variant": read_variant.name,
-                "level": table.level,
-                "positions": len(table.rows),
-            }
-        )
-        return
-    console = output.stdout()
-    console.print(f"{file}: {output.count(len(table.rows), 'position')} of {read_variant.name}.", soft_wrap=True)
-    console.print(f"table:file={file} plays exactly like {spec}.", soft_wrap=True)
+    output.show(
+        {
+            "file": str(file),
+            "spec": spec,
+            "variant": read_variant.name,
+            "level": table.level,
+            "positions": len(table.rows),
+        },
+        f"{file}: {output.count(len(table.rows), 'position')} of {read_variant.name}.\n"
+        f"table:file={file} plays exactly like {spec}.",
+    )
 
 
 @command(
@@ -93,7 +88,6 @@ def learn(
         Path | None,
         Option("--curve", metavar="FILE.svg", help="Draw its points by games learnt, with the numbers in FILE.csv."),
     ] = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Trains the bot `learner`: plays games in this process and corrects its table after each.
 
@@ -121,10 +115,7 @@ def learn(
         title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
         table = write_curve(curve, title, training.curve)
         document["curve"] = {"svg": str(curve), "csv": str(table)}
-    if output_format is Format.JSON:
-        output.print_json(document)
-    else:
-        _print(document, training.curve_end())
+    output.show(document, lambda: _print(document, training.curve_end()))
     if interrupted:
         output.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
         raise SystemExit(INTERRUPTED)

@@ -7,7 +7,6 @@ from typing import Any
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
-from noughts_server.cli.output import Format
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchStatistics
@@ -30,13 +29,10 @@ class MatchSummary:
     sprt: Sprt | None = None
     """The test that was made."""
 
-    def show(self, output_format: Format, more: dict[str, Any] | None = None) -> None:
-        """Prints it; `more` joins the document."""
-        document = self._document() | (more or {})
-        if output_format is Format.JSON:
-            output.print_json(document)
-        else:
-            self._print(document)
+    def show(self, more: dict[str, Any]) -> None:
+        """Print the summary; `more` joins the document."""
+        document = self._document() | more
+        output.show(document, lambda: self._print(document))
 
     def _document(self) -> dict[str, Any]:
         scores = Crosstable((self.first, self.second), self.pairs)

@@ -16,7 +16,6 @@ from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalError, LocalStop
 
@@ -40,7 +39,6 @@ def gym(
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """A bot against a ladder of reference bots: its rating with an error, weakest variant, slowest moves.
 
@@ -61,11 +59,8 @@ def gym(
     if svg is not None:
         _draw(svg, spec, results)
     weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None
-    if output_format is Format.JSON:
-        document = {"spec": spec, "seed": read_seed, "variants": [result.document() for result in results]}
-        output.print_json({**document, "weakest": weakest})
-    else:
-        _print(spec, results, weakest)
+    document = {"spec": spec, "seed": read_seed, "variants": [result.document() for result in results]}
+    output.show({**document, "weakest": weakest}, lambda: _print(spec, results, weakest))
     if stop.finishing.is_set():
         raise SystemExit(INTERRUPTED)
 

@@ -11,10 +11,10 @@ from typer import Argument, Option
 from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
 
@@ -88,10 +88,7 @@ def play(
     time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
     games_file: options.GamesFileOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Plays against a bot, or against another person, on a board in the terminal; unrated.
 
@@ -114,12 +111,11 @@ def play(
             )
         read_time = options.read_time(time or _SERVERS_TIME)
         plan = OnlineMatchPlan(opponent, read_variant, read_time, games, read_seed, tuple(time_of or ()))
-        match = play_online(plan, name, own_mark, server, token, token_file)
-        _report(match, output_format, at_server=True)
+        _report(play_online(plan, name, own_mark, at), at_server=True)
         return
     if time_of:
         raise UsageProblem("--time-of: got it at this board, expected --time, which limits the bot; you have no clock")
-    if server is not None:
+    if at.server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:
         raise UsageProblem(
@@ -150,7 +146,7 @@ def play(
             with GamesFile(games_file) as file:
                 run_screen(seating)
                 file.write(_exported(match, ExportedGame))
-    _report(match, output_format)
+    _report(match)
 
 
 def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First | None, games_file: Path | None) -> None:
@@ -218,23 +214,16 @@ def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]
     ]
 
 
-def _report(match: Match, output_format: Format, *, at_server: bool = False) -> None:
-    """What was played, after the screen has closed."""
-    score, games = match.score, match.score.games
-    if output_format is Format.JSON:
-        output.print_json(
-            {
-                "games": games,
-                "you": {"wins": score.wins, "draws": score.draws, "losses": score.losses},
-                "opponent": match.players[1].name,
-                "variant": match.variant.name,
-                **output.seed_document(match.seed),
-            }
-        )
-    elif games:
-        console = output.stdout()
-        seed = "" if at_server else f"; seed {match.seed}"
-        said = f"{match.variant.name}, {output.count(games, 'game')}: {score_line(match)}{seed}"
-        console.print(output.printable(said), soft_wrap=True)
-    else:
-        output.stdout().print("No game was finished.")
+def _report(match: Match, *, at_server: bool = False) -> None:
+    """Print what was played, after the screen has closed."""
+    games = match.score.games
+    document = {
+        "games": games,
+        "you": output.picked(match.score, "wins", "draws", "losses"),
+        "opponent": match.players[1].name,
+        "variant": match.variant.name,
+        **output.seed_document(match.seed),
+    }
+    seed = "" if at_server else f"; seed {match.seed}"
+    said = f"{match.variant.name}, {output.count(games, 'game')}: {score_line(match)}{seed}"
+    output.show(document, output.printable(said) if games else "No game was finished.")

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from noughts_bots.events import Online, SessionEvent
@@ -13,14 +12,17 @@ from noughts_bots.session import play as play_session
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli import options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.remote.tournament_end import OVER
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.signals import run_loop
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
@@ -44,20 +46,16 @@ class OnlineMatchPlan:
     """`NAME=T` of whoever has a time of its own; `you` is the person."""
 
 
-def play_online(
-    plan: OnlineMatchPlan, name: str, mark: str | None, server: str | None, token: str | None, token_file: Path | None
-) -> Match:
+def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, at: AtServer) -> Match:
     """Plays until the person leaves. Raises Problem, BotRefused and SecurityProblem, most of them before the screen
     opens."""
     # Lines of a log would be written across the board.
     configure_logs(options.LogLevel.ERROR)
-    secret = connection_options.require_token(token, token_file)
-    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+    with at.connected(token_needed=True) as client:
         own = name or free_name(client, "person")
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
         match = Match(plan.variant, players, plan.seed, mark=mark)
-        login = Login(client.address, secret, name=own, dialling=connection_options.dialling(client.address, secret))
-        run_loop(_PersonSession(client, plan, login, match).play())
+        run_loop(_PersonSession(client, plan, client.login(own), match).play())
     return match
 
 
@@ -164,8 +162,8 @@ class _PersonSession:
                 number += 1
                 try:
                     await self._challenge(number)
-                except Problem as problem:
-                    seating.notice = output.printable(f"{problem.message}. n tries again, q leaves.")
+                except CallFailed as failed:
+                    seating.notice = output.printable(f"{failed.message}. n tries again, q leaves.")
                     seating.changed()
                 else:
                     break
@@ -175,13 +173,12 @@ class _PersonSession:
     async def _over(self) -> tournaments_pb2.Tournament:
         """The challenge, once it has ended. While the server cannot be reached, the session tells so."""
         get = tournaments_pb2.GetTournamentRequest(name=self._tournament)
-        over = (tournaments_pb2.TOURNAMENT_STATE_FINISHED, tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
         while True:
-            with suppress(Problem):
+            with suppress(CallFailed):
                 shown = (
                     await _aside(lambda: self._client.call(self._client.tournaments.GetTournament, get))
                 ).tournament
-                if shown.state in over:
+                if shown.state in OVER:
                     return shown
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -189,7 +186,7 @@ class _PersonSession:
         """Calls off the games that are left when the person goes."""
         if self._seating.ends < self._games_due:
             cancel = tournaments_pb2.CancelTournamentRequest(name=self._tournament)
-            with suppress(Problem):
+            with suppress(CallFailed):
                 await _aside(lambda: self._client.call(self._client.tournaments.CancelTournament, cancel))
 
 

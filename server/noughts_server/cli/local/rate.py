@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import options, output
+from noughts_server.cli import output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
-from noughts_server.cli.output import Format
 from noughts_server.records.formats import FormatError
 from noughts_server.records.results_file import Results, ResultsError, read_results
 
@@ -47,7 +46,6 @@ def rate(
     prior: PriorOption = False,
     los: LosOption = False,
     without_forfeits: WithoutForfeitsOption = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Computes ratings from all games of a file or tournament, with errors and the first-move advantage.
 
@@ -74,8 +72,8 @@ def rate(
         results.players,
     )
     ratings = fitted(games, anchors, prior=prior, subject=source)
-    if output_format is Format.JSON:
-        counts = {"forfeits": results.forfeits, "void": results.void, "repeats": results.repeats}
+    if output.is_json():
+        counts = output.picked(results, "forfeits", "void", "repeats")
         matrix = {"los": list(ratings.los_matrix())} if los else {}
         output.print_json({**ratings_document(ratings), **matrix, **counts})
         return

@@ -14,7 +14,6 @@ from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.local.records_show import show_game
-from noughts_server.cli.output import Format
 from noughts_server.records.checking import Finding, check_games
 from noughts_server.records.filters import Wanted
 from noughts_server.records.formats import WITHOUT_MOVES, FormatError, format_of, read_games, replacing, writing_games
@@ -48,7 +47,6 @@ def convert(
     ],
     target: Annotated[str, Argument(metavar="OUT", help="A file or folder; `games.psq/` gets a file for each game.")],
     place: TournamentPlace,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes the games of a file or tournament in another format: JSON lines, SGF, psq, PGN tags, CSV.
 
@@ -71,14 +69,12 @@ def convert(
                 except RecordError as error:
                     raise Problem(f"{_place(source, placed)}: {error}") from error
                 count += 1
-    if output_format is Format.JSON:
-        output.print_json({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]})
-    else:
-        output.note(f"{output.count(count, 'game')} from {source} to {target}.")
+    told = f"{output.count(count, 'game')} from {source} to {target}."
+    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
 
 
 @command("noughts records check games.jsonl")
-def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT) -> None:
+def check(file: FileArgument) -> None:
     """Plays every game of a file again by the rules and says what is wrong.
 
     Exit code 1 if anything is wrong.
@@ -89,14 +85,12 @@ def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT)
         for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
             games += 1
             found += findings
-            if output_format is Format.TEXT:
+            if not output.is_json():
                 for finding in findings:
                     output.stdout().print(_finding_text(file, finding), soft_wrap=True)
-    if output_format is Format.JSON:
-        output.print_json({"games": games, "errors": [_finding_document(finding) for finding in found]})
-    else:
-        wrong = output.count(len(found), "error") if found else "nothing wrong"
-        output.stdout().print(f"{output.count(games, 'game')}: {wrong}")
+    wrong = output.count(len(found), "error") if found else "nothing wrong"
+    document = {"games": games, "errors": list(map(_finding_document, found))}
+    output.show(document, f"{output.count(games, 'game')}: {wrong}")
     if found:
         raise SystemExit(1)
 
@@ -124,14 +118,13 @@ def list_games(
     termination: TerminationFilter = None,
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The games of a file, or those of them that you ask for."""
     wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
     with _explaining(file):
         chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
-        rows = options.limited(lambda most: islice(chosen, most), limit, output_format)
-        if output_format is Format.JSON:
+        rows = options.limited(lambda most: islice(chosen, most), limit)
+        if output.is_json():
             for number, game in rows:
                 output.print_json({"number": number, **json_document(game)})
             return
@@ -148,7 +141,6 @@ def list_games(
 def show(
     file: FileArgument,
     number: Annotated[int, Argument(metavar="N", help="Its place in the file, from 1: see `records list`.")] = 1,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """One game: on a terminal step by step, else the board at its end and its moves.
 
@@ -156,7 +148,7 @@ def show(
     """
     with _explaining(file):
         _require_moves(file)
-        show_game(file, number, _games, output_format)
+        show_game(file, number, _games)
 
 
 @command("noughts records sample games.jsonl samples.npz", extra="server")
@@ -164,7 +156,6 @@ def sample(
     source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name, or `tournaments/NAME`.")],
     target: Annotated[str, Argument(metavar="OUT", help="`.csv`, or `.npz` for numpy.")],
     place: TournamentPlace,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Samples for training: each position with the side to move, what it played, and the result for that side.
 
@@ -186,10 +177,8 @@ def sample(
                     count = write_csv(_games(file), out)
         except RecordError as error:
             raise Problem(f"{source}: {error}") from error
-    if output_format is Format.JSON:
-        output.print_json({"samples": count})
-    else:
-        output.note(f"{output.count(count, 'sample')} from {source} to {target}.")
+    told = f"{output.count(count, 'sample')} from {source} to {target}."
+    output.show({"samples": count}, lambda: output.note(told))
 
 
 @contextmanager

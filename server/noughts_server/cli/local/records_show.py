@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
-from noughts_server.records.json_lines import winning_cells
+from noughts_server.records.json_lines import json_document, winning_cells
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 
 if TYPE_CHECKING:
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
 Games = Callable[[str], "Iterator[RecordedGame]"]
 
 
-def show_game(file: str, number: int, games: Games, output_format: Format) -> None:
+def show_game(file: str, number: int, games: Games) -> None:
     """Shows the game at this place of the file, from 1."""
     game = _at(file, number, games)
-    if output_format is Format.JSON:
-        from noughts_server.records.json_lines import json_document
-
+    if output.is_json():
         output.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()

@@ -4,11 +4,10 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from noughts_server.cli import options, output
+from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -66,7 +65,6 @@ def sprt(
     plan: PlanOption = None,
     draw_rate: DrawRateOption = 0.2,
     advantage: AdvantageOption = 0.0,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The generalised sequential probability ratio test: from counts of results, or how many games it will take.
 
@@ -78,21 +76,16 @@ def sprt(
     if plan is not None:
         if wins or draws or losses or penta is not None:
             raise UsageProblem("--plan: got counts beside it, expected one of the two")
-        _plan(test, plan, draw_rate, advantage, output_format)
+        _plan(test, plan, draw_rate, advantage)
         return
     if penta is not None and (wins or draws or losses):
         raise UsageProblem("--penta: got counts of games beside it, expected one of the two")
     if penta is not None:
         pairs = Pentanomial(*_five(penta))
-        _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs), output_format)
+        _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs))
     else:
-        _show(
-            test,
-            (losses, draws, wins),
-            wins + draws + losses,
-            estimate(games=WinsDrawsLosses(wins, draws, losses)),
-            output_format,
-        )
+        games = WinsDrawsLosses(wins, draws, losses)
+        _show(test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
 
 
 def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> Sprt:
@@ -140,7 +133,7 @@ def _five(text: str) -> list[int]:
     return counts
 
 
-def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate, output_format: Format) -> None:
+def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -> None:
     state = test.judge(counts)
     document: dict[str, Any] = {
         **sprt_document(state),
@@ -151,30 +144,26 @@ def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate, o
         "normalized_error95": estimate.normalized_error95,
         "games": games,
     }
-    if output_format is Format.JSON:
-        output.print_json(document)
-        return
-    console = output.stdout()
-    console.print(f"{llr_text(state)}: {decision_text(state)} after {output.count(games, 'game')}", soft_wrap=True)
-    console.print(elo_line("A", estimate, pairs=len(counts) == 5), soft_wrap=True)
-    console.print(f"Normalized Elo: {normalized_text(estimate)}")
-    console.print(f"Test: {test}", soft_wrap=True)
+    lines = (
+        f"{llr_text(state)}: {decision_text(state)} after {output.count(games, 'game')}",
+        elo_line("A", estimate, pairs=len(counts) == 5),
+        f"Normalized Elo: {normalized_text(estimate)}",
+        f"Test: {test}",
+    )
+    output.show(document, "\n".join(lines))
 
 
-def _plan(test: Sprt, elo: float, draw_rate: float, advantage: float, output_format: Format) -> None:
+def _plan(test: Sprt, elo: float, draw_rate: float, advantage: float) -> None:
     try:
         planned = plan(test, TrueStrength(elo, draw_rate, advantage))
     except SprtError as error:
         raise UsageProblem(f"--plan: {error}") from None
-    if output_format is Format.JSON:
-        output.print_json({**planned._asdict(), "lower": test.lower, "upper": test.upper})
-        return
-    console = output.stdout()
-    console.print(f"Test: {test}", soft_wrap=True)
     moving = f", moving first worth {advantage:+g}" if advantage else ""
-    console.print(f"If A is {elo:+g} Elo in truth, with {draw_rate:.0%} draws{moving}:", soft_wrap=True)
-    console.print(
-        f"  {planned.expected_games:,.0f} games on average; {planned.games95:,.0f} suffice in 95 % of all tests"
+    lines = (
+        f"Test: {test}",
+        f"If A is {elo:+g} Elo in truth, with {draw_rate:.0%} draws{moving}:",
+        f"  {planned.expected_games:,.0f} games on average; {planned.games95:,.0f} suffice in 95 % of all tests",
+        f"  H1 is accepted in {planned.pass_probability:.1%} of all tests",
+        "Computed as a Brownian motion whose steps are colour-swapped pairs of games.",
     )
-    console.print(f"  H1 is accepted in {planned.pass_probability:.1%} of all tests")
-    console.print("Computed as a Brownian motion whose steps are colour-swapped pairs of games.")
+    output.show({**planned._asdict(), "lower": test.lower, "upper": test.upper}, "\n".join(lines))

@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import Argument, Option
@@ -11,8 +10,8 @@ from typer import Argument, Option
 from noughts_bots.specs import BotSpec, make_bot, unique_labels
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.rules import Variant
-from noughts_server.cli import child_options, completion, connection_options, format_options, options, output
-from noughts_server.cli.client import connected
+from noughts_server.cli import child_options, completion, format_options, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
@@ -33,7 +32,6 @@ from noughts_server.cli.openings_options import (
     openings_wording,
     read_openings,
 )
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.competition.formats import TournamentFormat
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -176,24 +174,19 @@ class MatchOptions(LocalOptions):
 
 
 @command("noughts demo", extra="server")
-def demo(
-    games: PerPairOption = 2, seed: options.SeedOption = None, output_format: options.FormatOption = Format.TEXT
-) -> None:
+def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
-    if output_format is Format.TEXT:
-        output.note(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
-    _run_tournament(plan, playing, output_format, hint=_DEMO_HINT)
+    output.hint(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
+    _run_tournament(plan, playing, hint=_DEMO_HINT)
 
 
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
 
 @command("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", extra="server")
-def match(
-    a: FirstArgument, b: SecondArgument, playing: MatchOptions, output_format: options.FormatOption = Format.TEXT
-) -> None:
+def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     """Plays A against B and estimates the difference in Elo.
 
     Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
@@ -210,7 +203,7 @@ def match(
             playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     if playing.dry_run:
-        _show_forecast(plan, output_format)
+        _show_forecast(plan)
         return
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
@@ -218,8 +211,8 @@ def match(
         settings.variant, settings.seed, first, second, outcome.pairs, outcome.terminations, outcome.match, test
     )
     with beside_games(playing.games_file):
-        result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
-        if output_format is Format.TEXT:
+        result.show({**_conditions_document(plan), **faults_document(plan, outcome)})
+        if not output.is_json():
             _print_conditions(plan)
             show_faults(plan, outcome)
     if outcome.exhausted:
@@ -241,10 +234,7 @@ def run(
     *,
     playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
 
@@ -258,7 +248,7 @@ def run(
         )
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
-        _run_there(_plan(named, playing, title, there=True), playing, (server, token, token_file), output_format)
+        _run_there(_plan(named, playing, title, there=True), playing, at)
         return
     plan = _plan(specs, playing, title)
     with format_options.usage_problems():
@@ -266,23 +256,19 @@ def run(
     if caution := plan.settings.schedule.caution(len(plan.specs), plan.settings):
         output.warn(f"--rounds: {caution}")
     if playing.dry_run:
-        _show_forecast(plan, output_format)
+        _show_forecast(plan)
         return
-    _run_tournament(plan, playing, output_format)
+    _run_tournament(plan, playing)
 
 
-def _run_there(
-    plan: LocalPlan, playing: RunOptions, where: tuple[str | None, str | None, Path | None], output_format: Format
-) -> None:
+def _run_there(plan: LocalPlan, playing: RunOptions, at: AtServer) -> None:
     playing.refuse_at_server()
     from noughts_server.cli.remote.run_there import RunThere
 
-    server, token, token_file = where
-    secret = connection_options.require_token(token, token_file)
-    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+    with at.connected(token_needed=True) as client:
         running = RunThere(plan.specs, plan.settings)
-        played = running.play(client, secret)
-        show_tournament(client, played, output_format, fit=playing.fit)
+        played = running.play(client)
+        show_tournament(client, played, fit=playing.fit)
     if running.is_interrupted(played):
         output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
         if not plan.settings.schedule.endless:
@@ -291,8 +277,8 @@ def _run_there(
         raise Problem(f"{played.name} was cancelled: {played.reason}")
 
 
-def _show_forecast(plan: LocalPlan, output_format: Format) -> None:
-    show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), output_format, one=True)
+def _show_forecast(plan: LocalPlan) -> None:
+    show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), one=True)
 
 
 def _read_format(playing: RunOptions) -> TournamentFormat:
@@ -408,13 +394,13 @@ def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
             stack.callback(bot.close)
 
 
-def _run_tournament(plan: LocalPlan, playing: LocalOptions, output_format: Format, hint: str = "") -> None:
+def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> None:
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     fitted = None
     if isinstance(playing, RunOptions) and playing.fit:
         fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
     with beside_games(playing.games_file):
-        if output_format is Format.JSON:
+        if output.is_json():
             fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
             output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
         else:

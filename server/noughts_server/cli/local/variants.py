@@ -11,15 +11,14 @@ from noughts_referee.rules import (
     plugin_names,
     plugin_package,
 )
-from noughts_server.cli import options, output
+from noughts_server.cli import output
 from noughts_server.cli.command import command
-from noughts_server.cli.output import Format
 
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 
 @command("noughts variants", "noughts variants --format json")
-def variants(output_format: options.FormatOption = Format.TEXT) -> None:
+def variants() -> None:
     """The variants that can be played: our own, and those of plugins that are installed."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
@@ -33,7 +32,7 @@ def variants(output_format: options.FormatOption = Format.TEXT) -> None:
             found.append(_document(parse_variant(name), package))
         except VariantError as error:
             faulty.append({"name": name, "reason": error.expected})
-    if output_format is Format.JSON:
+    if output.is_json():
         output.print_json({"variants": found, "faulty": faulty})
         return
     rows = [
@@ -61,10 +60,7 @@ def _document(variant: Variant, package: str | None) -> dict[str, Any]:
         "name": variant.name,
         "board": f"{size}, gravity" if variant.gravity else size,
         "in_a_row": _in_a_row(variant, length, package),
-        "columns": variant.columns,
-        "rows": variant.rows,
-        "layers": variant.layers,
-        "cells": variant.cells,
+        **output.picked(variant, "columns", "rows", "layers", "cells"),
         "lines": len(variant.lines),
         "gravity": variant.gravity,
         "forbids": variant.forbids is not None,

@@ -22,15 +22,16 @@ from typer import Argument, Option
 from noughts_proto.security import Dialling, host_of, is_loopback
 from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
 from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import CallFailed, Client, connected
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.operator.serve import CertificateOption, InsecureOption, KeyOption, read_identity
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption
 from noughts_server.cli.operator.web_minder import dialled
-from noughts_server.cli.output import Format
 from noughts_server.cli.times import read_moment
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 from noughts_server.messages.settings_codec import time_control_message
 
 if TYPE_CHECKING:
@@ -105,7 +106,6 @@ def init(
             help="Where students reach the server, for their instructions. Default: the host of --site, port 7450",
         ),
     ] = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes a league for a class: a token for each student, a nightly tournament, a page of instructions.
 
@@ -140,22 +140,20 @@ def init(
             file.unlink()
         folder.rmdir()
         raise
-    if output_format is Format.JSON:
-        places = {"tokens": str(folder / _TOKENS), "instructions": str(folder / _INSTRUCTIONS)}
-        output.print_json({"folder": str(folder), "students": len(logins), **places})
-        return
-    console = output.stdout()
-    console.print(f"{course.name}: {output.count(len(logins), 'student')}, {course.variant} each night at {nightly}.")
-    console.print(f"Their tokens, for you to hand out one by one: {folder / _TOKENS}", soft_wrap=True)
-    console.print(f"What they do with them: {folder / _INSTRUCTIONS}", soft_wrap=True)
-    output.note(f"Next: noughts course serve {folder}")
+    places = {"tokens": str(folder / _TOKENS), "instructions": str(folder / _INSTRUCTIONS)}
+    output.show(
+        {"folder": str(folder), "students": len(logins), **places},
+        f"{course.name}: {output.count(len(logins), 'student')}, {course.variant} each night at {nightly}.\n"
+        f"Their tokens, for you to hand out one by one: {places['tokens']}\n"
+        f"What they do with them: {places['instructions']}",
+    )
+    output.hint(f"Next: noughts course serve {folder}")
 
 
 @command("noughts course add ai-101 zoe")
 def add(
     folder: FolderArgument,
     logins: Annotated[list[str], Argument(metavar="LOGIN...", help="The students' logins.")],
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Adds late students to a course: a token for each, in tokens.csv.
 
@@ -168,11 +166,9 @@ def add(
     rows = [{"login": login} for login in logins]
     added = _tokens_csv(rows, _make_tokens(folder, logins, end))
     _write_private(folder / _TOKENS, (folder / _TOKENS).read_text(encoding="utf-8") + added)
-    if output_format is Format.JSON:
-        students = len(known) + len(logins)
-        output.print_json({"folder": str(folder), "students": students, "tokens": str(folder / _TOKENS)})
-        return
-    output.stdout().print(f"{output.count(len(logins), 'new token')} in {folder / _TOKENS}", soft_wrap=True)
+    tokens = str(folder / _TOKENS)
+    document = {"folder": str(folder), "students": len(known) + len(logins), "tokens": tokens}
+    output.show(document, f"{output.count(len(logins), 'new token')} in {tokens}")
 
 
 @command("noughts course serve ai-101")
@@ -194,7 +190,6 @@ def serve(
     insecure: InsecureOption = False,
     https: HttpsOption = False,
     proxy: ProxyOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night."""
     course = _read_course(folder)
@@ -220,13 +215,9 @@ def serve(
         if not line:
             raise SystemExit(server.wait())
         ready: dict[str, Any] = json.loads(line)
-        if output_format is Format.JSON:
-            output.print_json(ready)
-        else:
-            console = output.stdout()
-            output.heading(console, f"{course.name} is served at {ready['grpc']}")
-            site = f"Site: {ready['web']}\n" if ready["web"] else ""
-            console.print(f"{site}Each night at {course.nightly} all bots meet in {course.variant}.")
+        site = f"Site: {ready['web']}\n" if ready["web"] else ""
+        text = f"{site}Each night at {course.nightly} all bots meet in {course.variant}."
+        output.announce(ready, f"{course.name} is served at {ready['grpc']}", text)
         due = next_night(course.nightly, datetime.now().astimezone())
         while True:
             try:
@@ -239,7 +230,7 @@ def serve(
                     output.note(
                         f"The night's tournament: {_play_night(folder, course, dialled(ready['grpc']), now, dialling)}"
                     )
-                except Problem as problem:
+                except (Problem, CallFailed) as problem:
                     output.warn(f"no tournament tonight: {problem.message}")
 
 
@@ -247,31 +238,27 @@ def serve(
 def night(
     folder: FolderArgument,
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Begins a tournament of all submitted bots now: `course serve` does so each night."""
     course = _read_course(folder)
     name = _play_night(folder, course, server, datetime.now().astimezone())
-    if output_format is Format.JSON:
-        with connected(server, token_file=folder / _ORGANISER) as client:
-            output.print_json({"tournament": name, "entries": [row["label"] for row in _standings(client, name)]})
-    else:
-        output.stdout().print(f"{name} begins.")
-        output.note(f"When it is over: noughts course report {folder}")
+    with connected(server, folder / _ORGANISER) as client:
+        entries = [row["label"] for row in _standings(client, name)]
+    output.show({"tournament": name, "entries": entries}, f"{name} begins.")
+    output.hint(f"When it is over: noughts course report {folder}")
 
 
 @command("noughts course report ai-101")
 def report(
     folder: FolderArgument,
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes a page for each student about the newest night: rank, points, whom they met, what went wrong."""
     course = _read_course(folder)
     place = folder / _REPORTS
     place.mkdir(exist_ok=True)
     written = []
-    with connected(server, token_file=folder / _ORGANISER) as client:
+    with connected(server, folder / _ORGANISER) as client:
         name = _newest_night(client)
         rows = _standings(client, name)
         everybody = bots_pb2.ListBotsRequest(show_retired=True)
@@ -282,10 +269,8 @@ def report(
             file = place / f"{login}.md"
             file.write_text(_report_of(course, name, login, rows, owners, faults), encoding="utf-8")
             written.append(str(file))
-    if output_format is Format.JSON:
-        output.print_json({"tournament": name, "reports": written})
-    else:
-        output.stdout().print(f"{output.count(len(written), 'report')} about {name} in {place}.", soft_wrap=True)
+    told = f"{output.count(len(written), 'report')} about {name} in {place}."
+    output.show({"tournament": name, "reports": written}, told)
 
 
 def _check_sign_in(web: str, *, protected: bool) -> None:
@@ -460,7 +445,7 @@ def _play_night(
     folder: Path, course: Course, server: str | None, now: datetime, dialling: Dialling | None = None
 ) -> str:
     """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
-    with connected(server, token_file=folder / _ORGANISER, dialling=dialling) as client:
+    with connected(server, folder / _ORGANISER, dialling=dialling) as client:
         found = client.pages(
             client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
         )

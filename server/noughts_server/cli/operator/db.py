@@ -12,7 +12,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options import read_database
-from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
 from noughts_server.records.replay import faults_of_stored
@@ -33,7 +32,7 @@ DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would go, and 
 
 
 @command("noughts db check", "noughts db check --db games.db --format json", extra="server")
-def check(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+def check(database: options.DatabaseOption = None) -> None:
     """Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a rebuild.
 
     Changes nothing; a server may be at work. Exit code 1 if anything is wrong.
@@ -51,9 +50,9 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
             ),
             reading=True,
         )
-    if output_format is Format.JSON:
+    if output.is_json():
         findings = [finding._asdict() for finding in report.findings]
-        counted = {"tournaments": report.tournaments, "games": report.games, "ratings": report.ratings}
+        counted = output.picked(report, "tournaments", "games", "ratings")
         output.print_json({**counted, "errors": report.found, "findings": findings})
     else:
         console = output.stdout()
@@ -69,9 +68,7 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
 
 
 @command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
-def backup(
-    target: TargetArgument, database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT
-) -> None:
+def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
     """Copies a database to one file, also while a server writes it, and reads the copy again.
 
     The file is there as a whole or not at all.
@@ -88,18 +85,14 @@ def backup(
             reading=True,
         )
     size = target.stat().st_size
-    if output_format is Format.JSON:
-        output.print_json({"file": str(target), "games": games, "bytes": size})
-    else:
-        shown = output.printable(str(target))
-        output.stdout().print(f"{shown}: {output.count(games, 'game')}, {size:,} bytes", soft_wrap=True)
+    told = f"{output.printable(str(target))}: {output.count(games, 'game')}, {size:,} bytes"
+    output.show({"file": str(target), "games": games, "bytes": size}, told)
 
 
 @command("noughts db copy games.db postgresql://noughts@localhost/noughts", extra="server")
 def copy(
     source: Annotated[str, Argument(metavar="FROM", help="The database that there is: a file, or an SQLAlchemy URL.")],
     target: Annotated[str, Argument(metavar="TO", help="Another one, in which there is nothing yet.")],
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Copies a league from one database to another, of whatever kind, and compares all of it.
 
@@ -122,11 +115,9 @@ def copy(
 
     with counting("Rows") as show:
         rows = run_loop(copied(show))
-    if output_format is Format.JSON:
-        output.print_json({"rows": sum(rows.values()), "games": rows["games"]})
-    else:
-        games, total = output.count(rows["games"], "game"), output.count(sum(rows.values()), "row")
-        output.stdout().print(f"{games}, {total} in all: copied, and compared with the copy", soft_wrap=True)
+    total = sum(rows.values())
+    told = f"{output.count(rows['games'], 'game')}, {output.count(total, 'row')} in all: copied"
+    output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
 
 
 @command("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db", extra="server")
@@ -135,7 +126,6 @@ def prune(
     notes: NotesOption = "90d",
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a fault.
 
@@ -161,8 +151,8 @@ def prune(
         return dropped
 
     dropped = in_database(database, drop)
-    if output_format is Format.JSON:
-        output.print_json({"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run})
-        return
     rows = [(what, f"{count:,}") for what, count in dropped]
-    output.stdout().print(output.table(("what", ">would go" if dry_run else ">dropped"), rows))
+    output.show(
+        {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
+        output.table(("what", ">would go" if dry_run else ">dropped"), rows),
+    )

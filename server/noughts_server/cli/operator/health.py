@@ -5,15 +5,15 @@ from typing import Any
 import grpc
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import DEADLINE_SECONDS, connected, explain_call
+from noughts_server.cli import connection_options, output
+from noughts_server.cli.client import HINTS, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.output import Format
+from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 
 
 @command("noughts health --server 127.0.0.1:7450")
-def health(server: connection_options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+def health(server: connection_options.ServerOption = None) -> None:
     """Asks the server's standard health service; exit code 0 if it serves, 1 if not."""
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -23,12 +23,10 @@ def health(server: connection_options.ServerOption = None, output_format: option
         try:
             answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS)
         except grpc.RpcError as error:
-            raise explain_call(error, address) from error
+            raise explain_call(error, address, HINTS) from error
     serving = answer.status == health_pb2.HealthCheckResponse.SERVING
-    if output_format is Format.JSON:
-        output.print_json({"server": address, "status": "serving" if serving else "not_serving"})
-    elif serving:
-        output.stdout().print(f"{address} is serving")
+    if serving or output.is_json():
+        output.show({"server": address, "status": "serving" if serving else "not_serving"}, f"{address} is serving")
     if not serving:
         raise _why_not(address)
 

@@ -24,8 +24,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.web import web_listener
 from noughts_server.cli.options import LogLevel
-from noughts_server.cli.output import Format
-from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
@@ -80,7 +79,6 @@ def live(
     ] = connection_options.DEFAULT_ADDRESS,
     pace: PaceOption = 0.8,
     database: options.DatabaseOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Runs a server, its site and reference bots that go on playing, until Ctrl-C. Your bot may join them.
 
@@ -94,7 +92,7 @@ def live(
     with tempfile.TemporaryDirectory(prefix="noughts-live-") as folder:
         kept = options.read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
         settings = ServerSettings(listen=listen, database=kept, rate_own_games=True)
-        run_loop(_play_until_stopped(settings, listener, pace, output_format))
+        run_loop(_play_until_stopped(settings, listener, pace))
 
 
 class _Unhurried(Bot):
@@ -113,14 +111,12 @@ class _Unhurried(Bot):
         return chosen
 
 
-async def _play_until_stopped(
-    settings: "ServerSettings", listener: socket.socket, pace: float, output_format: Format
-) -> None:
+async def _play_until_stopped(settings: "ServerSettings", listener: socket.socket, pace: float) -> None:
     from noughts_server.cli.operator.site_token import site_token
     from noughts_server.cli.operator.web_minder import minding_site
     from noughts_server.server import running_server
 
-    stopping = asyncio.Event()
+    stop = Stop()
     async with (
         running_server(settings) as server,
         site_token(server.store) as of_the_site,
@@ -128,11 +124,11 @@ async def _play_until_stopped(
     ):
         token = await _new_token(server.store)
         async with asyncio.TaskGroup() as playing:
-            with two_stages(stopping.set, stopping.set):
+            with stop.on_signals():
                 bots = await _log_in(playing, server.address, token, pace)
                 await _start_ladders(server.address, token)
-                _announce(server.address, address_of(listener), token, output_format)
-                await stopping.wait()
+                _announce(server.address, address_of(listener), token)
+                await stop.asked.wait()
             for bot in bots:
                 bot.cancel()
 
@@ -192,19 +188,14 @@ async def _start_ladders(address: str, token: str) -> None:
             await tournaments.StartTournament(pb.StartTournamentRequest(name=name), metadata=metadata)
 
 
-def _announce(address: str, site: str, token: str, output_format: Format) -> None:
-    if output_format is Format.JSON:
-        output.print_json({"grpc": address, "web": site, "token": token})
-        return
+def _announce(address: str, site: str, token: str) -> None:
     at = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
-    console = output.stdout()
-    output.heading(console, f"Bots are playing: {site}")
-    console.print(
+    output.announce(
+        {"grpc": address, "web": site, "token": token},
+        f"Bots are playing: {site}",
         f"Let yours join:  export NOUGHTS_TOKEN={token}\n"
         f"                 noughts bot run 'py:my_bot.py' --name mybot{at}\n"
         f"                 noughts tournament join {_LADDERS[0].name} --bot mybot{at}\n"
         f"Play yourself:   noughts play --with bot:{_LADDERS[0].bots[-1]}{at}\n"
         "Stop:            Ctrl-C",
-        soft_wrap=True,
     )
-    console.file.flush()

@@ -8,14 +8,12 @@ from typer import Option
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.output import Format
 
 
 @command("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here", extra="server")
 def nodes(
     database: options.DatabaseOption = None,
     here: Annotated[bool, Option("--here", help="Only those on this machine, or in this container.")] = False,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows the servers and referees of a cluster that live; exit code 1 if there are none."""
     from noughts_server.cli.database import in_database
@@ -24,7 +22,7 @@ def nodes(
     found = in_database(database, lambda store: store.read(members))
     if here:
         found = [member for member in found if socket.gethostname().startswith(member.host)]
-    if output_format is Format.JSON:
+    if output.is_json():
         rows = [(each.name, each.kind.name.lower(), each.seats, each.seconds, each.units) for each in found]
         names = ("name", "kind", "seats", "seconds", "units")
         output.print_json({"nodes": [dict(zip(names, row, strict=True)) for row in rows]})

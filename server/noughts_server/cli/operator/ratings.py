@@ -1,14 +1,10 @@
 """`noughts ratings`: maintenance of the rating lists. Works on the database itself."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-from rich.progress import Progress
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.output import Format
+from noughts_server.cli.drawing.progress import counting
 from noughts_server.competition.elo import Rating
 
 if TYPE_CHECKING:
@@ -16,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @command("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json", extra="server")
-def rebuild(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+def rebuild(database: options.DatabaseOption = None) -> None:
     """Computes all ratings and their history again from the stored games and corrects what differs.
 
     Stop the server first. Databases of versions that kept no history get one by this.
@@ -24,26 +20,15 @@ def rebuild(database: options.DatabaseOption = None, output_format: options.Form
     from noughts_server.cli.database import in_database
     from noughts_server.store.ratings.rating_lists import rebuild_ratings
 
-    with _showing_games() as show:
+    with counting("Games") as show:
         report = in_database(
-            database, lambda store: store.write(lambda connection: rebuild_ratings(connection, show)), alone=True
+            database,
+            lambda store: store.write(
+                lambda connection: rebuild_ratings(connection, lambda done, total: show(done, total, ""))
+            ),
+            alone=True,
         )
-    if output_format is Format.JSON:
-        output.print_json(_document(report))
-    else:
-        _print(report)
-
-
-@contextmanager
-def _showing_games() -> Iterator[Callable[[int, int], None]]:
-    console = output.stderr()
-    if not console.is_terminal:
-        yield lambda done, total: None
-        return
-
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("Games", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    output.show(_document(report), lambda: _print(report))
 
 
 def _document(report: "RebuildReport") -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`noughts referee`: plays the games of a cluster until it is told to stop."""
 
-import asyncio
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +11,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.output import Format
-from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
@@ -75,7 +73,6 @@ def referee(
     log_format: Annotated[
         options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
     ] = options.LogFormat.AUTO,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays games of a cluster until Ctrl-C: the first lets running games finish, the second stops at once."""
     if bus is None:
@@ -103,7 +100,7 @@ def referee(
         grace,
         0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds(),
     )
-    if not run_loop(_play_until_stopped(chosen, output_format)):
+    if not run_loop(_play_until_stopped(chosen)):
         raise SystemExit(INTERRUPTED)
 
 
@@ -124,27 +121,12 @@ def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
     return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))
 
 
-async def _play_until_stopped(settings: "RefereeSettings", output_format: Format) -> bool:
-    from noughts_server.cli.operator.serving import first_of
+async def _play_until_stopped(settings: "RefereeSettings") -> bool:
     from noughts_server.referee_node import running_referee
 
-    stopping, aborting = asyncio.Event(), asyncio.Event()
-
-    def abort() -> None:
-        stopping.set()
-        aborting.set()
-
+    stop = Stop()
     async with running_referee(settings) as node:
-        with two_stages(stopping.set, abort):
-            if output_format is Format.JSON:
-                output.print_json({"referee": node.name, "seats": settings.seats})
-            else:
-                console = output.stdout()
-                output.heading(console, f"{node.name} plays")
-                console.print("Stop:   Ctrl-C", soft_wrap=True)
-                console.file.flush()
-            await stopping.wait()
-            if output_format is Format.TEXT:
-                output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
-            await first_of(node.drain(), aborting.wait())
-    return not aborting.is_set()
+        with stop.on_signals():
+            document = {"referee": node.name, "seats": settings.seats}
+            output.announce(document, f"{node.name} plays", "Stop:   Ctrl-C")
+            return await stop.drained(node.drain)

@@ -15,7 +15,6 @@ from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, requir
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
-from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
 from noughts_server.errors import InvalidArgument
@@ -144,7 +143,6 @@ def serve(
     log_format: Annotated[
         options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
     ] = options.LogFormat.AUTO,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once."""
     identity = read_identity(tls_cert, tls_key)
@@ -187,7 +185,7 @@ def serve(
     )
     public = read_public_url(public_url)
     site = [*(["--https"] if https else []), *(["--insecure"] if insecure else []), f"--public-url={public}"]
-    if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance, site)):
+    if not run_loop(serve_until_stopped(settings, listener, acceptance, site)):
         raise SystemExit(INTERRUPTED)
 
 

@@ -1,16 +1,14 @@
 """What `noughts serve` does once its options are read."""
 
-import asyncio
 import shlex
 import socket
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_server.cli import connection_options, output
-from noughts_server.cli.output import Format
-from noughts_server.cli.signals import two_stages
+from noughts_server.cli.signals import Stop
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.version import software_version
@@ -26,7 +24,6 @@ CA.pem is the certificate of the authority that signed the server's. If clients 
 
 async def serve_until_stopped(
     settings: ServerSettings,
-    output_format: Format,
     listener: socket.socket | None,
     acceptance: "Acceptance | None" = None,
     site: Sequence[str] = (),
@@ -35,19 +32,14 @@ async def serve_until_stopped(
 
     `site` are options of its process, as in `web_child`.
     """
-    stopping, aborting = asyncio.Event(), asyncio.Event()
-
-    def abort() -> None:
-        stopping.set()
-        aborting.set()
-
+    stop = Stop()
     async with running_server(settings) as server, AsyncExitStack() as stack:
         if acceptance is not None:
             from noughts_server.hosting.submitted import hosting_submissions
 
             await stack.enter_async_context(hosting_submissions(server, acceptance))
-        with two_stages(stopping.set, abort):
-            _announce(server, _site_address(listener), settings, output_format)
+        with stop.on_signals():
+            _announce(server, None if listener is None else address_of(listener), settings)
             _warn(server.address, listener, settings, site)
             if listener is not None:
                 from noughts_server.cli.operator.site_token import site_token
@@ -57,48 +49,24 @@ async def serve_until_stopped(
                 await stack.enter_async_context(
                     minding_site(server.address, listener, token, (*site, *settings.proxies))
                 )
-            await stopping.wait()
-            if output_format is Format.TEXT:
-                output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
-            await first_of(server.drain(), aborting.wait())
-    return not aborting.is_set()
+            return await stop.drained(server.drain)
 
 
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Returns when one of them has ended; the others are cancelled."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(wait) for wait in waits]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-
-
-def _site_address(listener: socket.socket | None) -> str | None:
-    if listener is None:
-        return None
-    return address_of(listener)
-
-
-def _announce(running: Server, site: str | None, settings: ServerSettings, output_format: Format) -> None:
+def _announce(running: Server, site: str | None, settings: ServerSettings) -> None:
     address = running.address
-    if output_format is Format.JSON:
-        output.print_json({"grpc": address, "web": site, "metrics": running.metrics_address})
-        return
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
     server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
     if settings.identity is not None:
         server += " --tls-ca CA.pem"
-    console = output.stdout()
-    output.heading(console, f"Noughts {software_version()} serves at {address}")
-    console.print(
+    output.announce(
+        {"grpc": address, "web": site, "metrics": running.metrics_address},
+        f"Noughts {software_version()} serves at {address}",
         (f"Look at it:         {site}\n" if site else "")
         + f"Make a token:       noughts token create --owner YOU{place}\n"
         f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
         f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
         "Stop:               Ctrl-C" + _TRUST * (settings.identity is not None),
-        soft_wrap=True,
     )
-    console.file.flush()
 
 
 def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Sequence[str]) -> None:

@@ -14,12 +14,12 @@ from rich.text import Text
 from typer import Option
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli import connection_options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 
 _REFRESH_SECONDS = 1.0
 _BARS = "▁▂▃▄▅▆▇█"
@@ -36,14 +36,13 @@ OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on 
 def status(
     once: OnceOption = False,
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.
 
     Prints once where the output is no terminal.
     """
     with connected(server) as client:
-        if output_format is Format.JSON:
+        if output.is_json():
             output.print_json(_document(_ask(client)))
             return
         console = output.stdout()
@@ -63,7 +62,7 @@ def _live(client: Client, console: Console) -> None:
             time.sleep(_REFRESH_SECONDS)
             try:
                 shown = screen(_ask(client))
-            except Problem as problem:
+            except CallFailed as problem:
                 # A server that is restarted comes back; until then its last screen says nothing that is true.
                 shown = _gone(problem)
             live.update(shown, refresh=True)
@@ -135,7 +134,7 @@ def _name_and_version(resource: str) -> tuple[str, str]:
     return name, version
 
 
-def _gone(problem: Problem) -> RenderableType:
+def _gone(problem: CallFailed) -> RenderableType:
     return Text("Waiting: ", style="bold yellow").append(output.printable(problem.message), style="not bold default")
 
 
@@ -192,18 +191,10 @@ def size(count: float) -> str:
 
 def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
     return {
-        "version": status.version,
-        "address": status.address,
+        **output.picked(status, "version", "address"),
         "started": status.start_time.ToDatetime(UTC).isoformat(timespec="seconds"),
-        "uptime_seconds": status.uptime_seconds,
-        "draining": status.draining,
-        "games": status.games,
-        "plies": status.plies,
-        "games_per_second": status.games_per_second,
-        "plies_per_second": status.plies_per_second,
-        "games_in_flight": status.games_in_flight,
-        "slots_queued": status.slots_queued,
-        "bots_online": status.bots_online,
+        **output.picked(status, "uptime_seconds", "draining", "games", "plies", "games_per_second"),
+        **output.picked(status, "plies_per_second", "games_in_flight", "slots_queued", "bots_online"),
         "bots": [
             {
                 "name": _name_and_version(each.bot_version)[0],
@@ -216,19 +207,12 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
             {
                 "name": short(each.name),
                 "games": each.games_done,
-                "games_total": each.games_total,
-                "games_in_flight": each.games_in_flight,
-                "games_per_second": each.games_per_second,
+                **output.picked(each, "games_total", "games_in_flight", "games_per_second"),
                 "problem": each.problem or None,
             }
             for each in status.tournaments
         ],
-        "watchers": status.watchers,
-        "commit_seconds": status.commit_seconds,
-        "loop_lag_seconds": status.loop_lag_seconds,
-        "stalls": status.stalls,
-        "stalled_seconds": status.stalled_seconds,
-        "excused": status.excused,
-        "database_bytes": status.database_bytes,
+        **output.picked(status, "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds"),
+        **output.picked(status, "excused", "database_bytes"),
         "database_trouble": status.database_trouble or None,
     }

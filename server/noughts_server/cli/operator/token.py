@@ -1,7 +1,7 @@
 """`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` at a server."""
 
 import os
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from google.protobuf.duration_pb2 import Duration
@@ -9,11 +9,10 @@ from typer import Argument, Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tokens_pb2 as pb
-from noughts_server.cli import connection_options, options, output
-from noughts_server.cli.client import connected
+from noughts_server.cli import options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 
 if TYPE_CHECKING:
@@ -29,6 +28,24 @@ AtServerOption = Annotated[
         help=f"Ask this server, with your token; else --db; else {SERVER_VARIABLE} with a token; else the database.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class TokensAt(AtServer):
+    """Where tokens are kept: in a database, or at a server."""
+
+    server: AtServerOption = None
+
+    def chosen(self, database: str | None) -> "TokensAt | None":
+        """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
+
+        Without a token nobody can ask the server of the environment, so the first token is made in the database.
+        """
+        if database is not None and self.server is not None:
+            raise UsageProblem("--db and --server: got both, expected one of them")
+        can_ask = database is None and (self.token or self.token_file or os.environ.get(TOKEN_VARIABLE))
+        server = self.server or (os.environ.get(SERVER_VARIABLE) or None if can_ask else None)
+        return None if server is None else replace(self, server=server)
 
 
 class _Row(NamedTuple):
@@ -64,49 +81,34 @@ def create(
         str | None, Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.")
     ] = None,
     database: options.DatabaseOption = None,
-    server: AtServerOption = None,
-    calling_token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: TokensAt = TokensAt(),
 ) -> None:
     """Makes a token. Its secret is shown this once; the database keeps only a hash.
 
     At a server it is made for yourself, and can do no more than the token you call with.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
-    server = _chosen_server(database, server, calling_token, token_file)
-    if server is not None:
-        made, secret = _create_at(server, calling_token, token_file, owner or "", label, scopes or [], life)
+    if (server := at.chosen(database)) is not None:
+        made, secret = _create_at(server, owner or "", label, scopes or [], life)
     elif owner is None:
         raise UsageProblem("--owner: got none, expected whose token it is", "For example: --owner alice")
     else:
         made, secret = _create_in(database, owner, label, scopes or [], life)
-    if output_format is Format.JSON:
-        document = {"id": made.id, "owner": made.owner, "token": secret}
-        output.print_json({**document, "scopes": made.scopes, "expires": iso(made.expires)})
-        return
     until = "" if made.expires is None else f", until {clock(made.expires)}"
     permitted = " ".join(made.scopes)
-    output.note(f"Token {made.id} of {made.owner}: {permitted}{until}. Keep it: it is not shown again.")
+    output.hint(f"Token {made.id} of {made.owner}: {permitted}{until}. Keep it: it is not shown again.")
+    document = {"id": made.id, "owner": made.owner, "token": secret}
     # Alone on stdout, so that a shell can take it from there.
-    print(secret)
+    output.show({**document, "scopes": made.scopes, "expires": iso(made.expires)}, secret)
 
 
-def _create_at(
-    server: str,
-    calling_token: str | None,
-    token_file: Path | None,
-    owner: str,
-    label: str,
-    scopes: list[str],
-    life: int | None,
-) -> tuple[_Row, str]:
+def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
     request = pb.CreateTokenRequest(token=pb.Token(owner=owner, label=label, scopes=scopes))
     if life is not None:
         ttl = Duration()
         ttl.FromMilliseconds(life)
         request.ttl.CopyFrom(ttl)
-    with connected(server, calling_token, token_file) as client:
+    with at.connected() as client:
         made = client.call(client.tokens.CreateToken, request)
     return _from_message(made.token), made.secret
 
@@ -129,24 +131,18 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
 @command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
 def list_tokens(
     database: options.DatabaseOption = None,
-    server: AtServerOption = None,
-    calling_token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: TokensAt = TokensAt(),
 ) -> None:
     """All tokens, without their secrets; at a server yours, with scope `admin` everybody's."""
-    server = _chosen_server(database, server, calling_token, token_file)
-    found = _list_in(database) if server is None else _list_at(server, calling_token, token_file)
-    if output_format is Format.JSON:
-        output.print_json({"tokens": [_document(row) for row in found]})
-        return
+    server = at.chosen(database)
+    found = _list_in(database) if server is None else _list_at(server)
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
     rows = [
         (row.id, row.owner, row.label, " ".join(row.scopes), _ago(row.created), _ago(row.last_used), _state(row))
         for row in found
     ]
     hint = "No tokens yet. Make one: noughts token create --owner NAME"
-    output.stdout().print(output.table(columns, rows) if rows else hint)
+    output.show_rows({"tokens": list(map(_document, found))}, columns, rows, hint)
 
 
 def _list_in(database: str | None) -> list[_Row]:
@@ -156,8 +152,8 @@ def _list_in(database: str | None) -> list[_Row]:
     return list(map(_from_store, in_database(database, lambda store: store.read(tokens.list_tokens))))
 
 
-def _list_at(server: str, calling_token: str | None, token_file: Path | None) -> list[_Row]:
-    with connected(server, calling_token, token_file) as client:
+def _list_at(at: AtServer) -> list[_Row]:
+    with at.connected() as client:
         request = pb.ListTokensRequest()
         found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens)
     return list(map(_from_message, found))
@@ -167,21 +163,12 @@ def _list_at(server: str, calling_token: str | None, token_file: Path | None) ->
 def revoke(
     identifier: Annotated[int, Argument(metavar="ID", help="Its number in `noughts token list`.")],
     database: options.DatabaseOption = None,
-    server: AtServerOption = None,
-    calling_token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: TokensAt = TokensAt(),
 ) -> None:
     """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games."""
-    server = _chosen_server(database, server, calling_token, token_file)
-    if server is None:
-        revoked = _revoke_in(database, identifier)
-    else:
-        revoked = _revoke_at(server, calling_token, token_file, identifier)
-    if output_format is Format.JSON:
-        output.print_json(_document(revoked))
-    else:
-        output.stdout().print(f"Token {revoked.id} of {revoked.owner} is revoked.")
+    server = at.chosen(database)
+    revoked = _revoke_in(database, identifier) if server is None else _revoke_at(server, identifier)
+    output.show(_document(revoked), f"Token {revoked.id} of {revoked.owner} is revoked.")
 
 
 def _revoke_in(database: str | None, identifier: int) -> _Row:
@@ -197,21 +184,10 @@ def _revoke_in(database: str | None, identifier: int) -> _Row:
     return _from_store(in_database(database, end))
 
 
-def _revoke_at(server: str, calling_token: str | None, token_file: Path | None, identifier: int) -> _Row:
-    with connected(server, calling_token, token_file) as client:
+def _revoke_at(at: AtServer, identifier: int) -> _Row:
+    with at.connected() as client:
         request = pb.RevokeTokenRequest(name=f"tokens/{identifier}")
         return _from_message(client.call(client.tokens.RevokeToken, request).token)
-
-
-def _chosen_server(database: str | None, server: str | None, token: str | None, token_file: Path | None) -> str | None:
-    """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
-
-    Without a token nobody can ask the server of the environment, so the first token is made in the database.
-    """
-    if database is not None and server is not None:
-        raise UsageProblem("--db and --server: got both, expected one of them")
-    can_ask = database is None and (token or token_file or os.environ.get(TOKEN_VARIABLE))
-    return server or (os.environ.get(SERVER_VARIABLE) or None if can_ask else None)
 
 
 def _from_store(row: "Token") -> _Row:
@@ -226,14 +202,8 @@ def _from_message(row: pb.Token) -> _Row:
 
 def _document(row: _Row) -> dict[str, object]:
     return {
-        "id": row.id,
-        "owner": row.owner,
-        "label": row.label,
-        "scopes": row.scopes,
-        "created": iso(row.created),
-        "last_used": iso(row.last_used),
-        "revoked": iso(row.revoked),
-        "expires": iso(row.expires),
+        **output.picked(row, "id", "owner", "label", "scopes"),
+        **{name: iso(getattr(row, name)) for name in ("created", "last_used", "revoked", "expires")},
     }
 
 

@@ -1,6 +1,5 @@
 """`noughts web`: the site of a server, as a process of its own."""
 
-import asyncio
 import errno
 import socket
 import time
@@ -12,12 +11,11 @@ from typing import Annotated
 
 from typer import Option
 
-from noughts_server.cli import connection_options, options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
-from noughts_server.cli.output import Format
-from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.web.listener import address_of, listening
 
 DEFAULT_WEB = "127.0.0.1:7480"
@@ -55,7 +53,6 @@ def web(
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
 
@@ -80,7 +77,7 @@ def web(
         proxies=proxies,
         public_url=public,
     )
-    run_loop(_serve(site, address, listener, output_format))
+    run_loop(_serve(site, address, listener))
 
 
 def web_listener(listen: str, option: str) -> socket.socket:
@@ -98,20 +95,12 @@ def web_listener(listen: str, option: str) -> socket.socket:
 
 
 async def _serve(
-    running_site: Callable[[], AbstractAsyncContextManager[object]],
-    address: str,
-    listener: socket.socket,
-    output_format: Format,
+    running_site: Callable[[], AbstractAsyncContextManager[object]], address: str, listener: socket.socket
 ) -> None:
-    stopping = asyncio.Event()
+    stop = Stop()
     async with running_site():
-        with two_stages(stopping.set, stopping.set):
+        with stop.on_signals():
             place = address_of(listener)
-            if output_format is Format.JSON:
-                output.print_json({"web": place})
-            else:
-                console = output.stdout()
-                output.heading(console, f"The site of the server at {address} is at {place}")
-                console.print("Stop: Ctrl-C", soft_wrap=True)
-                console.file.flush()
-            await stopping.wait()
+            title = f"The site of the server at {address} is at {place}"
+            output.announce({"web": place}, title, "Stop: Ctrl-C")
+            await stop.asked.wait()

@@ -8,15 +8,15 @@ from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import Termination
-from noughts_server.cli import completion, connection_options, options, output
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.signals import run_loop
+from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control_message
 
 _MOST_GAMES = 100
@@ -58,10 +58,7 @@ def challenge(
     time: options.TimeOption = "none",
     time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Plays a few unrated games against a bot that is online at a server, and estimates the difference in Elo.
 
@@ -82,8 +79,7 @@ def challenge(
         seed=read_seed,
     )
     configure_logs(options.LogLevel.WARNING)
-    secret = connection_options.require_token(token, token_file)
-    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+    with at.connected(token_needed=True) as client:
         if own is not None:
             request.challenger = bot_name(own)
             _give_own_times(request, time_of)
@@ -94,8 +90,8 @@ def challenge(
             make_bot(parsed, read_variant)
             request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
             _give_own_times(request, time_of)
-            played = run_loop(play_challenge_with(client, request, parsed, secret))
-        _show(client, request, played, output_format)
+            played = run_loop(play_challenge_with(client, request, parsed))
+        _show(client, request, played)
 
 
 def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | None) -> None:
@@ -105,9 +101,7 @@ def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | Non
         request.own_times[name].CopyFrom(time_control_message(time))
 
 
-def _show(
-    client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament, output_format: Format
-) -> None:
+def _show(client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament) -> None:
     table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
     listed = games_pb2.ListGamesRequest(parent=played.name)
     games = client.pages(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES)
@@ -115,9 +109,7 @@ def _show(
     terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
     first, second = _labels(played, request.challenger)
     result = MatchSummary(played.variant, played.seed, first, second, list(table.cells), terminations)
-    result.show(
-        output_format, {"tournament": played.name, "challenger": request.challenger, "opponent": request.opponent}
-    )
+    result.show({"tournament": played.name, **output.picked(request, "challenger", "opponent")})
     if played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
         raise Problem(f"{played.name} was cancelled after {output.count(len(games), 'game')}: {played.reason or '-'}")
 

@@ -8,14 +8,15 @@ from typing import TypeVar
 from grpc import StatusCode
 
 from noughts_bots.events import Online, SessionEvent
-from noughts_bots.session import Login, play
+from noughts_bots.session import play
 from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import connection_options, output
-from noughts_server.cli.client import CallFailed, Client
+from noughts_server.cli import output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 
 _LONGEST_NAME = 63
 
@@ -40,17 +41,12 @@ def free_name(client: Client, label: str) -> str:
 
 
 async def play_challenge_with(
-    client: Client, request: pb.CreateChallengeRequest, spec: BotSpec, secret: str
+    client: Client, request: pb.CreateChallengeRequest, spec: BotSpec
 ) -> tournaments_pb2.Tournament:
     """Plays with a reference bot that is online from here as long as it takes."""
     bot = make_bot(spec)
     bot.accepts_challenges = False
-    login = Login(
-        client.address,
-        secret,
-        name=request.challenger.partition("/")[2],
-        dialling=connection_options.dialling(client.address, secret),
-    )
+    login = client.login(request.challenger.partition("/")[2])
     online = asyncio.Event()
 
     def heard(event: SessionEvent) -> None:
@@ -83,7 +79,7 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
         return over
     except asyncio.CancelledError:
         # If this fails, too, the server ends the challenge when the bot has been away for a while.
-        with suppress(Problem):
+        with suppress(CallFailed):
             client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=made.name))
         raise
 

@@ -3,15 +3,14 @@
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 
-def show_fitted(answer: pb.GetBatchRatingsResponse, output_format: Format) -> None:
+def show_fitted(answer: pb.GetBatchRatingsResponse) -> None:
     """Prints it."""
     table = _table(answer)
-    if output_format is Format.JSON:
+    if output.is_json():
         output.print_json({"rating_list": answer.rating_list, **ratings_document(table)})
         return
     output.heading(output.stdout(), f"{answer.rating_list}: ratings from all games at once")

@@ -11,13 +11,13 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Result, Termination
-from noughts_server.cli import completion, connection_options, options, output
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import game_name, tournament_name
+from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
 
 _LAST_MOVES = 4
@@ -79,19 +79,16 @@ def list_games(
         str, Option("--bot", metavar="BOT", help="Only games of this entry, by its label or as `bots/NAME`.")
     ] = "",
     limit: options.LimitOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """The games of a tournament, in slot order."""
     request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
         raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT: the result is that bot's")
-    with connected(server, token, token_file) as client:
-        found = games_of(client, request, limit, output_format)
-        if output_format is Format.JSON:
+    with at.connected() as client:
+        found = games_of(client, request, limit)
+        if output.is_json():
             print_documents(found)
             return
         rows = list(map(_row, found))
@@ -103,12 +100,10 @@ def list_games(
     )
 
 
-def games_of(
-    client: Client, request: pb.ListGamesRequest, limit: int | None, output_format: Format
-) -> Iterator[pb.Game]:
+def games_of(client: Client, request: pb.ListGamesRequest, limit: int | None) -> Iterator[pb.Game]:
     """Yield the games that the server lists, as many as `--limit` asks for."""
     listed = partial(client.each, client.games.ListGames, request, lambda page: page.games)
-    return options.limited(listed, limit, output_format)
+    return options.limited(listed, limit)
 
 
 def print_documents(games: Iterable[pb.Game]) -> None:
@@ -125,10 +120,7 @@ def _row(row: pb.Game) -> tuple[object, ...]:
 @command("noughts game show spring/7")
 def show(
     name: Annotated[str, Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """One game: its moves, the board at its end, and why a bot failed, if one did.
 
@@ -136,20 +128,15 @@ def show(
 
     What a bot wrote is shown to its owner, the organiser and an admin: give a token.
     """
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))
     sides = {1: "first", 2: "second"}
     notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
-    if output_format is Format.JSON:
-        output.print_json({**document(answer.game), **({"notes": notes} if notes else {})})
-        return
-    _print(answer.game)
-    for note in notes:
-        label = answer.game.first if note["side"] == "first" else answer.game.second
-        output.stdout().print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
+    shown = {**document(answer.game), **({"notes": notes} if notes else {})}
+    output.show(shown, lambda: _print(answer.game, notes))
 
 
-def _print(shown: pb.Game) -> None:
+def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
@@ -175,6 +162,9 @@ def _print(shown: pb.Game) -> None:
         console.print(f"network and margin of each move, beyond its clock: {of_whom}", soft_wrap=True)
     if shown.winning_cells:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
+    for note in notes:
+        label = shown.first if note["side"] == "first" else shown.second
+        console.print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
 
 
 def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
@@ -185,9 +175,7 @@ def document(row: pb.Game) -> dict[str, Any]:
     """A game as JSON."""
     return {
         "game": row.name,
-        "variant": row.variant,
-        "first": row.first,
-        "second": row.second,
+        **output.picked(row, "variant", "first", "second"),
         **output.seed_document(row.seed),
         "moves": list(row.moves),
         "result": result_text(row),
@@ -201,19 +189,14 @@ def document(row: pb.Game) -> dict[str, Any]:
         "first_time": str(time_control(row.first_time)),
         "second_time": str(time_control(row.second_time)),
         **(
-            {"allowances": [{"network_us": each.network_us, "margin_us": each.margin_us} for each in _allowances(row)]}
+            {"allowances": [output.picked(each, "network_us", "margin_us") for each in _allowances(row)]}
             if row.HasField("first_allowance")
             else {}
         ),
-        **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
+        **({"opening": output.picked(row.agreement, "rule", "opener", "stones")} if row.HasField("agreement") else {}),
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
-
-
-def opening_document(agreement: pb.Agreement) -> dict[str, Any]:
-    """How an opening was agreed on, as JSON."""
-    return {"rule": agreement.rule, "opener": agreement.opener, "stones": agreement.stones}
 
 
 def fault_document(row: pb.Game) -> dict[str, Any] | None:

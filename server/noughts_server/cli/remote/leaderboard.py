@@ -7,16 +7,17 @@ from typing import Annotated
 from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli import completion, options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
-from noughts_server.cli.client import Client, connected
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.fitted_list import show_fitted
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
+from noughts_server.client.client import Client
 
+PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
 # What the request can hold.
 _MOST_GAMES = (1 << 64) - 1
 
@@ -58,10 +59,7 @@ def leaderboard(
     ] = False,
     anchor: AnchorOption = None,
     limit: options.LimitOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """The bots of a rating list, strongest first. There is a list for each variant and time class.
 
@@ -83,7 +81,7 @@ def leaderboard(
         names.append(page.rating_list)
         return list(page.rows)
 
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         known = known_lists(client)
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         if fit:
@@ -94,12 +92,12 @@ def leaderboard(
                 prior=prior,
                 anchors={f"bots/{name}": rating for name, rating in anchors.items()},
             )
-            show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request), output_format)
+            show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request))
             return
         pages = partial(client.pages, client.leaderboards.GetLeaderboard, request, rows_of)
-        rows = list(options.limited(pages, limit, output_format))
-    if output_format is Format.JSON:
-        output.print_json({"rating_list": names[0], "rows": [row_document(row) for row in rows]})
+        rows = list(options.limited(pages, limit))
+    if output.is_json():
+        output.print_json({"rating_list": names[0], "rows": [_row_document(row) for row in rows]})
         return
     console = output.stdout()
     output.heading(console, names[0])
@@ -152,17 +150,6 @@ def _rating(row: pb.LeaderboardRow) -> str:
     return f"{output.rating(row.rating)}{'?' if row.provisional else ' '}"
 
 
-def row_document(row: pb.LeaderboardRow) -> dict[str, object]:
-    """A place as JSON."""
-    return {
-        "rank": row.rank,
-        "name": short(row.bot),
-        "rating": row.rating,
-        "games": row.games,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "provisional": row.provisional,
-        "owner": row.owner,
-        "online": row.online,
-    }
+def _row_document(row: pb.LeaderboardRow) -> dict[str, object]:
+    """Return a place for JSON."""
+    return {"rank": row.rank, "name": short(row.bot)} | output.picked(row, *PLACE_FIELDS, "owner", "online")

@@ -17,11 +17,12 @@ from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import bots_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import free_name
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.cli.resource_names import bot_name
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 
@@ -36,7 +37,7 @@ class RunThere:
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
 
-    def play(self, client: Client, secret: str) -> pb.Tournament:
+    def play(self, client: Client) -> pb.Tournament:
         """Plays it; what is run here is online as long as that takes. Ctrl-C cancels it; what was played stays.
 
         Raises Problem for a bot that does not come online, and what the server refuses.
@@ -49,7 +50,7 @@ class RunThere:
                     entering.append((label, bot_name(spec.target)))
                 else:
                     name = free_name(client, label)
-                    stack.enter_context(_bot_run(client, spec, name, secret))
+                    stack.enter_context(_bot_run(client, spec, name))
                     entering.append((label, f"bots/{name}"))
             return self._play(client, entering)
 
@@ -76,7 +77,7 @@ class RunThere:
             client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
             return self._watch(client, made.name)
         except BaseException:
-            with suppress(Problem):
+            with suppress(CallFailed):
                 client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
             raise
 
@@ -93,10 +94,10 @@ class RunThere:
 
 
 @contextmanager
-def _bot_run(client: Client, spec: BotSpec, name: str, secret: str) -> Iterator[None]:
+def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
     """The bot is online under this name inside the block: `noughts bot run`, as a process of its own."""
     command = [sys.executable, "-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name]
-    env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: secret}
+    env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: client.token}
     nothing = subprocess.DEVNULL
     with (
         tempfile.TemporaryFile() as said,

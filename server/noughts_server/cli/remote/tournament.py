@@ -1,6 +1,5 @@
 """`noughts tournament`: organising tournaments at a server."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -9,16 +8,17 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, tokens_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, connection_options, format_options, options, output
-from noughts_server.cli.client import CallFailed, Client, connected
+from noughts_server.cli import completion, format_options, options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 
@@ -36,7 +36,7 @@ def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
-    opening: OpeningsOptions = OpeningsOptions(),  # noqa: B008  # read from the command line
+    opening: OpeningsOptions = OpeningsOptions(),  # read from the command line
     schedule: format_options.ScheduleOption = "round-robin",
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     rounds: format_options.RoundsOption = None,
@@ -70,10 +70,7 @@ def create(
         int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
     ] = 4_096,
     dry_run: format_options.DryRunOption = False,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Creates a tournament that bots can join.
 
@@ -102,7 +99,7 @@ def create(
     )
     if dry_run:
         counts = entry_counts(settings, entries_min, entries_max)
-        show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
+        show_forecasts(settings, counts, pace_of(settings), one=False)
         return
     wanted = settings_message(
         settings,
@@ -114,12 +111,11 @@ def create(
         join_until=_moment(join_until, "--join-until"),
         start_at=_moment(start_at, "--start-at"),
     )
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         request = pb.CreateTournamentRequest(tournament=wanted)
         created = client.call(client.tournaments.CreateTournament, request).tournament
-        show_tournament(client, created, output_format)
-    if output_format is Format.TEXT:
-        output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
+        show_tournament(client, created)
+    output.hint(f"Next: noughts tournament join {short(created.name)} --bot BOT")
 
 
 def _moment(text: str | None, option: str) -> Timestamp | None:
@@ -149,10 +145,7 @@ def join(
         str, Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
     ] = "",
     all_online: Annotated[bool, Option("--all-online", help="All your bots that are logged in now.")] = False,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Enters bots, pinned at their newest versions. They must have logged in once.
 
@@ -167,7 +160,7 @@ def join(
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
     parent, entered, refused = tournament_name(name), [], []
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         if all_online:
             wanted = _online(client)
         for each in wanted:
@@ -180,14 +173,14 @@ def join(
                 refused.append({"bot": each, "reason": failed.message})
                 continue
             entered.append({"label": joined.label, "bot_version": joined.bot_version})
-            if output_format is Format.TEXT:
+            if not output.is_json():
                 output.stdout().print(f"{joined.bot_version} plays in {parent} as {joined.label}.")
     for out in refused:
         output.warn(f"{out['bot']} was not entered: {out['reason']}")
     if not entered:
         text = f"--all-online: got {len(refused)} bots of yours that are online, and none was entered in {parent}"
         raise Problem(text, "" if refused else "`noughts bot run` connects one.")
-    if output_format is Format.JSON:
+    if output.is_json():
         more = {"refused": refused} if all_online else {}
         output.print_json({"tournament": parent, **entered[0], "entries": entered, **more})
 
@@ -212,22 +205,17 @@ def withdraw(
             autocompletion=completion.bots,
         ),
     ] = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """Takes an entry out. Of a tournament that has begun it loses the games that it has left."""
     if bool(label) == bool(bot):
         raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
     request = pb.WithdrawTournamentRequest(name=tournament_name(name))
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         request.label = label or _label_of(client, request.name, bot or "")
         client.call(client.tournaments.WithdrawTournament, request)
-    if output_format is Format.JSON:
-        output.print_json({"tournament": request.name, "label": request.label})
-    else:
-        output.stdout().print(f"{request.label} no longer plays in {request.name}.")
+    document = {"tournament": request.name, "label": request.label}
+    output.show(document, f"{request.label} no longer plays in {request.name}.")
 
 
 def _label_of(client: Client, tournament: str, bot: str) -> str:
@@ -242,38 +230,28 @@ def _label_of(client: Client, tournament: str, bot: str) -> str:
     raise Problem(f"--bot {bot!r}: got no entry of it in {tournament}", f"noughts tournament show {short(tournament)}")
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentCall:
-    """What commands need that call a method on one tournament and show what came of it."""
-
-    name: NameArgument
-    server: connection_options.ServerOption = None
-    token: connection_options.TokenOption = None
-    token_file: connection_options.TokenFileOption = None
-    output_format: options.FormatOption = Format.TEXT
-
-
 @command("noughts tournament start spring")
-def start(call: TournamentCall) -> None:
+def start(name: NameArgument, at: AtServer) -> None:
     """Starts a tournament, or resumes one that is paused."""
-    _call("StartTournament", call)
+    _call("StartTournament", name, at)
 
 
 @command("noughts tournament pause spring")
-def pause(call: TournamentCall) -> None:
+def pause(name: NameArgument, at: AtServer) -> None:
     """Begins no new game; those running are finished. `start` goes on."""
-    _call("PauseTournament", call)
+    _call("PauseTournament", name, at)
 
 
 @command("noughts tournament cancel spring")
-def cancel(call: TournamentCall) -> None:
+def cancel(name: NameArgument, at: AtServer) -> None:
     """Ends a tournament for good; what was played stays."""
-    _call("CancelTournament", call)
+    _call("CancelTournament", name, at)
 
 
 @command("noughts tournament extend spring --games 10", "noughts tournament extend swiss --rounds 1")
 def extend(
-    call: TournamentCall,
+    name: NameArgument,
+    at: AtServer,
     games: Annotated[
         int, Option("--games", min=0, max=1_000_000, metavar="N", help="So many more games of each pair.")
     ] = 0,
@@ -285,20 +263,21 @@ def extend(
 
     Without --games and --rounds a finished one is paused, so that bots can join it; `start` goes on.
     """
-    _call("ExtendTournament", call, games_per_pair=games, rounds=rounds)
+    _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
 
 
 @command("noughts tournament show spring", "noughts tournament show spring --format json")
-def show(call: TournamentCall, fit: format_options.FitOption = False) -> None:
+def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False) -> None:
     """A tournament with its standings and its crosstable."""
-    _call("GetTournament", call, fit=fit)
+    _call("GetTournament", name, at, fit=fit)
 
 
-def _call(method: str, call: TournamentCall, *, fit: bool = False, **fields: Any) -> None:
-    request = getattr(pb, f"{method}Request")(name=tournament_name(call.name), **fields)
-    with connected(call.server, call.token, call.token_file) as client:
+def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: Any) -> None:
+    """Call a method on one tournament, and show the tournament after it."""
+    request = getattr(pb, f"{method}Request")(name=tournament_name(name), **fields)
+    with at.connected() as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)
-        show_tournament(client, answer.tournament, call.output_format, fit=fit)
+        show_tournament(client, answer.tournament, fit=fit)
 
 
 @command("noughts tournament list --limit 20", "noughts tournament list --challenges")
@@ -307,19 +286,13 @@ def list_tournaments(
         bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
     ] = False,
     limit: options.LimitOption = None,
-    server: connection_options.ServerOption = None,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    at: AtServer = AtServer(),
 ) -> None:
     """All tournaments, newest first."""
-    with connected(server, token, token_file) as client:
+    with at.connected() as client:
         request = pb.ListTournamentsRequest(challenges=challenges)
         pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
-        found = list(options.limited(pages, limit, output_format))
-    if output_format is Format.JSON:
-        output.print_json({"tournaments": [conditions_document(row) for row in found]})
-        return
+        found = list(options.limited(pages, limit))
     columns = ("name", "state", "variant", "time", ">games", "title")
     rows = [
         (
@@ -332,6 +305,5 @@ def list_tournaments(
         )
         for row in found
     ]
-    output.stdout().print(
-        output.table(columns, rows) if rows else f"No {'challenges' if challenges else 'tournaments'} yet."
-    )
+    document = {"tournaments": list(map(conditions_document, found))}
+    output.show_rows(document, columns, rows, f"No {'challenges' if challenges else 'tournaments'} yet.")

@@ -5,7 +5,8 @@ import time
 from grpc import StatusCode
 
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli.client import CallFailed, Client
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 LOOK_SECONDS = 0.2

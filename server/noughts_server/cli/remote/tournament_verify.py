@@ -1,23 +1,21 @@
 """`noughts tournament verify`: whether all chance of a tournament came from the seed that it was held to."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_referee.rules import OldSeed, commitment, game_seed
-from noughts_server.cli import connection_options, options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.tournament import NameArgument
 from noughts_server.cli.resource_names import tournament_name
 
 _SHOWN = 10
-_A_PAGE = 1_000
 
 
 @command("noughts tournament verify spring")
@@ -28,7 +26,6 @@ def verify(
         Option("--hash", metavar="SHA256", help="Seed hash from the start of the tournament, as you noted it."),
     ] = None,
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Checks the draw of a tournament that has ended, from what everybody can read.
 
@@ -36,17 +33,18 @@ def verify(
     it. So nobody can have chosen a game's chance after the start. Exits with 1 where something does not fit.
     """
     full_name = tournament_name(name)
-    with connected(server, None, None) as client:
+    with connected(server) as client:
         found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
         if not found.HasField("seed"):
             raise Problem(
                 f"{full_name}: its seed is still secret: it is told when the tournament has ended",
                 f"Note the hash until then, and give it to `verify --hash`: {found.seed_hash}",
             )
-        count, differing = compare(found, _games(client, full_name))
+        listed = games_pb2.ListGamesRequest(parent=full_name)
+        count, differing = compare(found, client.each(client.games.ListGames, listed, lambda page: page.games))
     held_to = (noted or found.seed_hash).strip().lower()
     fits = commitment(found.seed) == held_to
-    if output_format is Format.JSON:
+    if output.is_json():
         output.print_json(
             {
                 "tournament": full_name,
@@ -90,14 +88,3 @@ def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple
         for tournament_seed in (tournament.seed, OldSeed(tournament.seed))
     ]
     return len(seeds), min(differing, key=len)
-
-
-def _games(client: Any, parent: str) -> Iterable[games_pb2.Game]:
-
-    request = games_pb2.ListGamesRequest(parent=parent, page_size=_A_PAGE)
-    while True:
-        page = client.call(client.games.ListGames, request)
-        yield from page.games
-        if not page.next_page_token:
-            return
-        request.page_token = page.next_page_token

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.client import Client
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
-from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
+from noughts_server.client.client import Client
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
 from noughts_server.messages.settings_codec import time_control
@@ -29,7 +28,7 @@ _MOST_PAIRINGS = 64
 """Pairings for people."""
 
 
-def show_tournament(client: Client, shown: pb.Tournament, output_format: Format, *, fit: bool = False) -> None:
+def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) -> None:
     """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
@@ -38,7 +37,7 @@ def show_tournament(client: Client, shown: pb.Tournament, output_format: Format,
     crosstable = Crosstable(ranks, crosstable.pairs)
     faults = {row.label: row.faults for row in standings if row.faults}
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
-    if output_format is Format.JSON:
+    if output.is_json():
         document = conditions_document(shown)
         document["standings"] = standings_document(standings, ranks)
         document["crosstable"] = crosstable.document()
@@ -199,32 +198,20 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
     """What is known of a tournament without its standings, for programs."""
     return {
         "tournament": shown.name,
-        "title": shown.title,
-        "owner": shown.owner,
+        **output.picked(shown, "title", "owner"),
         "state": _state(shown),
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
         "schedule": str(format_of(shown.schedule)),
-        "games_per_pair": shown.games_per_pair,
-        "rounds": shown.rounds,
-        "stop_when_decided": shown.stop_when_decided,
-        "draw_after": shown.draw_after,
-        "forfeit_after": shown.forfeit_after,
+        **output.picked(shown, "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after"),
         "concurrency": shown.concurrency,
         **output.seed_document(shown.seed if shown.HasField("seed") else None),
-        "seed_hash": shown.seed_hash,
-        "seed_given": shown.seed_given,
-        "rated": shown.rated,
-        "own_rated": shown.own_rated,
-        "live_scores": shown.live_scores,
+        **output.picked(shown, "seed_hash", "seed_given", "rated", "own_rated", "live_scores"),
         "games": shown.games_done,
-        "games_total": shown.games_total,
-        "entries_min": shown.entries_min,
-        "entries_max": shown.entries_max,
+        **output.picked(shown, "games_total", "entries_min", "entries_max"),
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
-        "reason": shown.reason,
-        "challenge": shown.challenge,
+        **output.picked(shown, "reason", "challenge"),
         "openings": openings_document(shown.openings),
     }
 

@@ -1,17 +1,14 @@
 """`noughts watch`: games and tournaments while they are played."""
 
-from contextlib import AbstractContextManager
 from typing import Annotated
 
 from typer import Argument
 
-from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli import completion, connection_options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.output import Format
 from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
 from noughts_server.cli.remote.watch_screen import Screen
-from noughts_server.cli.remote.watch_stream import Show, follow
 from noughts_server.cli.resource_names import watched_name
 
 
@@ -28,7 +25,6 @@ def watch(
         ),
     ] = "",
     server: connection_options.ServerOption = None,
-    output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a game or a tournament live, until it is over or Ctrl-C. Comes back by itself when the connection is lost.
 
@@ -36,14 +32,14 @@ def watch(
     """
     resource = watched_name(name)
     try:
-        with connected(server) as client, _showing(resource, output_format) as show:
-            follow(client, resource, show)
+        with connected(server) as client, _showing(resource) as show:
+            client.follow(resource, show.message, show.lost)
     except KeyboardInterrupt:
         pass  # the way to stop watching
 
 
-def _showing(resource: str, output_format: Format) -> AbstractContextManager[Show]:
-    if output_format is Format.JSON:
+def _showing(resource: str) -> TextLines | JsonLines | Screen:
+    if output.is_json():
         return JsonLines()
     console = output.stdout()
     if not console.is_terminal:

@@ -1,7 +1,7 @@
 """A feed as lines: JSON for programs, text where no terminal is."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
@@ -16,7 +16,7 @@ from noughts_server.messages.settings_codec import time_control
 class _Lines:
     """Nothing to open or to close."""
 
-    def __enter__(self) -> "_Lines":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -183,17 +183,12 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
         "state": state_of(tournament),
         "variant": tournament.variant,
         "games": tournament.games_done,
-        "games_total": tournament.games_total,
-        "games_running": tournament.games_running,
-        "plies": tournament.plies,
+        **output.picked(tournament, "games_total", "games_running", "plies"),
         "standings": [
             {
                 "rank": row.rank,
                 "name": row.standing.label,
-                "wins": row.standing.wins,
-                "draws": row.standing.draws,
-                "losses": row.standing.losses,
-                "points": row.standing.points,
+                **output.picked(row.standing, "wins", "draws", "losses", "points"),
                 "rating": rating_of(row),
                 "faults": row.standing.faults,
             }
@@ -211,9 +206,7 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
         }
     return {
         "game": game.name,
-        "variant": game.variant,
-        "first": game.first,
-        "second": game.second,
+        **output.picked(game, "variant", "first", "second"),
         "time": str(time_control(game.time)),
         **own_times,
         "state": _game_state(game),
@@ -227,9 +220,7 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
 
 def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
     return {
-        "game": ply.game,
-        "ply": ply.ply,
-        "cell": ply.cell,
+        **output.picked(ply, "game", "ply", "cell"),
         "time_ms": ply.time_us / 1000,
         **_clocks(ply),
         "score": ply.score if ply.HasField("score") else None,

@@ -14,9 +14,9 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.cli.client import connected
-from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import play_challenge_with
 from noughts_server.cli.remote.tournament_end import TournamentEnd
+from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
@@ -46,10 +46,10 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
                 connected(address, token_file=_written(tmp_path, token.secret)) as client,
                 pytest.raises(ExceptionGroup) as failed,
             ):
-                await play_challenge_with(client, request, parse_spec("random"), token.secret)
+                await play_challenge_with(client, request, parse_spec("random"))
             link.cut()
     (problem,) = failed.value.exceptions
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, CallFailed)
     # Whoever is offline is refused for that, before anybody looks at the opponent.
     assert "bots/nobody does not exist" in problem.message
     assert "cannot reach a server at" in capsys.readouterr().err
@@ -82,7 +82,7 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             bob = tasks.create_task(play(Waiting(), Login(server.address, token.secret, "bob"), lambda _: online.set()))
             await online.wait()
             client = stack.enter_context(connected(server.address, token_file=_written(tmp_path, token.secret)))
-            challenge = tasks.create_task(play_challenge_with(client, request, parse_spec("random"), token.secret))
+            challenge = tasks.create_task(play_challenge_with(client, request, parse_spec("random")))
             await begun.wait()
         resumed.set()
         # The command looks while no server answers.

@@ -1,0 +1,141 @@
+"""A client whose calls block."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+import grpc
+
+from noughts_bots.stream import Login
+from noughts_proto.feed_view import View
+from noughts_proto.security import Dialling
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import feed_pb2
+from noughts_server.client.failures import DEADLINE_SECONDS, NO_HINTS, PASSING, CallFailed, explain_call
+from noughts_server.client.stubs import Stubs
+
+LARGEST_PAGE = 1_000
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0
+
+
+class _PagedResponse(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Paged = TypeVar("Paged", bound=_PagedResponse)
+Item = TypeVar("Item")
+
+
+class Client(Stubs):
+    """The services of one server, called with one token, which can be empty."""
+
+    def __init__(
+        self,
+        channel: grpc.Channel,
+        address: str,
+        token: str,
+        dialling: Dialling,
+        hints: Mapping[grpc.StatusCode, str] = NO_HINTS,
+    ) -> None:
+        """`hints` say what to do about errors that the server has no hint for."""
+        super().__init__(channel)
+        self.address = address
+        self.token = token
+        self._dialling = dialling
+        self._hints = hints
+
+    def call(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Request, Response] | grpc.StreamUnaryMultiCallable[Any, Response]",
+        request: Request,
+        *,
+        seconds: float = DEADLINE_SECONDS,
+    ) -> Response:
+        """Return the method's answer; `request` is an iterator if the method takes several. Raises CallFailed."""
+        metadata = ((TOKEN_KEY, f"Bearer {self.token}"),) if self.token else ()
+        try:
+            return method(request, timeout=seconds, metadata=metadata)  # type: ignore[arg-type]  # as the method wants
+        except grpc.RpcError as error:
+            raise self._explained(error) from error
+
+    def pages(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
+        request: Any,
+        items: Callable[[Paged], Iterable[Item]],
+        limit: int | None = None,
+    ) -> list[Item]:
+        """Return the first `limit` items of a list, from as many pages as that takes; None: all."""
+        return list(self.each(method, request, items, limit))
+
+    def each(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
+        request: Any,
+        items: Callable[[Paged], Iterable[Item]],
+        limit: int | None = None,
+    ) -> Iterator[Item]:
+        """Yield what `pages` returns, with one page at a time in memory."""
+        left = LARGEST_PAGE if limit is None else limit
+        while left:
+            request.page_size = min(left, LARGEST_PAGE)
+            page = self.call(method, request)
+            for item in islice(items(page), left):
+                yield item
+                left -= limit is not None
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def login(self, name: str) -> Login:
+        """Return how a bot of this token logs in at the same server."""
+        return Login(self.address, self.token, name=name, dialling=self._dialling)
+
+    def follow(
+        self, name: str, message: Callable[[feed_pb2.WatchResponse, View], None], lost: Callable[[str], None]
+    ) -> None:
+        """Call `message` with all that happens in a game or tournament until it is over; the view is as before it.
+
+        Calls `lost` with the reason if the connection is lost, and connects again. Raises CallFailed if the server
+        refuses or was never reached.
+        """
+        view, request, wait = View(), feed_pb2.WatchRequest(name=name), _FIRST_WAIT
+        while True:
+            try:
+                for response in self.feed.Watch(request):
+                    wait = _FIRST_WAIT
+                    message(response, view)
+                    resume(request, response)
+                return
+            except grpc.RpcError as error:
+                failed = self._explained(error)
+                if failed.code not in PASSING or not view.seen:
+                    raise failed from error
+                lost(failed.message)
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _explained(self, error: grpc.RpcError) -> CallFailed:
+        return explain_call(error, self.address, self._hints, with_token=bool(self.token))
+
+
+def resume(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> None:
+    """Set the request so that it continues after this response."""
+    request.epoch, request.from_sequence = response.epoch, response.sequence
+    if response.HasField("resync"):
+        # Without its snapshot the feed must not be resumed from here.
+        request.epoch = request.from_sequence = 0
+
+
+@contextmanager
+def connected(
+    address: str, token: str, dialling: Dialling, hints: Mapping[grpc.StatusCode, str] = NO_HINTS
+) -> Iterator[Client]:
+    """Yield a client of the server at this address."""
+    with dialling.channel(address) as channel:
+        yield Client(channel, address, token, dialling, hints)

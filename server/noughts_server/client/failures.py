@@ -1,0 +1,74 @@
+"""What a failed call means, in words."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from noughts_proto.error_details import error_info
+from noughts_proto.security import failed_handshake, why_hung_up
+from noughts_proto.unreachable import why_unreachable
+
+DEADLINE_SECONDS = 10.0
+PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+"""A stream that failed in one of these ways can be opened again."""
+NO_HINTS: Mapping[grpc.StatusCode, str] = MappingProxyType({})
+_REFUSALS = (
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+)
+
+
+class CallFailed(Exception):
+    """A call that failed."""
+
+    def __init__(self, code: grpc.StatusCode, message: str, hint: str = "", *, with_token: bool = True) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        """What to do next; empty if nothing is known."""
+        self.with_token = with_token
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server answered and refused this request; another request can succeed."""
+        return self.code in _REFUSALS
+
+    @property
+    def token_missing(self) -> bool:
+        """Whether the call needed a token and had none."""
+        return self.code is grpc.StatusCode.UNAUTHENTICATED and not self.with_token
+
+
+def explain_call(
+    error: Any, address: str, hints: Mapping[grpc.StatusCode, str] = NO_HINTS, *, with_token: bool = True
+) -> CallFailed:
+    """Return what a gRPC error means, in the server's own words if it gave some.
+
+    `hints` say what to do about errors that the server has no hint for, by status.
+    """
+    # The errors of a blocking call are calls too, which their published types do not say.
+    known = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
+    code = error.code() if known else grpc.StatusCode.UNKNOWN
+    details = (error.details() if known else "") or code.name
+    info = error_info(error)
+    if info is not None:
+        return CallFailed(code, details, info.metadata.get("hint", ""), with_token=with_token)
+    if problem := failed_handshake(address, details):
+        return CallFailed(code, str(problem), problem.advice)
+    hint = hints.get(code, "")
+    if code is grpc.StatusCode.UNAVAILABLE:
+        if reason := why_hung_up(details):
+            hint = f"{hint} {reason[0].upper()}{reason[1:]}.".lstrip()
+        return CallFailed(code, f"server {address} cannot be reached: {why_unreachable(details)}", hint)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return CallFailed(code, f"server {address} did not answer within {DEADLINE_SECONDS:.0f} s", hint)
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return CallFailed(code, f"server {address} does not know this call", hint)
+    return CallFailed(code, f"server {address}: {details} ({code.name})", hint, with_token=with_token)

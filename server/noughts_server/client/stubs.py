@@ -1,0 +1,41 @@
+"""The stubs of all services of a server."""
+
+import grpc
+import grpc.aio
+
+from noughts_proto.v1.bots_pb2_grpc import BotServiceStub
+from noughts_proto.v1.challenges_pb2_grpc import ChallengeServiceStub
+from noughts_proto.v1.feed_pb2_grpc import FeedServiceStub
+from noughts_proto.v1.games_pb2_grpc import GameServiceStub
+from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceStub
+from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
+from noughts_proto.v1.tokens_pb2_grpc import TokenServiceStub
+from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceStub
+
+
+class Stubs:
+    """Stubs whose calls block."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self.bots = BotServiceStub(channel)
+        self.challenges = ChallengeServiceStub(channel)
+        self.feed = FeedServiceStub(channel)
+        self.games = GameServiceStub(channel)
+        self.leaderboards = LeaderboardServiceStub(channel)
+        self.status = StatusServiceStub(channel)
+        self.tokens = TokenServiceStub(channel)
+        self.tournaments = TournamentServiceStub(channel)
+
+
+class AsyncStubs:
+    """Stubs whose calls are awaited; streams of the feed have a channel of their own."""
+
+    def __init__(self, channel: grpc.aio.Channel, feed_channel: grpc.aio.Channel) -> None:
+        self.bots = BotServiceStub(channel)
+        self.challenges = ChallengeServiceStub(channel)
+        self.feed = FeedServiceStub(feed_channel)
+        self.games = GameServiceStub(channel)
+        self.leaderboards = LeaderboardServiceStub(channel)
+        self.status = StatusServiceStub(channel)
+        self.tokens = TokenServiceStub(channel)
+        self.tournaments = TournamentServiceStub(channel)
