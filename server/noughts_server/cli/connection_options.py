@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import NO_TOKEN, UsageProblem
 from noughts_server.cli.output import warn
 
 if TYPE_CHECKING:
@@ -128,16 +128,8 @@ def require_token(token: str | None, token_file: Path | None, source: str = "--t
     """The token to play with, which must be given."""
     secret = read_token(token, token_file, source)
     if not secret:
-        raise no_token()
+        raise UsageProblem(*NO_TOKEN)
     return secret
-
-
-def no_token() -> UsageProblem:
-    """What to say where a token is needed and none was given."""
-    return UsageProblem(
-        f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
-        "The server's operator makes it: noughts token create --owner NAME",
-    )
 
 
 def _first_line(file: Path) -> str:

@@ -148,11 +148,10 @@ def _explain_server(error: BaseException) -> Problem | None:
 def _explain_call(error: BaseException) -> Problem | None:
     """What comes over the network."""
     if "noughts_server.client.failures" in sys.modules:
-        from noughts_server.cli.connection_options import no_token
         from noughts_server.client.failures import CallFailed
 
         if isinstance(error, CallFailed):
-            return no_token() if error.token_missing else Problem(error.message, error.hint)
+            return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
     if "noughts_proto.security" in sys.modules:
         from noughts_proto.security import SecurityProblem
 
@@ -185,6 +184,10 @@ def _explain_call(error: BaseException) -> Problem | None:
     return None
 
 
+NO_TOKEN = (
+    "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
+    "The server's operator makes it: noughts token create --owner NAME",
+)
 _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
