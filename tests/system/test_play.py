@@ -399,7 +399,7 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             waiting.press("y")
             assert waiting.ended() == 0
             assert is_as_before(waiting)
-            calling.until("You win: ada-person has resigned.")
+            calling.until("You win: ada-person resigned.")
             calling.until("All played.")
             calling.press("q")
             assert calling.ended() == 0
@@ -431,8 +431,8 @@ def test_a_person_loses_on_time_at_a_server(server: ServerUnderTest) -> None:
     with terminal("play --wait", env=ada) as waiting:
         waiting.until("Waiting to be challenged")
         with terminal("play --with bot:ada-person --time 1/move", env=bob) as calling:
-            calling.until("ada-person wins: you ran out of time.")
-            waiting.until("You win: bob-person ran out of time.")
+            calling.until("ada-person wins: you were too slow.")
+            waiting.until("You win: bob-person was too slow.")
 
 
 def test_the_screen_says_when_the_server_is_gone() -> None:

@@ -30,6 +30,7 @@ from noughts_referee.rules.outcome import (
     Outcome,
     Result,
     Termination,
+    in_words,
     lost,
     won,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "first_choices",
     "free_of_each",
     "game_seed",
+    "in_words",
     "is_family",
     "last_move",
     "lost",

@@ -51,6 +51,29 @@ class Termination(IntEnum):
     def __str__(self) -> str:
         return self.name.lower()
 
+    @property
+    def words(self) -> str:
+        """For people, e.g. `board full`."""
+        return in_words(str(self))
+
+    @property
+    def deed(self) -> str:
+        """What the loser did, a phrase that follows "it"; only for `FORFEITS`."""
+        return _DEEDS[self]
+
+
+def in_words(code: str) -> str:
+    """Return a termination that is written as a code, e.g. `board_full`, for people."""
+    return code.replace("_", " ")
+
+
+_DEEDS = {
+    Termination.ILLEGAL_MOVE: "made an illegal move",
+    Termination.TIMEOUT: "was too slow",
+    Termination.DISCONNECTED: "disconnected",
+    Termination.CRASHED: "crashed",
+    Termination.RESIGNED: "resigned",
+}
 
 ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
 """Decided by the stones alone."""
@@ -58,11 +81,11 @@ ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
 GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
 """The loser was not there any more."""
 
-FAULTS = GONE | {Termination.ILLEGAL_MOVE, Termination.TIMEOUT}
-"""The loser did what a player must not do."""
-
-FORFEITS = FAULTS | {Termination.RESIGNED}
+FORFEITS = frozenset(_DEEDS)
 """Lost by the loser's own doing rather than on the board."""
+
+FAULTS = FORFEITS - {Termination.RESIGNED}
+"""The loser did what a player must not do."""
 
 
 class Outcome(NamedTuple):

@@ -8,7 +8,6 @@ from typer import Option
 
 from noughts_server.cli import output
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.crosstable import Crosstable
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import GameSource
@@ -96,15 +95,12 @@ def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
         **tally.about.document(),
     }
     return head | {
-        table.kind: _crosstable(tally, table) if table.kind == TableKind.CROSSTABLE else table.document()
+        # The crosstable as `tournament run` prints it, of the entries in the table.
+        table.kind: tally.crosstable(str(row[1]) for row in table.rows).document()
+        if table.kind == TableKind.CROSSTABLE
+        else table.document()
         for table in made
     }
-
-
-def _crosstable(tally: Tally, table: Table) -> dict[str, Any]:
-    """As `tournament run` prints it, of the entries in the table."""
-    labels = [str(row[1]) for row in table.rows]
-    return Crosstable(labels, tally.pair_rows()).document()
 
 
 def _show(title: str, tally: Tally, made: list[Table]) -> None:

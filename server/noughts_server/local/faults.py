@@ -7,7 +7,7 @@ from noughts_referee.children.child_player import Fault
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.rules import FORFEITS, GONE, Termination
 from noughts_referee.work_units import FinishedGame
-from noughts_server.local.plan import TOO_SLOW, FaultyGame, LocalFault
+from noughts_server.local.plan import FaultyGame, LocalFault
 from noughts_server.runtime.bus import Subscription
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
@@ -24,11 +24,6 @@ _OTHER_REASONS = "failed in yet other ways"
 # Games of which it is told after they were stored why they were lost.
 _MOST_AFTERWARDS = 100_000
 _OUTLIVED = FORFEITS - GONE
-_WHAT_IT_DID = {
-    Termination.ILLEGAL_MOVE: "made an illegal move",
-    Termination.TIMEOUT: TOO_SLOW,
-    Termination.RESIGNED: "resigned",
-}
 
 
 class LocalFaults:
@@ -115,7 +110,7 @@ class LocalFaults:
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
         # Exceptions are told apart; illegal moves and late ones by their first only.
         distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
-        reason, what = (game.fault, "") if distinct else (_WHAT_IT_DID[termination], game.fault)
+        reason, what = (game.fault, "") if distinct else (termination.deed, game.fault)
         if termination is Termination.RESIGNED and not distinct:
             reason = f"resigned: {_NO_ANSWER} what is no answer"
         known = self._count(label, reason, lost, what)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US
-from noughts_referee.rules import FAULTS, Outcome
+from noughts_referee.rules import FAULTS, Outcome, Termination
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.launching.launcher import Locking
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from noughts_server.store.tournaments.brackets import BracketMatch
 
 
-TOO_SLOW = "was too slow"
+TOO_SLOW = Termination.TIMEOUT.deed
 """The reason of games that were lost on time."""
 
 

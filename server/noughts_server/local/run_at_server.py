@@ -25,7 +25,7 @@ from noughts_server.statistics.match_games import MatchGames
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import ExportedGame, finished_games, terminations
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.games.standings import Crosstable, Standing, whole_crosstable
+from noughts_server.store.games.standings import CrosstablePage, Standing, whole_crosstable
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 
 _START_SECONDS = 30.0
@@ -109,7 +109,7 @@ class RunAtServer:
         await self._server.recorder.flush()
         await self._children.faults.keep(self._match.counts if self._match is not None else lambda ordinal: True)
 
-        def read(connection: Any) -> tuple[Tournament, Crosstable, dict[str, int]]:
+        def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
             if self._written is not None:

@@ -1,6 +1,6 @@
 """What a match has to say: whose turn it is, how a game ended, the score."""
 
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import FORFEITS, Result, Termination
 from noughts_server.play.match import Match, Participant
 
 YOU = "You"
@@ -23,7 +23,7 @@ def _ended(match: Match) -> str:
         return "The game was called off and does not count."
     if winner is None:
         full = termination is Termination.BOARD_FULL
-        return "Nobody wins: the board is full." if full else f"Nobody wins ({_plain(termination)})."
+        return "Nobody wins: the board is full." if full else f"Nobody wins ({termination.words})."
     won, lost = match.players[winner], match.players[1 - winner]
     if termination is Termination.LINE:
         return f"{_does(won, 'win')}: the line is complete."
@@ -32,24 +32,13 @@ def _ended(match: Match) -> str:
 
 def _why(lost: Participant, termination: Termination) -> str:
     """What the loser did."""
-    you = lost.name == YOU
-    subject, has, was = ("you", "have", "were") if you else (lost.name, "has", "was")
-    told = {
-        Termination.TIMEOUT: f"{subject} ran out of time",
-        Termination.RESIGNED: f"{subject} {has} resigned",
-        Termination.DISCONNECTED: f"{subject} {was} away for too long",
-        Termination.CRASHED: f"{subject} crashed",
-        Termination.ILLEGAL_MOVE: f"{subject} played an illegal move",
-    }
-    return told.get(termination, _plain(termination))
+    if termination not in FORFEITS:
+        return termination.words
+    return f"you {termination.deed.replace('was ', 'were ')}" if lost.name == YOU else f"{lost.name} {termination.deed}"
 
 
 def _does(player: Participant, verb: str) -> str:
     return f"{player.name} {verb}" if player.name == YOU else f"{player.name} {verb}s"
-
-
-def _plain(termination: Termination) -> str:
-    return str(termination).replace("_", " ")
 
 
 def score_rows(match: Match) -> tuple[tuple[str, int], ...]:

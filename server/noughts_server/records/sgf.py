@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES
-from noughts_referee.rules import Termination, Variant
+from noughts_referee.rules import FAULTS, Termination, Variant
 from noughts_server.records.recorded_game import (
     Placed,
     RecordedGame,
@@ -29,13 +29,7 @@ from noughts_server.records.sgf_grammar import Node, read_trees, written
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOVES_A_LINE = 10
 _RESULTS = {"1-0": "B+", "0-1": "W+", "1/2-1/2": "Draw", "*": "Void"}
-_HOW = {
-    Termination.RESIGNED: "R",
-    Termination.TIMEOUT: "T",
-    Termination.ILLEGAL_MOVE: "F",
-    Termination.CRASHED: "F",
-    Termination.DISCONNECTED: "F",
-}
+_HOW = dict.fromkeys(FAULTS, "F") | {Termination.RESIGNED: "R", Termination.TIMEOUT: "T"}
 _TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _SEED = re.compile(r"\d{1,20}")

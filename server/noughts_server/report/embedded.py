@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from noughts_referee.rules import Termination, Variant, VariantError, column_name, parse_variant
+from noughts_referee.rules import Termination, Variant, VariantError, column_name, in_words, parse_variant
 from noughts_server.report.collect import ShownGame
 
 # What could end the element that holds the JSON, or begin a comment in it.
@@ -42,7 +42,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
                 labels.setdefault(game.first, len(labels)),
                 labels.setdefault(game.second, len(labels)),
                 game.result,
-                game.termination.replace("_", " "),
+                in_words(game.termination),
                 game.first_chosen,
                 moves,
                 [_brief(microseconds) for microseconds in game.times_us],

@@ -6,14 +6,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from noughts_server.competition.score import Score
-from noughts_server.tables.kinds import pair_score
+from noughts_server.tables.crosstable import LEVELS, level
 from noughts_server.tables.table import Unit, text
 from noughts_server.tables.tally import Tally
 
 MOST_WITH_NUMBERS = 40
 MOST_DRAWN = 300
-LEVELS = 9
-"""Colours, from a score of 0 % to one of 100 %."""
 
 
 class Cell(NamedTuple):
@@ -36,28 +34,24 @@ class HeatRow(NamedTuple):
 
 def heat_rows(tally: Tally) -> list[HeatRow]:
     """The first bots of the standings, each against each of them."""
-    standings, scores = tally.standings()[:MOST_WITH_NUMBERS], tally.scores
+    standings = tally.standings()[:MOST_WITH_NUMBERS]
+    crosstable = tally.crosstable(row.label for row in standings)
     return [
         HeatRow(
             row.rank,
             row.label,
-            [_cell(row.label, other.label, pair_score(scores, row.label, other.label)) for other in standings],
+            [_cell(row.label, other, crosstable.total(row.label, other)) for other in crosstable.labels],
         )
         for row in standings
     ]
 
 
 def _cell(label: str, other: str, score: Score) -> Cell:
-    if label == other or not score.games:
+    if not score.games:
         return Cell("", None, "")
     points = text(score.points, Unit.POINTS)
     told = f"{label} against {other}: {points} of {score.games:,} (+{score.wins} ={score.draws} −{score.losses})"
     return Cell(points, level(score), told)
-
-
-def level(score: Score) -> int:
-    """Which colour: the share of the points in steps of an eighth, to the nearest."""
-    return round(score.points / score.games * (LEVELS - 1))
 
 
 def heat_picture(tally: Tally) -> Markup:

@@ -8,14 +8,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from noughts_referee.rules import Termination, in_words
 from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected, printable
 from noughts_server.report.embedded import embedded
-from noughts_server.report.heat_map import LEVELS, MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
+from noughts_server.report.heat_map import MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
 from noughts_server.report.match import match
 from noughts_server.report.picture import Picture
 from noughts_server.report.ratings import MOST_BARS, rated
 from noughts_server.statistics.sprt import Sprt
+from noughts_server.tables.crosstable import LEVELS
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import TIE_BREAKS
 from noughts_server.tables.table import Table, Value, text
@@ -70,10 +72,10 @@ def _own(name: str) -> Markup:
 
 
 def _cell(value: Value, unit: Any) -> str:
-    return text(value, unit).replace("_", " ") if value in _WORDS else text(value, unit)
+    return in_words(str(value)) if value in _TERMINATIONS else text(value, unit)
 
 
-_WORDS = frozenset(("board_full", "illegal_move"))
+_TERMINATIONS = frozenset(map(str, Termination))
 
 
 def _facts(tally: Tally) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from noughts_server.services.access import Access, caller, caller_as, open_to, r
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import Kind, TournamentState
-from noughts_server.store.games.standings import Crosstable, Standing, crosstable, standings
+from noughts_server.store.games.standings import CrosstablePage, Standing, crosstable, standings
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import get_version
 from noughts_server.store.people.scopes import ORGANISE, play_as
@@ -193,7 +193,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         return message
 
 
-def crosstable_message(table: Crosstable) -> pb.GetCrosstableResponse:
+def crosstable_message(table: CrosstablePage) -> pb.GetCrosstableResponse:
     """A crosstable, or a page of it, for the wire."""
     return pb.GetCrosstableResponse(
         standings=map(standing_message, table.standings),

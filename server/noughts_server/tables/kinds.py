@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from noughts_referee.rules import VariantError, cell_name, parse_variant
+from noughts_referee.rules import VariantError, cell_name, in_words, parse_variant
 from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
+from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import pairings_table
 from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
 from noughts_server.tables.table import Column, Table, Unit, Value
@@ -78,22 +79,20 @@ def _ranking_note(tally: Tally) -> str:
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
-    shown, scores = standings[:limit], tally.scores
-    rows = [(row.rank, row.label, *(_points(scores, row.label, other.label) for other in shown)) for row in shown]
+    shown = standings[:limit]
+    crosstable = tally.crosstable(row.label for row in shown)
+    rows = [
+        (row.rank, row.label, *(_points(crosstable, row.label, each) for each in crosstable.labels)) for row in shown
+    ]
     columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(shown, start=1)))
     notes = ["Points of each row against the bot in that place of the table."]
     notes += _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.CROSSTABLE, "Crosstable", columns, rows, notes)
 
 
-def _points(scores: dict[tuple[str, str], Score], label: str, other: str) -> float | None:
-    total = pair_score(scores, label, other)
-    return total.points if total.games and label != other else None
-
-
-def pair_score(scores: dict[tuple[str, str], Score], label: str, other: str) -> Score:
-    """What `label` scored in all its games against `other`."""
-    return scores.get((label, other), Score()) + scores.get((other, label), Score()).mirrored
+def _points(crosstable: Crosstable, label: str, other: str) -> float | None:
+    total = crosstable.total(label, other)
+    return total.points if total.games else None
 
 
 def _pairings(tally: Tally, limit: int | None) -> Table:
@@ -176,7 +175,7 @@ def _terminations(tally: Tally, limit: int | None) -> Table:
 
 
 def _by_fault(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} by {kind.replace('_', ' ')}" for kind, count in sorted(kinds.items()))
+    return ", ".join(f"{count:,} by {in_words(kind)}" for kind, count in sorted(kinds.items()))
 
 
 def _openings(tally: Tally, limit: int | None) -> Table:

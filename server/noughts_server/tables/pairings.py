@@ -9,6 +9,7 @@ from noughts_server.tables.table import Column, Table, Unit, Value
 if TYPE_CHECKING:
     from noughts_server.competition.bracket import Decision
 
+_KEYS = ("round", "first", "second", "first_points", "second_points", "games", "winner")
 _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
@@ -40,13 +41,7 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
     """
     return [
         {
-            "round": match.round,
-            "first": match.first,
-            "second": match.second,
-            "first_points": match.first_points,
-            "second_points": match.second_points,
-            "games": match.games,
-            "winner": match.winner,
+            **{name: getattr(match, name) for name in _KEYS},
             "decision": None if match.decision is None else match.decision.name.lower(),
         }
         for match in matches

@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import astuple
 from typing import NamedTuple
 
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
+from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.standings import RankedEntry, ranked
 from noughts_server.tables.time_histogram import TimeHistogram
@@ -15,16 +15,6 @@ from noughts_server.tables.time_histogram import TimeHistogram
 _RESULTS = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
 _FAULTS = frozenset(str(fault) for fault in FAULTS)
 _TIMEOUT = str(Termination.TIMEOUT)
-
-
-class PairRow(NamedTuple):
-    """The games in which `first` moved first against `second`, from the first mover's point of view."""
-
-    first: str
-    second: str
-    wins: int
-    draws: int
-    losses: int
 
 
 class _Repeated(NamedTuple):
@@ -159,9 +149,9 @@ class Tally:
         """(first mover, second mover) -> the first mover's score."""
         return {pair: counts.score for pair, counts in self.pairs.items()}
 
-    def pair_rows(self) -> list[PairRow]:
-        """The same as rows."""
-        return [PairRow(first, second, *astuple(score)) for (first, second), score in self.scores.items()]
+    def crosstable(self, labels: Iterable[str]) -> Crosstable:
+        """Return the same for these labels."""
+        return Crosstable(labels, self.scores)
 
     @property
     def about(self) -> About:

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.charts import Line, Point, rating_line
-from noughts_server.web.crosstable import MOST_SHOWN, Crosstable
 from noughts_server.web.documents import Document, document
 from noughts_server.web.feeds import tournaments_atom
 from noughts_server.web.games import known_game
@@ -29,6 +29,8 @@ _MOST_CURVES = 10
 _ROUNDS, _MATCHES = 6, 64
 """Of a Swiss or Danish tournament so many rounds are shown, the newest, and so many encounters of each."""
 _FAULTS = 50
+_MOST_IN_CROSSTABLE = 40
+"""Entries in a page's crosstable; the API has all."""
 _STANDINGS = 100
 
 
@@ -99,7 +101,7 @@ class Pages:
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
             self._ask(
                 self._upstream.tournaments.GetCrosstable,
-                tournaments_pb2.GetCrosstableRequest(name=name, top=MOST_SHOWN),
+                tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE),
             ),
             self._ask(
                 self._upstream.games.ListGames,
@@ -116,7 +118,7 @@ class Pages:
             before=before,
             standings=tournament["standings"][before : before + _STANDINGS],
             desk=await self._organising.desk(request, tournament),
-            crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
+            crosstable=_crosstable(tournament["standings"], crosstable["cells"]),
             rounds=_rounds(crosstable["matches"]),
             encounters=[each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
             faults=faults["games"],
@@ -280,6 +282,12 @@ def _next_page(request: Request, found: Document) -> str:
         return ""
     kept = [(name, text) for name, text in request.query_params.multi_items() if name != "page_token"]
     return f"{request.url.path}?{urlencode([*kept, ('page_token', token)])}"
+
+
+def _crosstable(standings: list[Document], cells: list[Document]) -> Crosstable:
+    """Return the crosstable of the first entries of the standings."""
+    labels = (row["label"] for row in standings[:_MOST_IN_CROSSTABLE])
+    return Crosstable(labels, {(each["first"], each["second"]): words.score(each) for each in cells})
 
 
 def _rounds(matches: list[Document]) -> list[list[Document]]:

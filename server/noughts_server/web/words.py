@@ -5,18 +5,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-_ENDINGS = {
-    "line": "a line",
-    "board_full": "board full",
-    "illegal_move": "illegal move",
-    "timeout": "out of time",
-    "disconnected": "disconnected",
-    "crashed": "crashed",
-    "resigned": "resigned",
-    "adjudicated": "adjudicated",
-    "void": "void",
-}
-FAULTS = frozenset(("illegal_move", "timeout", "disconnected", "crashed"))
+from noughts_referee.rules import in_words
+from noughts_server.competition.score import Score
+from noughts_server.tables.crosstable import level
 
 
 def short(name: str) -> str:
@@ -46,8 +37,8 @@ def points(value: float) -> str:
 
 
 def ending(termination: str | None) -> str:
-    """`out of time` for `timeout`."""
-    return _ENDINGS.get(termination or "", "")
+    """`board full` for `board_full`."""
+    return in_words(termination or "")
 
 
 def when(stamp: str | None) -> Markup:
@@ -55,6 +46,11 @@ def when(stamp: str | None) -> Markup:
     if stamp is None:
         return Markup("")
     return Markup('<time datetime="{}">{} UTC</time>').format(stamp, stamp[:16].replace("T", " "))
+
+
+def score(document: dict[str, Any]) -> Score:
+    """The wins, draws and losses of a document."""
+    return Score(document["wins"], document["draws"], document["losses"])
 
 
 def duration(seconds: float) -> str:
@@ -125,6 +121,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "number": number,
     "count": count,
     "points": points,
+    "level": level,
     "ending": ending,
     "when": when,
     "duration": duration,

@@ -68,3 +68,14 @@ def test_nobody_wins_or_loses_a_draw_or_a_void_game(outcome: Outcome) -> None:
 )
 def test_in_a_position_that_was_set_up_any_line_wins(board: str, outcome: Outcome | None) -> None:
     assert Position.parse(parse_variant("tictactoe"), board).outcome() == outcome
+
+
+def test_termination_says_for_people_what_the_loser_did() -> None:
+    assert Termination.BOARD_FULL.words == "board full"
+    assert {each: each.deed for each in FORFEITS} == {
+        Termination.ILLEGAL_MOVE: "made an illegal move",
+        Termination.TIMEOUT: "was too slow",
+        Termination.DISCONNECTED: "disconnected",
+        Termination.CRASHED: "crashed",
+        Termination.RESIGNED: "resigned",
+    }

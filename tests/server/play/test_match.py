@@ -146,12 +146,12 @@ def test_void_games_do_not_count() -> None:
 @pytest.mark.parametrize(
     "outcome, words",
     [
-        (lost(0, Termination.TIMEOUT), "pascal wins: you ran out of time."),
-        (lost(1, Termination.TIMEOUT), "You win: pascal ran out of time."),
-        (lost(1, Termination.RESIGNED), "You win: pascal has resigned."),
-        (lost(0, Termination.RESIGNED), "pascal wins: you have resigned."),
-        (lost(1, Termination.DISCONNECTED), "You win: pascal was away for too long."),
-        (lost(1, Termination.ILLEGAL_MOVE), "You win: pascal played an illegal move."),
+        (lost(0, Termination.TIMEOUT), "pascal wins: you were too slow."),
+        (lost(1, Termination.TIMEOUT), "You win: pascal was too slow."),
+        (lost(1, Termination.RESIGNED), "You win: pascal resigned."),
+        (lost(0, Termination.RESIGNED), "pascal wins: you resigned."),
+        (lost(1, Termination.DISCONNECTED), "You win: pascal disconnected."),
+        (lost(1, Termination.ILLEGAL_MOVE), "You win: pascal made an illegal move."),
         (Outcome(Result.DRAW, Termination.ADJUDICATED), "Nobody wins (adjudicated)."),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
             expect(page.locator("#board .stone")).to_have_count(number)
         expect(page.locator("#moves li")).to_have_text(["a3", "a2", "b3", "b2"])
         game.play(2)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: a line.")
+        expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
         expect(page.locator("#board .won")).to_have_count(3)
         assert page.evaluate("window.sameDocument") is True
 
@@ -97,7 +97,7 @@ def test_boards_move_on_the_start_page_and_lead_to_their_games(
             card.click()
             page.wait_for_url(f"**/{game.name}")
             game.play(1, 4, 2)
-            expect(page.locator("#outcome")).to_have_text("First won, 1-0: a line.")
+            expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
 
 
 def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Site, browser: Browser) -> None:

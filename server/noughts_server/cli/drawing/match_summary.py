@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from noughts_referee.rules import in_words
 from noughts_server.cli import output
-from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchStatistics
 from noughts_server.statistics.sprt import Sprt
+from noughts_server.tables.crosstable import Crosstable, PairRow, scores_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class MatchSummary:
         output.show(document, lambda: self._print(document))
 
     def _document(self) -> dict[str, Any]:
-        scores = Crosstable((self.first, self.second), self.pairs)
+        scores = Crosstable((self.first, self.second), scores_of(self.pairs))
         total = scores.total(self.first, self.second)
         estimate = self._estimate(total)
         document = {
@@ -101,7 +102,7 @@ class MatchSummary:
 
 def terminations_line(games: int, terminations: dict[str, int]) -> str:
     """`100 games: 97 line, 3 board full`."""
-    endings = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in terminations.items())
+    endings = ", ".join(f"{number:,} {in_words(name)}" for name, number in terminations.items())
     return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
 
 

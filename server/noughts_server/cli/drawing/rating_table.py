@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
-from noughts_server.cli.drawing.crosstable import PairRow
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound, RatedPlayer, RatingTable
+from noughts_server.tables.standings import PairScores
 
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
@@ -22,26 +22,16 @@ def ratings_document(ratings: RatingTable) -> dict[str, Any]:
         "draw_rate": ratings.draw_rate,
         "groups": ratings.groups,
         "games": ratings.games,
-        "prior_draws": _prior_draws() if ratings.prior else 0,
+        "prior_draws": PRIOR_DRAWS if ratings.prior else 0,
         "anchors": {player.name: player.rating for player in ratings.players if player.anchored},
     }
 
 
 def _player_document(player: RatedPlayer) -> dict[str, Any]:
     return {
-        "rank": player.rank,
-        "name": player.name,
-        "rating": player.rating,
-        "error95": player.error95,
-        "games": player.games,
-        "points": player.points,
+        **output.picked(player, "rank", "name", "rating", "error95", "games", "points"),
         "score": player.points / player.games if player.games else None,
-        "wins": player.wins,
-        "draws": player.draws,
-        "losses": player.losses,
-        "opposition": player.opposition,
-        "los_next": player.los_next,
-        "group": player.group,
+        **output.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
     }
 
 
@@ -120,7 +110,7 @@ def ratings_footer(ratings: RatingTable) -> list[str]:
     ]
     if ratings.prior:
         errors = "normal approximation of the posterior"
-        lines.append(f"Prior: {_prior_draws()} virtual draws of each bot against the pool's mean.")
+        lines.append(f"Prior: {PRIOR_DRAWS} virtual draws of each bot against the pool's mean.")
     if len(ratings.groups) > 1:
         lines += _groups_lines(ratings)
     lines.append(
@@ -163,20 +153,16 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
-def _prior_draws() -> int:
-    return PRIOR_DRAWS
-
-
-def fit_of_pairs(labels: Iterable[str], pairs: Iterable[PairRow]) -> "BatchRatings":
+def fit_of_pairs(labels: Iterable[str], scores: PairScores) -> "BatchRatings":
     """The ratings that the scores of pairs come to, by who moved first. Raises UsageProblem for too many entries."""
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import GameResult, count_games
 
     games = (
-        GameResult(pair.first, pair.second, score, times)
-        for pair in pairs
-        for score, times in ((1.0, pair.wins), (0.5, pair.draws), (0.0, pair.losses))
+        GameResult(first, second, points, times)
+        for (first, second), score in scores.items()
+        for points, times in ((1.0, score.wins), (0.5, score.draws), (0.0, score.losses))
         if times
     )
     try:

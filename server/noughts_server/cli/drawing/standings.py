@@ -5,10 +5,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rich.table import Table
 
-from noughts_server.cli.drawing.crosstable import PairRow
-from noughts_server.cli.output import count, points, printable, rating, table
-from noughts_server.competition.score import Score
-from noughts_server.tables.standings import RankedEntry, ranked
+from noughts_server.cli.output import count, picked, points, printable, rating, table
+from noughts_server.tables.standings import PairScores, RankedEntry, ranked
 
 
 class StandingRow(Protocol):
@@ -50,13 +48,12 @@ class Ranking(NamedTuple, Generic[Row]):
     """By label."""
 
 
-def rank(standings: Iterable[Row], pairs: Iterable[PairRow], *, in_order: bool = False) -> Ranking[Row]:
-    """The lines by points, head to head, Sonneborn-Berger and wins; `pairs` has the scores of all their games.
+def rank(standings: Iterable[Row], scores: PairScores, *, in_order: bool = False) -> Ranking[Row]:
+    """The lines by points, head to head, Sonneborn-Berger and wins; `scores` are those of all their games.
 
     With `in_order` they stay in their order, which is by who has come how far in a bracket.
     """
     lines = {row.label: row for row in standings}
-    scores = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in pairs}
     # Points that no game brought are of byes.
     byes = {label: row.points - row.wins - row.draws / 2 for label, row in lines.items()}
     entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}
@@ -75,21 +72,12 @@ def standings_document(
     return [
         {
             "name": row.label,
-            "wins": row.wins,
-            "draws": row.draws,
-            "losses": row.losses,
-            "points": row.points,
-            "rating": row.rating,
-            "byes": row.byes,
+            **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
             "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "left",
-            **(_tie_breaks(ranks[row.label]) if ranks else {}),
+            **(picked(ranks[row.label], "rank", "head_to_head", "sonneborn_berger") if ranks else {}),
         }
         for row in standings
     ]
-
-
-def _tie_breaks(entry: RankedEntry) -> dict[str, Any]:
-    return {"rank": entry.rank, "head_to_head": entry.head_to_head, "sonneborn_berger": entry.sonneborn_berger}
 
 
 def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, RankedEntry] | None = None) -> Table:

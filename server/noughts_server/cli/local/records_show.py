@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from noughts_referee.rules import in_words
 from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
@@ -70,7 +71,7 @@ def _found(file: str, number: int, games: Games) -> RecordedGame | None:
 def _print(number: int, game: RecordedGame) -> None:
     console = output.stdout()
     output.heading(console, f"Game {number}: {game.first or '?'} (X) - {game.second or '?'} (O)")
-    ended = f", {game.termination.replace('_', ' ')}" if game.termination else ""
+    ended = f", {in_words(game.termination)}" if game.termination else ""
     console.print(f"{game.result}{ended}; {game.variant}, {output.count(len(game.moves), 'ply', 'plies')}")
     if game.fault:
         console.print(output.printable(f"The loser {game.fault}"), soft_wrap=True)

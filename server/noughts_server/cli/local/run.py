@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from noughts_referee.rules import Termination
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
@@ -17,13 +16,6 @@ from noughts_server.cli.output import count, note
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.records.jsonl import STDOUT, GamesFile
-
-_WHAT_IT_DID = {
-    Termination.ILLEGAL_MOVE: "made an illegal move",
-    Termination.TIMEOUT: "lost on time",
-    Termination.DISCONNECTED: "disconnected",
-    Termination.CRASHED: "crashed",
-}
 
 
 def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, every: int | None = None) -> LocalOutcome:
@@ -71,10 +63,9 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
     """
     if outcome.fatal is not None:
         game = outcome.fatal
-        did = _WHAT_IT_DID[game.outcome.termination]
         how = f": it {game.fault}" if game.fault else ""
         raise Problem(
-            f"{game.loser} {did} in game {game.number:,} ({game.first} - {game.second}){how}",
+            f"{game.loser} {game.outcome.termination.deed} in game {game.number:,} ({game.first} - {game.second}){how}",
             f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
         )
     if outcome.interrupted:

@@ -13,7 +13,7 @@ from noughts_referee.rules import Variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
@@ -36,6 +36,7 @@ from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.competition.formats import TournamentFormat
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalOutcome, LocalPlan
+from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
@@ -398,7 +399,7 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     fitted = None
     if isinstance(playing, RunOptions) and playing.fit:
-        fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
+        fitted = fit_of_pairs((row.label for row in outcome.standings), scores_of(outcome.pairs))
     with beside_games(playing.games_file):
         if output.is_json():
             fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
@@ -413,11 +414,11 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
 
 
 def _ranking(plan: LocalPlan, outcome: LocalOutcome) -> "Ranking[Standing]":
-    return rank(outcome.standings, outcome.pairs, in_order=plan.settings.schedule.places_by_bracket)
+    return rank(outcome.standings, scores_of(outcome.pairs), in_order=plan.settings.schedule.places_by_bracket)
 
 
 def _crosstable(plan: LocalPlan, outcome: LocalOutcome) -> Crosstable:
-    return Crosstable(_ranking(plan, outcome).entries, outcome.pairs)
+    return Crosstable(_ranking(plan, outcome).entries, scores_of(outcome.pairs))
 
 
 def _tournament_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
@@ -457,7 +458,7 @@ def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, hint: str) -> None
     )
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
-    console.print(_crosstable(plan, outcome).table(console))
+    console.print(crosstable_table(_crosstable(plan, outcome), console))
     console.print()
     if outcome.matches:
         bracket = plan.settings.schedule.places_by_bracket

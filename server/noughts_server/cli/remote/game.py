@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Result, Termination, in_words
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
@@ -140,7 +140,7 @@ def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
-        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, {_times(shown)},"
+        f"{result_text(shown)}, {in_words(termination_text(shown))}; {shown.variant}, {_times(shown)},"
         f" seed {shown.seed}"
     )
     if fault := fault_document(shown):

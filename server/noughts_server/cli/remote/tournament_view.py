@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
@@ -17,6 +17,7 @@ from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
+from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
 from noughts_server.tables.standings import RankedEntry
 
@@ -33,10 +34,10 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
     places_by_bracket = format_of(shown.schedule).places_by_bracket
-    standings, ranks = rank(standings, crosstable.pairs, in_order=places_by_bracket)
-    crosstable = Crosstable(ranks, crosstable.pairs)
+    standings, ranks = rank(standings, crosstable.scores, in_order=places_by_bracket)
+    crosstable = Crosstable(ranks, crosstable.scores)
     faults = {row.label: row.faults for row in standings if row.faults}
-    fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
+    fitted = fit_of_pairs(crosstable.labels, crosstable.scores) if fit else None
     if output.is_json():
         document = conditions_document(shown)
         document["standings"] = standings_document(standings, ranks)
@@ -69,7 +70,7 @@ def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list
         request.page_token = page.next_page_token
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
-    return Crosstable(labels, cells), matches
+    return Crosstable(labels, scores_of(cells)), matches
 
 
 def _matches(page: pb.GetCrosstableResponse) -> "list[_Match]":
@@ -158,7 +159,7 @@ def _print(
         console.print()
         output.heading(console, CROSSTABLE_HEADING)
         if len(crosstable.labels) <= _MOST_PRINTED:
-            console.print(crosstable.table(console))
+            console.print(crosstable_table(crosstable, console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
 

@@ -85,7 +85,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         known = view.games.get(ply.game)
         yield _ply_line(ply, begun.get(ply.game, known.variant if known else ""))
     for end in message.increments.ends:
-        yield f"{short_game(end.game)}: {Result(end.result)}, {_words(end.termination)}"
+        yield f"{short_game(end.game)}: {Result(end.result)}, {Termination(end.termination).words}"
     for tournament in (*message.snapshot.tournaments, *message.increments.tournaments):
         yield tournament_line(tournament)
         for row in tournament.standings:
@@ -138,11 +138,7 @@ def score_text(score: float | None) -> str:
 
 def ended_line(game: pb.WatchedGame) -> str:
     """`1-0, line`; only of a game that has ended."""
-    return f"{Result(game.result)}, {_words(game.termination)}"
-
-
-def _words(termination: int) -> str:
-    return str(Termination(termination)).replace("_", " ")
+    return f"{Result(game.result)}, {Termination(game.termination).words}"
 
 
 def _game_line(game: pb.WatchedGame) -> str:

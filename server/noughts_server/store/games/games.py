@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed, in_words, parse_variant
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
@@ -276,7 +276,7 @@ def export(
                 terminations[row.termination],
                 times[first],
                 times[second],
-                row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
+                row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
                 agreement_of(row, labels),
                 row.opening_plies,
             )

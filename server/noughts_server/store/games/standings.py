@@ -70,7 +70,7 @@ class CrosstableCell(NamedTuple):
     losses: int
 
 
-class Crosstable(NamedTuple):
+class CrosstablePage(NamedTuple):
     """Each entry's score against each other, or a page of it."""
 
     standings: list[Standing]
@@ -135,7 +135,7 @@ def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> Crosstable:
+def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> CrosstablePage:
     """Each entry's score against each other, as many rows as make some 65,000 cells at a time.
 
     With `top` only the cells among so many entries at the top, in one page. Raises InvalidArgument for a bad page token
@@ -163,12 +163,12 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
     ]
     more = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
     if page_token:
-        return Crosstable([], cells, more)
+        return CrosstablePage([], cells, more)
     matches = tuple(StoredBracket(connection, tournament).named(labels))
-    return Crosstable(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
+    return CrosstablePage(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
 
 
-def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstable:
+def whole_crosstable(connection: Connection, tournament: Tournament) -> CrosstablePage:
     """All of it, for whoever is in the same process."""
     whole = page = crosstable(connection, tournament)
     while page.next_page_token:

@@ -82,4 +82,4 @@ def _faults(connection: Connection, tournament_id: int, entry: int) -> Counter[s
         .where(games.c.tournament_id == tournament_id, games.c.termination.in_(list(FAULTS)), lost)
         .group_by(games.c.termination)
     )
-    return Counter({str(Termination(termination)).replace("_", " "): count for termination, count in rows})
+    return Counter({Termination(termination).words: count for termination, count in rows})

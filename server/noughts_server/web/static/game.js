@@ -50,13 +50,11 @@ function cell(number) {
   return game.board ? cellName(game.board, number) : String(number);
 }
 
-const ENDINGS = { line: "a line", board_full: "the board is full", illegal_move: "illegal move", timeout: "out of time", disconnected: "disconnected", crashed: "crashed", resigned: "resigned", adjudicated: "adjudicated", void: "void" };
-
 function outcome() {
   if (game.state === "waiting") return "It has not begun.";
   if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const ending = ENDINGS[game.termination] ?? game.termination;
+  const ending = game.termination.replaceAll("_", " ");
   if (winner) return `${winner} won, ${game.result}: ${ending}.`;
   return game.result === "*" ? "Void: it counts for nothing." : `A draw: ${ending}.`;
 }

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from noughts_server.cli.drawing.crosstable import Crosstable
+from noughts_server.cli.drawing.crosstable import crosstable_table
 from noughts_server.competition.score import Score
+from noughts_server.tables.crosstable import Crosstable, scores_of
 
 
 class Pair(NamedTuple):
@@ -25,7 +26,7 @@ PAIRS = (Pair("A", "B", 3, 2, 1), Pair("B", "A", 4, 0, 2))
 
 def printed(table: Crosstable, width: int) -> list[str]:
     console = Console(width=width, file=io.StringIO())
-    console.print(table.table(console))
+    console.print(crosstable_table(table, console))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
@@ -33,11 +34,11 @@ def printed(table: Crosstable, width: int) -> list[str]:
 def everyone_draws(count: int, name: str = "bot") -> Crosstable:
     labels = [f"{name}{number}" for number in range(1, count + 1)]
     pairs = [Pair(a, b, 0, 1, 0) for a in labels for b in labels if a != b]
-    return Crosstable(labels, pairs)
+    return Crosstable(labels, scores_of(pairs))
 
 
 def test_cells_hold_both_sides_from_the_rows_point_of_view() -> None:
-    document = Crosstable(["A", "B"], PAIRS).document()
+    document = Crosstable(["A", "B"], scores_of(PAIRS)).document()
     assert document == {
         "labels": ["A", "B"],
         "cells": {
@@ -64,7 +65,7 @@ def test_cells_hold_both_sides_from_the_rows_point_of_view() -> None:
 
 
 def test_pairs_that_have_not_met_have_no_cell() -> None:
-    assert Crosstable(["A", "B", "C"], PAIRS).document()["cells"]["C"] == {}
+    assert Crosstable(["A", "B", "C"], scores_of(PAIRS)).document()["cells"]["C"] == {}
 
 
 def test_points_count_draws_half() -> None:
@@ -73,7 +74,7 @@ def test_points_count_draws_half() -> None:
 
 
 def test_table_shows_each_rows_points() -> None:
-    lines = printed(Crosstable(["A", "B"], PAIRS), 80)
+    lines = printed(Crosstable(["A", "B"], scores_of(PAIRS)), 80)
     assert [line.split() for line in lines] == [
         ["#", "bot", "1", "2"],
         ["1", "A", "·", "6"],
@@ -99,7 +100,7 @@ def test_long_labels_leave_room_for_the_cells() -> None:
 
 
 def test_label_cannot_steer_the_terminal() -> None:
-    assert "\x1b" not in "".join(printed(Crosstable(["A\x1b[2J", "B"], ()), 80))
+    assert "\x1b" not in "".join(printed(Crosstable(["A\x1b[2J", "B"], {}), 80))
 
 
 def test_label_longer_than_the_terminal_is_cut_before_the_cells_are() -> None:

@@ -32,7 +32,7 @@ class Faulty(Bot):
 """
 FAULTS = {
     "made an illegal move": "return 99",
-    "lost on time": "time.sleep(60)",
+    "was too slow": "time.sleep(60)",
     "crashed": "os._exit(3)",
 }
 
