@@ -278,12 +278,17 @@ def _nothing() -> None:
     """The rehearsal of an entry that has none."""
 
 
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another one, at its very end, would print a traceback
+    sys.exit(0)
+
+
 def main(arguments: list[str]) -> int:
     """Serves the socket whose file descriptor is the first argument; the second holds the settings as JSON."""
     settings = json.loads(arguments[1])
     kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, _leave)
     entry = _load(settings["entry"])
     _go_first()
     forbid()
