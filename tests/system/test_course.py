@@ -10,7 +10,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from noughts_server.cli.operator.course import _play_night, _read_course, next_night
+from noughts_server.client.client import connected
+from noughts_server.leagues.course_folder import CourseFolder
+from noughts_server.leagues.nights import play_night
 from tests.support.authority import Authority
 from tests.support.processes import asked, environment, eventually, first_line, said, started, told
 
@@ -133,7 +135,10 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
             lambda bots: len(bots) == 2,
         )
         # As `course serve` does each night: by the certificate alone.
-        night = _play_night(folder, _read_course(folder), f"localhost:{port}", NOW, identity.dialling())
+        files = CourseFolder(folder)
+        token = files.organiser.read_text().strip()
+        with connected(f"localhost:{port}", token, identity.dialling()) as client:
+            night = play_night(client, files.read(), NOW, pytest.fail)
         assert night.startswith("tournaments/night-")
         server.terminate()
         assert server.wait(20) == 0
@@ -157,12 +162,6 @@ def _read(address: str) -> str:
             return str(page.read(), "utf-8")
     except OSError:
         return ""
-
-
-def test_the_next_night_is_today_or_tomorrow() -> None:
-    now = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
-    assert next_night("02:00", now).isoformat() == "2026-11-24T02:00:00+00:00"
-    assert next_night("01:30", now).isoformat() == "2026-11-25T01:30:00+00:00"
 
 
 def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:

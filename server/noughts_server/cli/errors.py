@@ -135,6 +135,11 @@ def _explain_server(error: BaseException) -> Problem | None:
             return UsageProblem(str(error), error.hint)
         if isinstance(error, NoughtsError):
             return Problem(str(error), error.hint)
+    if "noughts_server.leagues.problems" in sys.modules:
+        from noughts_server.leagues.problems import LeagueProblem
+
+        if isinstance(error, LeagueProblem):
+            return Problem(error.message, error.hint)
     if "noughts_server.local.plan" in sys.modules:
         from noughts_server.local.plan import LocalError, SpecRefused
 

@@ -9,6 +9,8 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import settings_message, time_control
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of, time_of, whole_number
@@ -41,6 +43,8 @@ _FORM: Document = {
     "live_scores": "",
 }
 """Its fields, and what stands in them first."""
+_NUMBERS = ("games_per_pair", "rounds", "concurrency", "draw_after", "forfeit_after")
+"""Fields with a number of the settings; an empty one is the usual."""
 
 
 class Organising:
@@ -154,32 +158,22 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     """What the form says. Raises Failure."""
     if values["schedule"] not in _FORMATS:
         raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(_FORMATS)}")
-    wanted = tournaments_pb2.Tournament(
-        name=f"tournaments/{values['id']}",
+    numbers: dict[str, Any] = {field: number_of(values, field) for field in _NUMBERS}
+    settings = TournamentSettings(
         title=values["title"],
         variant=values["variant"],
-        schedule=tournaments_pb2.Schedule.Value(f"SCHEDULE_{values['schedule'].upper()}"),
-        time=time_of(values),
+        schedule=format_named(values["schedule"]),
+        time=time_control(time_of(values)),
         rated=bool(values["rated"]),
         stop_when_decided=bool(values["stop_when_decided"]),
         live_scores=bool(values["live_scores"]),
+        **{field: number for field, number in numbers.items() if number},
     )
-    for field in (
-        "games_per_pair",
-        "rounds",
-        "concurrency",
-        "entries_min",
-        "entries_max",
-        "draw_after",
-        "forfeit_after",
-    ):
-        setattr(wanted, field, number_of(values, field))
-    if values["seed"]:
-        wanted.seed = whole_number("seed", values["seed"], 0, 2**64 - 1)
+    seed = whole_number("seed", values["seed"], 0, 2**64 - 1) if values["seed"] else None
+    fields: dict[str, Any] = {field: number_of(values, field) for field in ("entries_min", "entries_max")}
     if values["openings"]:
-        wanted.openings.kind = values["openings"]
-        wanted.openings.plies = number_of(values, "plies")
-    return wanted
+        fields["openings"] = tournaments_pb2.Openings(kind=values["openings"], plies=number_of(values, "plies"))
+    return settings_message(settings, name=f"tournaments/{values['id']}", seed=seed, **fields)
 
 
 def _over(tournament: Document) -> bool:

@@ -11,8 +11,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.operator.serve import read_absence
 from noughts_server.cli.signals import Stop, run_loop
-from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
@@ -98,7 +98,7 @@ def referee(
         locking,
         options.read_margin(margin),
         grace,
-        0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds(),
+        read_absence(absence),
     )
     if not run_loop(_play_until_stopped(chosen)):
         raise SystemExit(INTERRUPTED)

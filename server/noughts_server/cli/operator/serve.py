@@ -1,7 +1,10 @@
 """`noughts serve`: a server until it is told to stop."""
 
 import socket
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +25,7 @@ from noughts_server.limits import Limits
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
+    from noughts_server.server import Server
 
 ListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -109,84 +113,99 @@ PackagesOption = Annotated[
 _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
 
-@command("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server")
-def serve(
-    listen: ListenOption = connection_options.DEFAULT_ADDRESS,
-    database: options.DatabaseOption = None,
-    margin: options.MarginOption = "50ms",
-    network_cap: NetworkCapOption = "100ms",
-    grace: GraceOption = 30.0,
-    tls_cert: CertificateOption = None,
-    tls_key: KeyOption = None,
-    tls_client_ca: ClientAuthoritiesOption = None,
-    insecure: InsecureOption = False,
-    metrics: MetricsOption = None,
-    reflection: ReflectionOption = True,
-    web: WebOption = None,
-    no_web: NoWebOption = False,
-    https: HttpsOption = False,
-    absence: AbsenceOption = "10m",
-    rate_own_games: RateOwnOption = False,
-    accept: AcceptOption = None,
-    python_packages: PackagesOption = "",
-    limit: LimitOption = None,
-    proxy: ProxyOption = None,
-    public_url: PublicUrlOption = None,
-    bus: bus_options.BusOption = None,
-    bus_creds: bus_options.CredentialsOption = None,
-    bus_ca: bus_options.AuthoritiesOption = None,
-    bus_cert: bus_options.CertificateOption = None,
-    bus_key: bus_options.KeyOption = None,
-    log_level: Annotated[
-        options.LogLevel, Option("--log-level", help="What to log on stderr.")
-    ] = options.LogLevel.INFO,
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What an operator chooses for a server, as it is typed."""
+
+    listen: ListenOption = connection_options.DEFAULT_ADDRESS
+    database: options.DatabaseOption = None
+    margin: options.MarginOption = "50ms"
+    network_cap: NetworkCapOption = "100ms"
+    grace: GraceOption = 30.0
+    tls_cert: CertificateOption = None
+    tls_key: KeyOption = None
+    tls_client_ca: ClientAuthoritiesOption = None
+    insecure: InsecureOption = False
+    metrics: MetricsOption = None
+    reflection: ReflectionOption = True
+    web: WebOption = None
+    no_web: NoWebOption = False
+    https: HttpsOption = False
+    absence: AbsenceOption = "10m"
+    rate_own_games: RateOwnOption = False
+    accept: AcceptOption = None
+    python_packages: PackagesOption = ""
+    limit: LimitOption = None
+    proxy: ProxyOption = None
+    public_url: PublicUrlOption = None
+    bus: bus_options.BusOption = None
+    bus_creds: bus_options.CredentialsOption = None
+    bus_ca: bus_options.AuthoritiesOption = None
+    bus_cert: bus_options.CertificateOption = None
+    bus_key: bus_options.KeyOption = None
+    log_level: Annotated[options.LogLevel, Option("--log-level", help="What to log on stderr.")] = options.LogLevel.INFO
     log_format: Annotated[
         options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
-    ] = options.LogFormat.AUTO,
-) -> None:
+    ] = options.LogFormat.AUTO
+
+
+@command("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server")
+def serve(chosen: ServeOptions) -> None:
     """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once."""
-    identity = read_identity(tls_cert, tls_key)
-    if tls_client_ca is not None and identity is None:
+    run_server(chosen)
+
+
+def run_server(
+    chosen: ServeOptions,
+    playing: "Callable[[Server, str | None], AbstractAsyncContextManager[None]] | None" = None,
+) -> None:
+    """Run a server with these options until a signal; `playing` as in `serve_until_stopped`. Raise SystemExit."""
+    identity = read_identity(chosen.tls_cert, chosen.tls_key)
+    if chosen.tls_client_ca is not None and identity is None:
         raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
-    _check_reach(listen, protected=identity is not None or insecure)
-    if metrics is not None:
-        _check_reach(metrics, protected=insecure, option="--metrics")
-    if web is not None and no_web:
+    _check_reach(chosen.listen, protected=identity is not None or chosen.insecure)
+    if chosen.metrics is not None:
+        _check_reach(chosen.metrics, protected=chosen.insecure, option="--metrics")
+    if chosen.web is not None and chosen.no_web:
         raise UsageProblem("--web and --no-web: got both, expected one of them at most")
-    margin_us = options.read_margin(margin)
-    network_cap_us = options.read_margin(network_cap, "--network-cap")
-    patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
-    shared = None
-    if bus is not None:
-        shared = bus_options.read_bus(
-            "noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
-        )
-    acceptance = _acceptance(accept, python_packages)
-    from noughts_server.cli.operator.serving import serve_until_stopped
+    bus = None
+    if chosen.bus is not None:
+        bus = bus_options.read_bus(
+            "noughts serve --bus", chosen.bus, chosen.database, chosen.bus_creds, chosen.bus_ca, chosen.bus_cert,
+            chosen.bus_key, insecure=chosen.insecure,
+        )  # fmt: skip
+    acceptance = _acceptance(chosen.accept, chosen.python_packages)
+    from noughts_server.cli.operator.serving import announced, serve_until_stopped
     from noughts_server.settings import ServerSettings
 
-    configure_logs(log_level, log_format)
-    listener = None if no_web else _site_listener(web, encrypted=identity is not None)
+    configure_logs(chosen.log_level, chosen.log_format)
     settings = ServerSettings(
-        listen=listen,
-        database=options.read_database(database),
-        bus=shared,
-        margin_us=margin_us,
-        network_cap_us=network_cap_us,
-        grace=grace,
-        reflection=reflection,
+        listen=chosen.listen,
+        database=options.read_database(chosen.database),
+        bus=bus,
+        margin_us=options.read_margin(chosen.margin),
+        network_cap_us=options.read_margin(chosen.network_cap, "--network-cap"),
+        grace=chosen.grace,
+        reflection=chosen.reflection,
         identity=identity,
-        client_authorities=tls_client_ca,
-        metrics=metrics,
-        absence=patience,
-        rate_own_games=rate_own_games,
-        limits=_limits(limit or []),
-        proxies=read_proxies(proxy),
+        client_authorities=chosen.tls_client_ca,
+        metrics=chosen.metrics,
+        absence=read_absence(chosen.absence),
+        rate_own_games=chosen.rate_own_games,
+        limits=_limits(chosen.limit or []),
+        proxies=read_proxies(chosen.proxy),
     )
-    public = read_public_url(public_url)
-    site = [*(["--https"] if https else []), *(["--insecure"] if insecure else []), f"--public-url={public}"]
-    if not run_loop(serve_until_stopped(settings, listener, acceptance, site)):
+    listener = None if chosen.no_web else _site_listener(chosen.web, encrypted=identity is not None)
+    flags = {"--https": chosen.https, "--insecure": chosen.insecure}
+    site = [*(flag for flag, is_set in flags.items() if is_set), f"--public-url={read_public_url(chosen.public_url)}"]
+    playing = playing or partial(announced, settings)
+    if not run_loop(serve_until_stopped(settings, listener, playing, acceptance, site)):
         raise SystemExit(INTERRUPTED)
+
+
+def read_absence(text: str) -> float:
+    """Seconds from a duration; 0 is for ever. Raises UsageProblem."""
+    return 0.0 if text == "0" else read_duration(text, "--absence").total_seconds()
 
 
 def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":

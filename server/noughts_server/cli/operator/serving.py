@@ -2,12 +2,14 @@
 
 import shlex
 import socket
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_server.cli import connection_options, output
+from noughts_server.cli.operator.site_token import site_token
+from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
@@ -25,12 +27,16 @@ CA.pem is the certificate of the authority that signed the server's. If clients 
 async def serve_until_stopped(
     settings: ServerSettings,
     listener: socket.socket | None,
+    playing: Callable[[Server, str | None], AbstractAsyncContextManager[None]],
     acceptance: "Acceptance | None" = None,
     site: Sequence[str] = (),
+    *,
+    drains: bool = True,
 ) -> bool:
     """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one.
 
-    `site` are options of its process, as in `web_child`.
+    `playing` announces the server with its site's address, and does what else lasts until the end. `site` are options
+    of the site's process, as in `web_child`.
     """
     stop = Stop()
     async with running_server(settings) as server, AsyncExitStack() as stack:
@@ -39,17 +45,24 @@ async def serve_until_stopped(
 
             await stack.enter_async_context(hosting_submissions(server, acceptance))
         with stop.on_signals():
-            _announce(server, None if listener is None else address_of(listener), settings)
             _warn(server.address, listener, settings, site)
             if listener is not None:
-                from noughts_server.cli.operator.site_token import site_token
-                from noughts_server.cli.operator.web_minder import minding_site
-
                 token = await stack.enter_async_context(site_token(server.store))
                 await stack.enter_async_context(
                     minding_site(server.address, listener, token, (*site, *settings.proxies))
                 )
-            return await stop.drained(server.drain)
+            await stack.enter_async_context(playing(server, None if listener is None else address_of(listener)))
+            if drains:
+                return await stop.drained(server.drain)
+            await stop.asked.wait()
+            return True
+
+
+@asynccontextmanager
+async def announced(settings: ServerSettings, server: Server, site: str | None) -> AsyncIterator[None]:
+    """Say where the server is."""
+    _announce(server, site, settings)
+    yield
 
 
 def _announce(running: Server, site: str | None, settings: ServerSettings) -> None:

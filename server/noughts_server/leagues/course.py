@@ -1,0 +1,38 @@
+"""A course: what a teacher chose for the league of a class."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from noughts_referee.clock import parse_time_control
+from noughts_server.competition.tournament_settings import TournamentSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What was chosen for a course."""
+
+    name: str
+    variant: str
+    games_per_pair: int
+    time: str
+    nightly: str
+    """HH:MM, by the clock of this machine."""
+    closes: str
+    """When tokens expire, in ISO 8601; empty: never."""
+    accept: str
+    address: str
+    """Where students find the website."""
+    server: str = "127.0.0.1:7450"
+    """Where their commands reach the server."""
+
+    @property
+    def end(self) -> datetime | None:
+        """When tokens expire; None: never."""
+        return datetime.fromisoformat(self.closes) if self.closes else None
+
+    def night(self, now: datetime) -> TournamentSettings:
+        """Return what is played in the night that begins now."""
+        return TournamentSettings(
+            title=f"{self.name}, {now:%Y-%m-%d}", variant=self.variant, games_per_pair=self.games_per_pair,
+            time=parse_time_control(self.time),
+        )  # fmt: skip

@@ -1,0 +1,124 @@
+"""The ladders of `noughts live`: reference bots that play without end, slowly enough to be watched."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from noughts_bots.bot import Bot, Move
+from noughts_bots.events import Online, SessionEvent
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.security import Dialling
+from noughts_proto.v1.tournaments_pb2 import JoinTournamentRequest, StartTournamentRequest
+from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import Position
+from noughts_server.client.client import connected
+from noughts_server.competition.formats import format_named
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.server import Server
+from noughts_server.store.people.tokens import create_token
+
+_OWNER = "house"
+_BOARDS = 2
+"""Games of a ladder at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """A tournament that does not end, and who plays in it."""
+
+    name: str
+    title: str
+    variant: str
+    time: str
+    bots: tuple[str, ...]
+    """Their specs."""
+
+    @property
+    def settings(self) -> TournamentSettings:
+        """What is played."""
+        return TournamentSettings(
+            title=self.title, variant=self.variant, time=parse_time_control(self.time),
+            schedule=format_named("ladder"), concurrency=_BOARDS,
+        )  # fmt: skip
+
+
+LADDERS = (
+    Ladder(
+        "noughts-and-crosses", "Noughts and crosses", "tictactoe", "60+5",
+        ("random", "three-stage", "coursework", "pascal", "nextstep"),
+    ),
+    Ladder(
+        "four-in-a-row", "Four in a row", "connect4", "120+5",
+        ("random", "nextstep", "minimax:depth=3", "first-free"),
+    ),
+    Ladder("five-in-a-row", "Five in a row", "gomoku", "300+5", ("random", "fives", "threats:nodes=200")),
+    Ladder("in-a-cube", "Four in a row in a cube", "qubic", "300+5", ("random", "nextstep", "fives")),
+)  # fmt: skip
+
+
+class _Unhurried(Bot):
+    """A bot that waits before each move, for people to follow. It thinks in threads: the server is in here, too."""
+
+    max_games = len(LADDERS)
+
+    def __init__(self, bot: Bot, seconds: float) -> None:
+        self._bot, self._seconds = bot, seconds
+        self.variants = bot.variants
+
+    async def choose(self, position: Position) -> int | Move:
+        await asyncio.sleep(self._seconds)
+        chosen = await asyncio.to_thread(self._bot.choose, position)
+        assert not isinstance(chosen, Awaitable)  # no reference bot is asynchronous
+        return chosen
+
+
+@asynccontextmanager
+async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
+    """Reference bots play at the server inside the block, a move in `pace` seconds; yields a token for another bot."""
+
+    token = await server.store.write(
+        lambda connection: (
+            create_token(connection, owner=_OWNER, label="noughts live", now_ms=server.store.now_ms()).secret
+        )
+    )
+    async with asyncio.TaskGroup() as playing:
+        bots = await _log_in(playing, server.address, token, pace)
+        await asyncio.to_thread(_start_ladders, server.address, token)
+        try:
+            yield token
+        finally:
+            for bot in bots:
+                bot.cancel()
+
+
+async def _log_in(playing: asyncio.TaskGroup, address: str, token: str, pace: float) -> list[asyncio.Task[None]]:
+    """Start the bots; return when the server has let all of them in."""
+    tasks, waits = [], []
+    for text in dict.fromkeys(text for ladder in LADDERS for text in ladder.bots):
+        spec, online = parse_spec(text), asyncio.Event()
+
+        def on_event(event: SessionEvent, online: asyncio.Event = online) -> None:
+            if isinstance(event, Online):
+                online.set()
+
+        login = Login(address, token, spec.short, "1")
+        tasks.append(playing.create_task(play(_Unhurried(make_bot(spec), pace), login, on_event), name=spec.short))
+        waits.append(online.wait())
+    await asyncio.gather(*waits)
+    return tasks
+
+
+def _start_ladders(address: str, token: str) -> None:
+    """Start those that are new: the others continue by themselves."""
+    with connected(address, token, Dialling()) as client:
+        for ladder in LADDERS:
+            name = create_tournament(client, ladder.settings, ladder.name)
+            if name is None:
+                continue
+            for bot in ladder.bots:
+                joining = JoinTournamentRequest(name=name, bot=f"bots/{parse_spec(bot).short}")
+                client.call(client.tournaments.JoinTournament, joining)
+            client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))

@@ -1,0 +1,165 @@
+"""The nights of a course: a tournament of all submitted bots each, and what it told about each student's bots."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
+from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
+from noughts_server.leagues.course import Course
+from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
+from noughts_server.leagues.problems import LeagueProblem
+from noughts_server.leagues.tournaments import create_tournament
+
+_LOOK_SECONDS = 20.0
+_FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bot's place in a night."""
+
+    rank: int
+    label: str
+    bot: str
+    points: float
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A game that a bot lost by its own fault."""
+
+    label: str
+    game: str
+    what: str
+
+
+def next_night(clock: str, now: datetime) -> datetime:
+    """When the clock of this machine shows HH:MM next."""
+    hour, minute = map(int, clock.split(":"))
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
+
+
+async def play_nights(
+    course: Course,
+    organiser: Callable[[], AbstractContextManager[Client]],
+    tell: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> None:
+    """Begin a tournament each night, until cancelled; `organiser` connects, `tell` and `warn` get what came of it."""
+    due = next_night(course.nightly, datetime.now().astimezone())
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        now = datetime.now().astimezone()
+        if now < due:
+            continue
+        due = next_night(course.nightly, now)
+
+        def play(now: datetime = now) -> str:
+            with organiser() as client:
+                return play_night(client, course, now, warn)
+
+        try:
+            tell(f"The night's tournament: {await asyncio.to_thread(play)}")
+        except (LeagueProblem, CallFailed) as problem:
+            warn(f"no tournament tonight: {problem.message}")
+
+
+def play_night(client: Client, course: Course, now: datetime, warn: Callable[[str], None]) -> str:
+    """Make the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
+    bots = client.pages(
+        client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
+    )
+    if len(bots) < _FEWEST:
+        raise LeagueProblem(f"got {len(bots)} bots, expected two at least: nobody has anybody to meet")
+    name = create_tournament(client, course.night(now), f"night-{now:%Y-%m-%d-%H%M}", numbered=True)
+    assert name is not None
+    entered = 0
+    for bot in bots:
+        try:
+            joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version)
+            client.call(client.tournaments.JoinTournament, joining)
+            entered += 1
+        except CallFailed as failed:
+            warn(f"{bot.name} is left out: {failed.message}")
+    if entered < _FEWEST:
+        client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
+        raise LeagueProblem(f"{name}: fewer than two bots could be entered, expected two at least")
+    client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+    return name
+
+
+def newest_night(client: Client) -> str:
+    """Return the name of the newest night of which games have been played. Raise LeagueProblem."""
+    request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER)
+    for tournament in client.pages(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000):
+        if tournament.games_done:
+            return tournament.name
+    raise LeagueProblem(
+        "got no tournament of a night yet, expected one that has begun", "Begin one: noughts course night FOLDER"
+    )
+
+
+def standings(client: Client, name: str) -> list[Standing]:
+    """Return the standings of the tournament."""
+    request = tournaments_pb2.GetTournamentRequest(name=name)
+    rows = client.call(client.tournaments.GetTournament, request).tournament.standings
+    return [
+        Standing(rank, row.label, row.bot_version.split("/")[1], row.points, row.wins, row.draws, row.losses)
+        for rank, row in enumerate(rows, 1)
+    ]
+
+
+def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
+    """Write a page for each student about the tournament. Return the files."""
+    course, rows = folder.read(), standings(client, name)
+    everybody = bots_pb2.ListBotsRequest(show_retired=True)
+    bots = client.pages(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000)
+    owners = {bot.name.removeprefix("bots/"): bot.owner for bot in bots}
+    faults = _faults(client, name)
+    folder.reports.mkdir(exist_ok=True)
+    written = []
+    for login in folder.logins():
+        own = [row for row in rows if owners.get(row.bot) == login]
+        file = folder.reports / f"{login}.md"
+        file.write_text(_report(course, name, login, own, rows, faults), encoding="utf-8")
+        written.append(str(file))
+    return written
+
+
+def _faults(client: Client, name: str) -> list[Fault]:
+    request = games_pb2.ListGamesRequest(parent=name, faults_only=True)
+    games = client.pages(client.games.ListGames, request, lambda page: page.games, 10_000)
+    return [Fault(game.second if game.result == 1 else game.first, game.name, game.fault) for game in games]
+
+
+def _report(
+    course: Course, tournament: str, login: str, own: list[Standing], rows: list[Standing], faults: list[Fault]
+) -> str:
+    lines = [
+        f"# {login}: {course.name}",
+        "",
+        f"The night of {tournament.removeprefix('tournaments/night-')}, {course.variant}.",
+        "",
+    ]
+    if not own:
+        lines += [f"No bot of yours played. Submit one, for example as `{login}-bot`.", ""]
+    for row in own:
+        mine = [fault for fault in faults if fault.label == row.label]
+        score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
+        lines += [f"**{row.label}**: rank {row.rank} of {len(rows)}, {row.points:g} points: {score}", ""]
+        if mine:
+            games = "game" if len(mine) == 1 else "games"
+            lines.append(f"It lost {len(mine)} {games} by what a bot must not do:")
+            lines += [f"- {course.address}/{fault.game}: it {fault.what or 'failed'}" for fault in mine[:10]]
+            lines.append("")
+    lines += ["| rank | bot | points |", "|---|---|---|"]
+    lines += [f"| {row.rank} | {row.label} | {row.points:g} |" for row in rows[:10]]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,66 @@
+"""The students of a course: their list as the teacher has it, and the file with their tokens."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from noughts_server.leagues.problems import LeagueProblem
+
+_MOST_STUDENTS = 2_000
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+TOKENS_HEADER = "login,name,email,token\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Student:
+    """A row of the list of a class."""
+
+    login: str
+    name: str = ""
+    email: str = ""
+
+
+def read_class(file: Path) -> list[Student]:
+    """Return the students of a CSV file, or of a file with a login a line. Raise LeagueProblem."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LeagueProblem(f"--class {file}: {getattr(error, 'strerror', None) or error}") from error
+    lines = [line for line in text.splitlines() if line.strip()]
+    header = [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])] if lines else []
+    if has_header := "login" in header:
+        delimiter = next((each for each in ",;\t" if each in lines[0]), ",")
+        rows = (dict(zip(header, row, strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter))
+        students = [Student(*(row.get(field, "").strip() for field in ("login", "name", "email"))) for row in rows]
+    else:
+        students = [Student(line.strip()) for line in lines]
+    if not 1 <= len(students) <= _MOST_STUDENTS:
+        raise LeagueProblem(f"--class {file}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
+    check_logins([each.login for each in students], lambda number: f"--class {file}, line {number + has_header}")
+    return students
+
+
+def check_logins(logins: list[str], place: Callable[[int], str]) -> None:
+    """Raise LeagueProblem for a login that is wrong or comes twice; `place` names where a login comes from."""
+    seen: set[str] = set()
+    for number, login in enumerate(logins, 1):
+        if not _LOGIN.fullmatch(login):
+            expected = "1 to 40 of a-z, A-Z, 0-9 and ._-, beginning with a letter or a digit"
+            raise LeagueProblem(f"{place(number)}: got the login {login!r}, expected {expected}")
+        if login.lower() in seen:
+            raise LeagueProblem(f"{place(number)}: got {login!r} twice, expected each login once")
+        seen.add(login.lower())
+
+
+def tokens_csv(students: Iterable[Student], secrets: dict[str, str]) -> str:
+    """Return a line for each student, with the student's token."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    for each in students:
+        # A spreadsheet must not take a cell for a formula.
+        cells = (f"'{cell}" if cell[:1] in set("=+-@") else cell for cell in (each.login, each.name, each.email))
+        lines.writerow((*cells, secrets[each.login]))
+    return text.getvalue()
