@@ -34,6 +34,11 @@ def specs() -> Iterable[str]:
     yield from (f"py:{row.name}" for row in installed_bots())
 
 
+def spec_argument(meaning: str, metavar: str = "SPEC") -> Any:
+    """Return the declaration of an argument that is a bot of this machine."""
+    return typer.Argument(metavar=metavar, help=meaning, autocompletion=specs)
+
+
 def schedules() -> Iterable[str]:
     """Formats of tournaments."""
     from noughts_server.competition.formats import FORMATS

@@ -1,10 +1,9 @@
 """`noughts report`: a tournament as one page that stands alone."""
 
 import os
-import re
 import secrets
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
@@ -12,8 +11,8 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 from noughts_server.cli.game_sources import GameSource
+from noughts_server.cli.local.sprt import read_sprt
 from noughts_server.report.collect import collect
-from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 
 _DEFAULT_TEST = "elo0=0,elo1=5"
 
@@ -38,7 +37,7 @@ def report(
     fault.
     """
     require_extra("noughts report", "charts")
-    test = _read_test(_DEFAULT_TEST if sprt is None else sprt)
+    test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)
     # Before the games are read, not after them.
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,22 +77,3 @@ def _write(path: Path, content: bytes) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise Problem(f"{path}: got {error.strerror}, expected a file that can be written") from None
-
-
-def _read_test(text: str) -> Any:
-    """`elo0=0,elo1=5[,alpha=0.05][,beta=0.05][,model=normalized]`. Raises UsageProblem."""
-    known = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
-    settings: dict[str, Any] = {}
-    expected = f"settings as in `{_DEFAULT_TEST},alpha=0.05,beta=0.05,model=logistic`"
-    for setting in re.split(r"\s*,\s*", text.strip()):
-        name, _, value = setting.partition("=")
-        if name not in known or name in settings:
-            raise UsageProblem(f"--sprt {text!r}: got {setting!r}, expected {expected}")
-        try:
-            settings[name] = known[name](value)
-        except ValueError:
-            raise UsageProblem(f"--sprt {text!r}: got {setting!r}, expected {expected}") from None
-    try:
-        return Sprt(**{"elo0": 0.0, "elo1": 5.0} | settings)
-    except SprtError as error:
-        raise UsageProblem(f"--sprt {text!r}: {error}") from None

@@ -1,7 +1,5 @@
 """A bot is handed in from the browser: a file, its name, and perhaps a tournament that it enters."""
 
-import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 from starlette.requests import Request
@@ -10,15 +8,13 @@ from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
+from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form_with_file
 from noughts_server.web.upstream import Failure, Upstream
 
 LARGEST_FILE = 8 << 20
 """Bytes; the server's own bound may be lower."""
-_PIECE = 64 * 1024
-_SECONDS = 240.0
-_WASM, _ZIP = b"\0asm", b"PK\x03\x04"
 
 
 class HandingIn:
@@ -42,13 +38,11 @@ class HandingIn:
                 kind=_kind(file.name, file.content),
                 entry=form.get("entry", "").strip(),
                 variant=form.get("variant", "").strip(),
-                size=len(file.content),
-                sha256=hashlib.sha256(file.content).digest(),
                 file_name=file.name[-200:],
             )
-            requests = _requests(announced, file.content)
+            requests = submission_requests(announced, file.content)
             submit: Any = self._upstream.bots.SubmitBot  # which takes several messages
-            made = await self._upstream.call(submit, requests, person.visitor.token, seconds=_SECONDS)
+            made = await self._upstream.call(submit, requests, person.visitor.token, seconds=TRIAL_SECONDS)
             if tournament := form.get("tournament", ""):
                 joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.version.name)
                 await self._upstream.call(self._upstream.tournaments.JoinTournament, joining, person.visitor.token)
@@ -61,15 +55,7 @@ class HandingIn:
 
 def _kind(name: str, content: bytes) -> str:
     """Raises Failure for what is neither."""
-    if content.startswith(_WASM):
-        return "wasm"
-    if name.endswith(".py") or content.startswith(_ZIP):
-        return "py"
+    if (kind := kind_of(name, content)) is not None:
+        return kind
     hint = "A program plays from its own machine: noughts bot run"
     raise Failure(400, f"{name[:100]!r} is no module of WebAssembly, no file in Python and no zip of one.", hint)
-
-
-def _requests(announced: pb.Submission, content: bytes) -> Iterator[pb.SubmitBotRequest]:
-    yield pb.SubmitBotRequest(submission=announced)
-    for start in range(0, len(content), _PIECE):
-        yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])

@@ -44,8 +44,8 @@ def openapi() -> Document:
 
 
 def _operation(route: Route) -> Document:
-    answered = _answered(route)
-    content: Document = {"application/json": {"schema": {"$ref": f"#/components/schemas/{answered.name}"}}}
+    schema_of = f"#/components/schemas/{route.answered.name}"
+    content: Document = {"application/json": {"schema": {"$ref": schema_of}}}
     parameters = _path_parameters(route.path) + [_query_parameter(field) for field in query_fields(route)]
     if route.rows:
         content["text/csv"] = {"schema": {"type": "string"}}
@@ -110,14 +110,9 @@ def _query_parameter(field: FieldDescriptor) -> Document:
     return {"name": field.name, "in": "query", "schema": kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})}
 
 
-def _answered(route: Route) -> Any:
-    response = route.response.DESCRIPTOR
-    return response.fields_by_name[route.within].message_type if route.within else response
-
-
 def _schemas() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    waiting = [_answered(route) for route in ROUTES]
+    waiting = [route.answered for route in ROUTES]
     while waiting:
         descriptor = waiting.pop()
         if descriptor.name not in found:

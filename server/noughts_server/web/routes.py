@@ -1,33 +1,55 @@
 """What the API knows: one table, from which its routes and its OpenAPI document are made."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
-from google.protobuf.message import Message
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message_factory import GetMessageClass
 
-from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.web.upstream import Upstream
 
 PREFIX = "/api/v1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Route:
     """One address: a method of the contract that reads something."""
 
     path: str
     """Beneath the prefix; what stands in braces are its parameters, `{number:int}` a whole number."""
     summary: str
-    method: Callable[[Upstream], Any]
-    request: type[Message]
-    response: type[Message]
+    method: str
+    """A service of the contract and its method, e.g. `games.GetGame`."""
     names: tuple[tuple[str, str], ...] = ()
     """Fields of the request that the path fills: field and template, e.g. `("name", "bots/{bot}")`."""
     rows: str = ""
     """The field of the response that holds a list: what CSV is made of. Empty where there is none."""
     within: str = ""
     """The field of the response that alone is answered; empty: all of it."""
+
+    def callable(self, upstream: Upstream) -> Any:
+        """Return the method of this server."""
+        service, _, method = self.method.partition(".")
+        return getattr(getattr(upstream, service), method)
+
+    @cached_property
+    def request(self) -> Any:
+        """The class of the request."""
+        return GetMessageClass(self._described.input_type)
+
+    @cached_property
+    def answered(self) -> Descriptor:
+        """The message that is answered."""
+        response: Descriptor = self._described.output_type
+        return response.fields_by_name[self.within].message_type or response if self.within else response
+
+    @property
+    def _described(self) -> Any:
+        service, _, method = self.method.partition(".")
+        (found,) = import_module(f"noughts_proto.v1.{service}_pb2").DESCRIPTOR.services_by_name.values()
+        return found.methods_by_name[method]
 
 
 _TOURNAMENT = "tournaments/{tournament}"
@@ -36,24 +58,18 @@ ROUTES = (
     Route(
         "/status",
         "How the server is doing.",
-        lambda up: up.status.GetStatus,
-        status_pb2.GetStatusRequest,
-        status_pb2.GetStatusResponse,
+        "status.GetStatus",
     ),
     Route(
         "/tournaments",
         "All tournaments, newest first, without their standings.",
-        lambda up: up.tournaments.ListTournaments,
-        tournaments_pb2.ListTournamentsRequest,
-        tournaments_pb2.ListTournamentsResponse,
+        "tournaments.ListTournaments",
         rows="tournaments",
     ),
     Route(
         "/tournaments/{tournament}",
         "A tournament; as CSV its standings.",
-        lambda up: up.tournaments.GetTournament,
-        tournaments_pb2.GetTournamentRequest,
-        tournaments_pb2.GetTournamentResponse,
+        "tournaments.GetTournament",
         names=(("name", _TOURNAMENT),),
         rows="standings",
         within="tournament",
@@ -61,114 +77,88 @@ ROUTES = (
     Route(
         "/tournaments/{tournament}/crosstable",
         "Who scored what against whom; of a knockout its bracket as well.",
-        lambda up: up.tournaments.GetCrosstable,
-        tournaments_pb2.GetCrosstableRequest,
-        tournaments_pb2.GetCrosstableResponse,
+        "tournaments.GetCrosstable",
         names=(("name", _TOURNAMENT),),
         rows="cells",
     ),
     Route(
         "/tournaments/{tournament}/games",
         "The games of a tournament that are over, in the order of their numbers.",
-        lambda up: up.games.ListGames,
-        games_pb2.ListGamesRequest,
-        games_pb2.ListGamesResponse,
+        "games.ListGames",
         names=(("parent", _TOURNAMENT),),
         rows="games",
     ),
     Route(
         "/tournaments/{tournament}/games/{number:int}",
         "A game that is over.",
-        lambda up: up.games.GetGame,
-        games_pb2.GetGameRequest,
-        games_pb2.GetGameResponse,
+        "games.GetGame",
         names=(("name", "tournaments/{tournament}/games/{number}"),),
     ),
     Route(
         "/bots",
         "All bots, by name.",
-        lambda up: up.bots.ListBots,
-        bots_pb2.ListBotsRequest,
-        bots_pb2.ListBotsResponse,
+        "bots.ListBots",
         rows="bots",
     ),
     Route(
         "/bots/{bot}",
         "A bot.",
-        lambda up: up.bots.GetBot,
-        bots_pb2.GetBotRequest,
-        bots_pb2.GetBotResponse,
+        "bots.GetBot",
         names=(("name", "bots/{bot}"),),
         within="bot",
     ),
     Route(
         "/bots/{bot}/games",
         "A bot's games in all its versions, newest first.",
-        lambda up: up.games.ListGames,
-        games_pb2.ListGamesRequest,
-        games_pb2.ListGamesResponse,
+        "games.ListGames",
         names=(("parent", "bots/{bot}"),),
         rows="games",
     ),
     Route(
         "/bots/{bot}/ratings",
         "A bot's place in each rating list in which it has a game.",
-        lambda up: up.leaderboards.ListBotRatings,
-        leaderboards_pb2.ListBotRatingsRequest,
-        leaderboards_pb2.ListBotRatingsResponse,
+        "leaderboards.ListBotRatings",
         names=(("bot", "bots/{bot}"),),
         rows="ratings",
     ),
     Route(
         "/bots/{bot}/history",
         "How a bot's rating went in one list.",
-        lambda up: up.leaderboards.GetRatingHistory,
-        leaderboards_pb2.GetRatingHistoryRequest,
-        leaderboards_pb2.GetRatingHistoryResponse,
+        "leaderboards.GetRatingHistory",
         names=(("bot", "bots/{bot}"),),
         rows="points",
     ),
     Route(
         "/bots/{bot}/against/{opponent}",
         "What two bots have scored against each other; as CSV by variant.",
-        lambda up: up.leaderboards.GetHeadToHead,
-        leaderboards_pb2.GetHeadToHeadRequest,
-        leaderboards_pb2.GetHeadToHeadResponse,
+        "leaderboards.GetHeadToHead",
         names=(("bot", "bots/{bot}"), ("opponent", "bots/{opponent}")),
         rows="variants",
     ),
     Route(
         "/bots/{bot}/statistics",
         "What a bot has scored against each opponent, how its newest games ended, how long its moves took.",
-        lambda up: up.leaderboards.GetBotStatistics,
-        leaderboards_pb2.GetBotStatisticsRequest,
-        leaderboards_pb2.GetBotStatisticsResponse,
+        "leaderboards.GetBotStatistics",
         names=(("bot", "bots/{bot}"),),
         rows="opponents",
     ),
     Route(
         "/leaderboards",
         "The rating lists: variants and time classes in which there are rated games.",
-        lambda up: up.leaderboards.ListRatingLists,
-        leaderboards_pb2.ListRatingListsRequest,
-        leaderboards_pb2.ListRatingListsResponse,
+        "leaderboards.ListRatingLists",
         rows="rating_lists",
     ),
     Route(
         "/leaderboards/{variant}/{time_class}",
         "A rating list, the strongest first.",
-        lambda up: up.leaderboards.GetLeaderboard,
-        leaderboards_pb2.GetLeaderboardRequest,
-        leaderboards_pb2.GetLeaderboardResponse,
+        "leaderboards.GetLeaderboard",
         names=(("variant", "{variant}"), ("time_class", "{time_class}")),
         rows="rows",
     ),
     Route(
         "/leaderboards/{variant}/{time_class}/fit",
         "Ratings from all games of the list at once, with their errors.",
-        lambda up: up.leaderboards.GetBatchRatings,
-        leaderboards_pb2.GetBatchRatingsRequest,
-        leaderboards_pb2.GetBatchRatingsResponse,
+        "leaderboards.GetBatchRatings",
         names=(("variant", "{variant}"), ("time_class", "{time_class}")),
         rows="ratings",
     ),

@@ -31,14 +31,7 @@ _BOT_FIELDS = (
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """A bot as JSON, before anything is filled in."""
 
-SpecArgument = Annotated[
-    str,
-    Argument(
-        metavar="SPEC",
-        help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
-        autocompletion=completion.specs,
-    ),
-]
+SpecArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")]
 
 
 @command(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from xml.etree import ElementTree
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.hosts.dll import HEADER, VERSION
 from noughts_bots.specs import dials_in, parse_spec
@@ -33,12 +33,7 @@ _LARGEST_GAMES = 10_000
 )
 def check(
     spec: Annotated[
-        str,
-        Argument(
-            metavar="SPEC",
-            help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.",
-            autocompletion=completion.specs,
-        ),
+        str, completion.spec_argument("What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.")
     ],
     variant: options.VariantOfKindOption = None,
     games: Annotated[

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
@@ -18,14 +18,7 @@ _PIECE = 1 << 16
 
 @command("noughts bot gomocup threats", "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2")
 def gomocup(
-    spec: Annotated[
-        str,
-        Argument(
-            metavar="SPEC",
-            help="A reference bot, e.g. `threats` or `minimax:depth=2`.",
-            autocompletion=completion.specs,
-        ),
-    ],
+    spec: Annotated[str, completion.spec_argument("A reference bot, e.g. `threats` or `minimax:depth=2`.")],
     seed: Annotated[int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.")] = None,
 ) -> None:
     """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.

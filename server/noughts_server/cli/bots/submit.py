@@ -1,6 +1,5 @@
 """`noughts bot submit`: a bot as a file, which the server plays."""
 
-import hashlib
 import io
 import os
 import zipfile
@@ -19,10 +18,8 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 
-_PIECE = 64 * 1024
-_SECONDS = 240.0
-"""The upload, and the trial after it."""
 _TRIAL = "The server tries the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
 _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
@@ -58,14 +55,14 @@ def submit(
     """
     content, kind = _read(file)
     announced = pb.Submission(
-        bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, size=len(content),
-        sha256=_hash(content), file_name=file.resolve().name, variant=variant,
+        bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
+        variant=variant,
     )  # fmt: skip
     entered = [tournament_name(each) for each in enter or ()]
     with at.connected() as client:
         with _progress(len(content)) as sent:
-            request = _requests(announced, content, sent)
-            answer = client.call(client.bots.SubmitBot, request, seconds=_SECONDS)
+            requests = submission_requests(announced, content, sent)
+            answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
         made = answer.version
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
@@ -96,10 +93,8 @@ def _read(file: Path) -> tuple[bytes, str]:
         raise Problem(f"{file}: {error.strerror}, expected a file or a folder") from error
     if not content:
         raise Problem(f"{file}: got an empty file, expected a bot")
-    if content.startswith(b"\0asm"):
-        return content, "wasm"
-    if file.suffix == ".py" or content.startswith(b"PK\x03\x04"):
-        return content, "py"
+    if (kind := kind_of(file.name, content)) is not None:
+        return content, kind
     hint = "Native libraries and programs are not taken over the network: log in with them by `noughts bot run`."
     raise UsageProblem(f"{file}: expected a module of WebAssembly (.wasm), a file in Python (.py) or a folder", hint)
 
@@ -121,17 +116,6 @@ def _packed(folder: Path) -> bytes:
             member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(member, file.read_bytes())
     return packed.getvalue()
-
-
-def _hash(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()
-
-
-def _requests(announced: pb.Submission, content: bytes, sent: Callable[[int], None]) -> Iterator[pb.SubmitBotRequest]:
-    yield pb.SubmitBotRequest(submission=announced)
-    for start in range(0, len(content), _PIECE):
-        yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])
-        sent(min(start + _PIECE, len(content)))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner
@@ -35,14 +35,7 @@ _GAMES_A_LOOK = 50
     "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
 )
 def build(
-    spec: Annotated[
-        str,
-        Argument(
-            metavar="SPEC",
-            help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.",
-            autocompletion=completion.specs,
-        ),
-    ],
+    spec: Annotated[str, completion.spec_argument("A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
     file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.errors import VariantRefused
 from noughts_bots.specs import BotSpec, make_bot, parse_spec
@@ -26,7 +26,7 @@ _MOST_GAMES = 10_000
 
 @command("noughts gym py:./my_bot.py:Mine", "noughts gym dll:./player.so --variants all --svg gym.svg", extra="server")
 def gym(
-    spec: Annotated[str, Argument(metavar="SPEC", help="The bot.", autocompletion=completion.specs)],
+    spec: Annotated[str, completion.spec_argument("The bot.")],
     variants: Annotated[
         str, Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all.")
     ] = "tictactoe,connect4",

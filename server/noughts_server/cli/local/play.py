@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
@@ -51,10 +51,8 @@ class Mark(StrEnum):
 def play(
     spec: Annotated[
         str,
-        Argument(
-            metavar="SPEC",
-            help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
-            autocompletion=completion.specs,
+        completion.spec_argument(
+            f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard."
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",

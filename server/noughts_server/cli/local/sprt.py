@@ -98,25 +98,28 @@ def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> Sp
         raise UsageProblem(f"sprt: {error}") from None
 
 
-def read_sprt(text: str) -> Sprt:
-    """The test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises UsageProblem."""
+def read_sprt(text: str, *, complete: bool = True) -> Sprt:
+    """The test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises UsageProblem.
+
+    Without `complete` elo0 and elo1 may be missing, too: they are 0 and 5 then.
+    """
     expected = "elo0=ELO,elo1=ELO and as you like alpha=P, beta=P, model=logistic or model=normalized"
-    values: dict[str, str] = {}
+    kinds = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
+    values: dict[str, Any] = {}
     for part in text.split(","):
-        name, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or name not in ("elo0", "elo1", "alpha", "beta", "model") or name in values:
-            raise UsageProblem(f"--sprt {text!r}: got {part!r}, expected {expected}")
-        values[name] = value
-    if "elo0" not in values or "elo1" not in values:
-        raise UsageProblem(f"--sprt {text!r}: got no {'elo1' if 'elo0' in values else 'elo0'}, expected {expected}")
-    model = values.pop("model", "logistic")
-    numbers = {"alpha": 0.05, "beta": 0.05}
-    for name, value in values.items():
+        name, _, value = (word.strip() for word in part.partition("="))
         try:
-            numbers[name] = float(value)
-        except ValueError:
-            raise UsageProblem(f"--sprt {text!r}: got {name}={value}, expected a number") from None
-    return _test(numbers["elo0"], numbers["elo1"], numbers["alpha"], numbers["beta"], model)
+            if name in values:
+                raise ValueError
+            values[name] = kinds[name](value)
+        except (KeyError, ValueError):
+            raise UsageProblem(f"--sprt {text!r}: got {part.strip()!r}, expected {expected}") from None
+    if complete and (missing := [name for name in ("elo0", "elo1") if name not in values]):
+        raise UsageProblem(f"--sprt {text!r}: got no {missing[0]}, expected {expected}")
+    try:
+        return Sprt(**{"elo0": 0.0, "elo1": 5.0} | values)
+    except SprtError as error:
+        raise UsageProblem(f"--sprt {text!r}: {error}") from None
 
 
 def _five(text: str) -> list[int]:

@@ -65,10 +65,8 @@ SpecArgument = Annotated[
         autocompletion=completion.specs,
     ),
 ]
-FirstArgument = Annotated[
-    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", autocompletion=completion.specs)
-]
-SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", autocompletion=completion.specs)]
+FirstArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random` or `nextstep:depth=3`.", metavar="A")]
+SecondArgument = Annotated[str, completion.spec_argument("Its opponent.", metavar="B")]
 PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,

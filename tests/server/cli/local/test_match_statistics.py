@@ -121,10 +121,10 @@ def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, t
     "test, message",
     [
         ("elo0=0", "got no elo1"),
-        ("elo0=0,elo1=x", "got elo1=x, expected a number"),
+        ("elo0=0,elo1=x", "got 'elo1=x'"),
         ("elo0=0,elo1=5,gamma=1", "got 'gamma=1'"),
         ("elo0=5,elo1=0", "expected elo0 below elo1"),
-        ("elo0=0,elo1=5,model=bayesian", "expected `logistic` or `normalized`"),
+        ("elo0=0,elo1=5,model=bayesian", "got 'model=bayesian', expected"),
         ("", "got ''"),
     ],
 )

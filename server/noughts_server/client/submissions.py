@@ -1,0 +1,29 @@
+"""Bots that are submitted as files."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+
+from noughts_proto.v1 import bots_pb2 as pb
+
+TRIAL_SECONDS = 240.0
+"""How long the upload may take with the trial after it."""
+_PIECE = 64 * 1024
+_WASM, _ZIP = b"\0asm", b"PK\x03\x04"
+
+
+def kind_of(name: str, content: bytes) -> str | None:
+    """Return the kind of a bot by its file: `wasm` or `py`; None for what is neither."""
+    if content.startswith(_WASM):
+        return "wasm"
+    return "py" if name.endswith(".py") or content.startswith(_ZIP) else None
+
+
+def submission_requests(
+    submission: pb.Submission, content: bytes, sent: Callable[[int], None] = lambda done: None
+) -> Iterator[pb.SubmitBotRequest]:
+    """Yield the requests that submit a file; `sent` is called with the number of bytes that were yielded."""
+    submission.size, submission.sha256 = len(content), hashlib.sha256(content).digest()
+    yield pb.SubmitBotRequest(submission=submission)
+    for start in range(0, len(content), _PIECE):
+        yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])
+        sent(min(start + _PIECE, len(content)))
