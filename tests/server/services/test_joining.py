@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,6 @@ from tests.support.client import Client, bearing, client_of, hello, refused
 from .players import Undecided, until_online
 
 HOUR = 3_600_000
-
-
-@pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    """A client of a server on a fresh database."""
-    async with client_of(tmp_path / "x.sqlite") as opened:
-        yield opened
 
 
 def moment(milliseconds: int) -> Timestamp:

@@ -1,0 +1,33 @@
+"""Clients of a server."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.arena import open_arena
+from tests.support.client import (
+    Client,
+    client_of,
+)
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server on a fresh database."""
+    async with client_of(tmp_path / "x.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def visitor(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server with a history: seven bots, seven tournaments, two of them with games."""
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        bots = [f"bot-{number}" for number in range(7)]
+        for slug in ("cup", "plate"):
+            tournament = await arena.tournament(slug, bots=bots)
+            await arena.commit(await arena.play(tournament))
+        for number in range(5):
+            await arena.tournament(f"open-{number}", start=False, bots=())
+    async with client_of(tmp_path / "x.sqlite") as opened:
+        yield opened

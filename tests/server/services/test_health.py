@@ -1,0 +1,49 @@
+"""Health of a server and of its services."""
+
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+from grpc_health.v1 import health, health_pb2_grpc
+
+from tests.support.client import (
+    Client,
+    client_of,
+    refused,
+)
+
+SERVICES = (
+    "noughts.v1.PlayService",
+    "noughts.v1.BotService",
+    "noughts.v1.TournamentService",
+    "noughts.v1.GameService",
+    "noughts.v1.LeaderboardService",
+    "noughts.v1.TokenService",
+    "noughts.v1.ChallengeService",
+    "noughts.v1.StatusService",
+    "noughts.v1.FeedService",
+)
+
+
+async def test_health_says_serving_of_every_service_until_the_server_drains(client: Client) -> None:
+    for service in ("", *SERVICES):
+        assert await client.serving(service) == "SERVING", service
+    await client.server.drain()
+    for service in ("", *SERVICES):
+        assert await client.serving(service) == "NOT_SERVING", service
+
+
+async def test_a_health_method_without_an_answer_is_unimplemented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health.aio.HealthServicer, "Check", health_pb2_grpc.HealthServicer.Check)
+    async with client_of(tmp_path / "x.sqlite") as other:
+        refusal = await refused(other.serving(""))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
+
+
+async def test_draining_twice_does_no_harm(client: Client) -> None:
+    await client.server.drain()
+    await client.server.drain()
+    assert await client.serving("") == "NOT_SERVING"
