@@ -42,7 +42,7 @@ _REFUSED = frozenset(
 )
 """Of the standard library: what leads out of the process. The lock shuts it anyway; so its author learns it sooner."""
 _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
-_LONGEST_PATH = 200
+_LONGEST_PATH = _LONGEST_CLASS = 200
 _PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
@@ -158,7 +158,8 @@ def _unpack(content: bytes, folder: Path) -> None:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise
-        raise _bad(f"one that cannot be unpacked ({error})", "a whole zip file, without a password") from None
+        reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
+        raise _bad(f"one that cannot be unpacked ({reason})", "a whole zip file, without a password") from None
     except Exception as error:  # of its compressions, each of which has errors of its own
         if isinstance(error, InvalidArgument):
             raise
@@ -188,7 +189,7 @@ def _bad(got: str, expected: str) -> InvalidArgument:
 
 def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     """The entry `FILE.py:CLASS`. Raises InvalidArgument for what cannot be read, imports too much, or is no bot."""
-    files = sorted(folder.rglob("*.py"))
+    files = sorted(file for file in folder.rglob("*.py") if file.is_file())
     _check_sizes(files, folder)
     own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
     for file in files:
@@ -207,6 +208,10 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
             hint = "Write `class Mine(Bot)`, or say which: --entry FILE.py:CLASS"
             raise InvalidArgument.of("submission.entry", got, f"one in {where or _MODULE}", hint=hint)
         (wanted,) = classes
+    if len(wanted) > _LONGEST_CLASS:
+        raise InvalidArgument.of(
+            "submission.entry", wanted, f"a class whose name has at most {_LONGEST_CLASS} characters"
+        )
     return f"{file.relative_to(folder)}:{wanted}"
 
 

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from importlib.resources import files
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -28,6 +29,14 @@ from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
 
+
+class _Number(IntegerConvertor):
+    """A whole number in a path: of so many digits as Python reads."""
+
+    regex = "[0-9]{1,20}"
+
+
+register_url_convertor("int", _Number())
 _A_YEAR = "public, max-age=31536000, immutable"
 
 

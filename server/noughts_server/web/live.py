@@ -343,7 +343,7 @@ class Stream:
 
     def _missed(self, last_event: str) -> list[bytes] | None:
         epoch, _, sequence = last_event.partition("-")
-        if not sequence.isascii() or not sequence.isdigit() or epoch != f"{self._epoch:x}":
+        if len(sequence) > 20 or not sequence.isascii() or not sequence.isdigit() or epoch != f"{self._epoch:x}":
             return None
         missed = self._sequence - int(sequence)
         return list(self._kept)[len(self._kept) - missed :] if 0 <= missed <= len(self._kept) else None

@@ -83,6 +83,7 @@ def test_a_folder_is_unpacked_with_its_neighbours_and_data(tmp_path: Path) -> No
     [
         ("class Mine:\n    pass\n", "", "got '0 classes that are bots'"),
         (BOT + "class Other(Mine):\n    pass\n", "", "2 classes that are bots (Mine, Other)"),
+        (BOT.replace("Mine", "M" * 90_000), "", "expected a class whose name has at most 200 characters"),
         (BOT, "other.py:Mine", "got 'no file other.py'"),
         (BOT, "../bot.py:Mine", "got 'no file ../bot.py'"),
         ("def broken(:\n", "", "bot.py: invalid syntax"),
@@ -110,6 +111,15 @@ def test_what_the_operator_lists_may_be_imported(tmp_path: Path) -> None:
 def test_paths_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
     assert "expected relative paths inside the folder" in refusal(zipped({"bot.py": BOT, name: "x"}), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} <= {"bot"}
+
+
+def test_folder_named_like_a_python_file_is_allowed(tmp_path: Path) -> None:
+    assert placed("py", "", zipped({"bot.py": BOT, "tables.py/data": "x"}), tmp_path / "bot")[1] == "bot.py:Mine"
+
+
+@pytest.mark.parametrize("name", ["bot.py/data", "\N{MUSICAL SYMBOL G CLEF}" * 150])
+def test_refusal_of_paths_names_no_folder_of_the_server(tmp_path: Path, name: str) -> None:
+    assert str(tmp_path) not in refusal(zipped({"bot.py": BOT, name: "x"}), tmp_path)
 
 
 def test_links_in_a_zip_are_refused(tmp_path: Path) -> None:

@@ -97,7 +97,9 @@ def test_visitors_behind_a_proxy_are_told_apart(server: ServerUnderTest) -> None
         assert (attempts(site, "192.0.2.1") + attempts(site, "192.0.2.2"))[-1] == 429
 
 
-@pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "", "x", "/a\nb"])
+@pytest.mark.parametrize(
+    "elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "", "x", "/a\nb", "//[", "//\u2100"]
+)
 def test_nobody_is_led_to_another_site(elsewhere: str) -> None:
     assert place_after(elsewhere) == "/me"
 
@@ -134,6 +136,7 @@ def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, sit
         ({}, ""),
         ({}, "0" * 64),
         ({"origin": "https://evil.example"}, None),
+        ({"origin": "http://["}, None),
         ({"sec_fetch_site": "cross-site"}, None),
         ({"sec_fetch_site": "same-site"}, None),
     ],
