@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.listener import address_of, listening
-from noughts_server.web.live import Hub, LiveSettings
 from noughts_server.web.serving import running_site
 
 PATIENCE = 60.0

@@ -26,7 +26,7 @@ from noughts_server.limits import Limits
 from noughts_server.services.access import VISITOR, Access, Context
 from noughts_server.services.admission import Admission
 from noughts_server.services.status import StatusServicer
-from noughts_server.web.live import LiveSettings
+from noughts_server.web.event_streams import LiveSettings
 from tests.chaos import http2
 from tests.support.client import Client, client_of
 from tests.support.loopback import until

@@ -5,7 +5,6 @@ The referee, the bots and the server use this package and no other rules.
 
 from noughts_referee.rules.agreement import Choice, OpeningChoice, Put, Take
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, is_family, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import (
     Draws,
@@ -35,8 +34,9 @@ from noughts_referee.rules.outcome import (
     won,
 )
 from noughts_referee.rules.position import Position, PositionError, free_of_each
+from noughts_referee.rules.variant import Variant, VariantError, members
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_package
-from noughts_referee.rules.variants import Variant, VariantError, members
+from noughts_referee.rules.variants import OWN_NAMES, base_name, canonical_name, covers, is_family, parse_variant
 
 __all__ = [
     "DRAWN",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from noughts_referee.rules.chance import Draws
 from noughts_referee.rules.position import Position
-from noughts_referee.rules.variants import Variant, members
+from noughts_referee.rules.variant import Variant, members
 
 _FIRST_STONES, _MORE_STONES = 3, 2
 

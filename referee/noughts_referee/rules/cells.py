@@ -6,7 +6,7 @@ Four. On boards of several layers the layer's number stands in front: `2b3`. Fil
 
 from collections.abc import Iterable
 
-from noughts_referee.rules.variants import Variant
+from noughts_referee.rules.variant import Variant
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

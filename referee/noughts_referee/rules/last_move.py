@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from noughts_referee.rules.outcome import Termination
-from noughts_referee.rules.variants import Variant
+from noughts_referee.rules.variant import Variant
 
 _STONES = tuple(1 << cell for cell in range(900))
 """The set of each cell alone; no board is larger."""

@@ -8,7 +8,7 @@ rule under its name, a plus sign and the rule's: `gomoku+pro`.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from noughts_referee.rules.variants import Forbids, Variant
+from noughts_referee.rules.variant import Forbids, Variant
 
 NOT_IN_THE_MIDDLE = "not-in-the-middle"
 TOO_NEAR = "too-near"

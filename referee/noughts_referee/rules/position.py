@@ -6,7 +6,7 @@ from typing import Any
 
 from noughts_referee.rules.chance import Draws
 from noughts_referee.rules.outcome import DRAWN, Outcome, won
-from noughts_referee.rules.variants import Variant, members
+from noughts_referee.rules.variant import Variant, members
 
 _MARKS = "XO"
 

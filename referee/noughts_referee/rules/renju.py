@@ -12,7 +12,7 @@ a stone which makes a five in one line is no completing stone of a three in anot
 from typing import NamedTuple
 
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.variants import Forbids
+from noughts_referee.rules.variant import Forbids
 
 OVERLINE = "overline"
 DOUBLE_FOUR = "double-four"

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from noughts_referee.rules.variants import Variant, VariantError
+from noughts_referee.rules.variant import Variant, VariantError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

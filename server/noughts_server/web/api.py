@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 from starlette.types import Receive, Scope, Send
 
+from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, Route
 from noughts_server.web.documents import Document, csv_text, document
-from noughts_server.web.live import Hub, Watcher
+from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
-from noughts_server.web.routes import EVENTS, PREFIX, ROUTES, Route
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import address_of
 

@@ -16,15 +16,15 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
+from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
+from noughts_server.web.event_streams import Hub
 from noughts_server.web.handing_in import HandingIn
-from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
 from noughts_server.web.play import Play
 from noughts_server.web.play_rooms import PlayRooms
-from noughts_server.web.routes import PREFIX
 from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views

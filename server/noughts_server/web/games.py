@@ -3,7 +3,7 @@
 from noughts_proto.v1 import games_pb2
 from noughts_server.web.boards import geometry
 from noughts_server.web.documents import Document, document
-from noughts_server.web.live import Hub
+from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream
 
 

@@ -15,9 +15,9 @@ from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.documents import Document, document
+from noughts_server.web.event_streams import Hub
 from noughts_server.web.feeds import tournaments_atom
 from noughts_server.web.games import known_game
-from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.upstream import Failure, Upstream

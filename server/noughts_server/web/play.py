@@ -10,9 +10,9 @@ from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2
 from noughts_server.web.documents import Document, document
+from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import time_of, whole_number
 from noughts_server.web.games import known_game
-from noughts_server.web.live import Hub
 from noughts_server.web.play_rooms import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, PlayRoom, PlayRooms, Wish
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure, Upstream

@@ -5,8 +5,8 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from noughts_server.web.api_routes import Route
 from noughts_server.web.documents import enum_number, enum_words
-from noughts_server.web.routes import Route
 from noughts_server.web.upstream import Failure
 
 FORMAT = "format"

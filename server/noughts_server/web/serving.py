@@ -10,7 +10,7 @@ import uvicorn
 
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.web.app import site
-from noughts_server.web.live import Hub, LiveSettings
+from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.play_rooms import PlayRooms, TableSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import Connections, SiteLimits, Visitors

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from noughts_proto.callers import caller_network
-from noughts_server.web.routes import PREFIX
+from noughts_server.web.api_routes import PREFIX
 
 _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45

@@ -130,7 +130,7 @@ def test_a_variant_stays_the_only_one_of_its_rules_after_many_others_were_read()
 
 
 def test_name_of_ours_that_a_plugin_takes_is_offered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noughts_referee.rules.catalogue.plugin_names", lambda: ("connect4", "mine", "mnk:3,3"))
+    monkeypatch.setattr("noughts_referee.rules.variants.plugin_names", lambda: ("connect4", "mine", "mnk:3,3"))
     with pytest.raises(VariantError) as refused:
         parse_variant("square")
     assert refused.value.expected.count("`connect4`") == 1

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 from jsonschema import Draft202012Validator
 
+from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.documents import csv_text
 from noughts_server.web.openapi import openapi
-from noughts_server.web.routes import PREFIX, ROUTES
 from tests.support.site import Site
 
 DOCUMENT = openapi()

@@ -16,7 +16,7 @@ from noughts_server.limits import Limits
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.live import LiveSettings
+from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.web.routes import PREFIX
+from noughts_server.web.api_routes import PREFIX
 from tests.support.settings import often
 from tests.support.site import Site
 

@@ -14,7 +14,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.live import Hub, LiveSettings, Stream, Watcher
+from noughts_server.web.event_streams import Hub, LiveSettings, Stream, Watcher
 from noughts_server.web.upstream import Failure, Upstream
 from tests.support.site import PATIENCE, Site, eventually, live_game
 
