@@ -1,6 +1,6 @@
-"""What becomes of a bot that misbehaves: every fault by every kind of bot, in one table.
+"""What happens to a bot that misbehaves: every fault by every kind of bot, in one table.
 
-`test_matrix.py` plays each cell, and holds `docs/faults.md` to this table.
+`test_matrix.py` plays each cell, and compares `docs/faults.md` with this table.
 """
 
 from typing import NamedTuple
@@ -77,15 +77,15 @@ HUNG = Verdict("timeout", "hung: while it owed no answer")
 THINKS_ON = Verdict("timeout", "thought for 0.5 s about a game that was over")
 NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
 
-ELSEWHERE = NotApplicable("its machine is its author's")
-LIKE_SILENCE = NotApplicable("from here it looks like silence")
-NOT_ENDED = NotApplicable("the referee ends no processes elsewhere")
+ELSEWHERE = NotApplicable("it runs on its author's machine")
+LIKE_SILENCE = NotApplicable("to the server it looks like silence")
+NOT_ENDED = NotApplicable("the referee cannot end a remote process")
 NOT_STARTED_HERE = NotApplicable("the referee does not start it")
-HOST_WRITES = NotApplicable("its host writes the frames")
-HOST_READS = NotApplicable("its host reads the frames")
-NO_TCP = NotApplicable("it has pipes, which are open or closed")
-NO_TICKET = NotApplicable("on its pipes it needs no ticket")
-NOT_PYTHON = NotApplicable("only Python's exceptions reach a host")
+HOST_WRITES = NotApplicable("its host process writes the frames")
+HOST_READS = NotApplicable("its host process reads the frames")
+NO_TCP = NotApplicable("it uses pipes, not TCP")
+NO_TICKET = NotApplicable("it uses pipes and needs no ticket")
+NOT_PYTHON = NotApplicable("only Python exceptions reach the host process")
 
 
 def crash(reason: str, told: str = "") -> Verdict:
@@ -116,14 +116,14 @@ FAULTS = (
         unlocked=True,
     ),
     Fault(
-        "reaches for memory that is not its own (SIGSEGV)",
+        "accesses invalid memory (SIGSEGV)",
         "segfault",
         (
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
-            NotApplicable("from here it looks like any crash"),
+            NotApplicable("to the server it looks like any other crash"),
         ),
     ),
     Fault(
@@ -138,7 +138,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "ends just after a move",
+        "exits right after a move",
         "leave after a move",
         (
             crash("ended with exit code 0"),
@@ -156,7 +156,7 @@ FAULTS = (
             RESIGNS._replace(told="RuntimeError: lost my way"),
             NOT_PYTHON,
             NOT_PYTHON,
-            NotApplicable("its exceptions stay with it; our SDK resigns"),
+            NotApplicable("the referee does not see its exceptions; our SDK resigns"),
         ),
     ),
     Fault("hangs, without a clock", "hang", (SILENT, SILENT, SILENT, SILENT, WAITS), times=SILENT_ONLY),
@@ -170,15 +170,15 @@ FAULTS = (
     Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=SILENT_ONLY),
     Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.2/move", times=QUICK),
     Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, THINKS_ON, LATE), time="0.2/move", times=QUICK),
-    Fault("is late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
+    Fault("answers late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
     Fault(
         "places a stone off the board",
         "off the board",
         (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is no point of the board"), ILLEGAL),
     ),
-    Fault("places a stone on another", "occupied", (ILLEGAL,) * 5, unlocked=True),
+    Fault("places a stone on a taken cell", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(
-        "writes without end",
+        "writes endless output",
         "endless output",
         (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
         time="0.5/move",
@@ -192,11 +192,11 @@ FAULTS = (
             PLAYS_ON,
             PLAYS_ON,
             PLAYS_ON,
-            NotApplicable("it is refused for the length that it announces: see the frame of 2 MiB"),
+            NotApplicable("the server refuses it by its announced length: see the frame above 2 MiB"),
         ),
     ),
     Fault(
-        "sends a frame of a byte more than 2 MiB",
+        "sends a frame one byte larger than 2 MiB",
         "large frame",
         (
             crash("announced too large a message: got 2097153 bytes", "what it sent began with"),
@@ -207,12 +207,12 @@ FAULTS = (
         ),
     ),
     Fault(
-        "sends what is no answer",
+        "sends an invalid answer",
         "no answer",
         (
             crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
-            NotApplicable("all that it can return is a number; a negative one resigns"),
+            NotApplicable("it can return only a number; a negative one resigns"),
             crash("silent for 2 s while it owed an answer", "my move is h8"),
             cut_off("INVALID_ARGUMENT"),
         ),
@@ -224,7 +224,7 @@ FAULTS = (
         (crash("was cut off: "), HOST_WRITES, HOST_WRITES, HOST_WRITES, cut_off("COLUMNS_UNEVEN")),
     ),
     Fault(
-        "answers what nobody asked, a hundred times",
+        "answers 100 questions that nobody asked",
         "unknown games",
         (crash("was cut off: "), HOST_WRITES, HOST_WRITES, HOST_WRITES, cut_off("TOO_MANY_COMPLAINTS")),
     ),
@@ -236,7 +236,7 @@ FAULTS = (
             PLAYS_ON,
             PLAYS_ON,
             PLAYS_ON,
-            NotApplicable("the referee does not see it"),
+            NotApplicable("the referee does not see its output"),
         ),
     ),
     Fault(
@@ -246,8 +246,8 @@ FAULTS = (
             crash("closed its standard input"),
             HOST_READS,
             HOST_READS,
-            NotApplicable("it looks like one that hangs"),
-            NotApplicable("it has a stream, which it leaves or does not read"),
+            NotApplicable("it looks like a bot that hangs"),
+            NotApplicable("it has a stream, which it can only close or not read"),
         ),
         times=QUICK_TO_END,
     ),
@@ -255,17 +255,17 @@ FAULTS = (
         "stops reading",
         "stops reading",
         (
-            NotApplicable("it looks like one that hangs"),
+            NotApplicable("it looks like a bot that hangs"),
             HOST_READS,
             HOST_READS,
-            NotApplicable("it looks like one that hangs"),
+            NotApplicable("it looks like a bot that hangs"),
             LATE,
         ),
         time="0.3/move",
     ),
     Fault("is behind half-open TCP", "half-open", (NO_TCP, NO_TCP, NO_TCP, NO_TCP, LATE), time="0.3/move"),
     Fault("takes 2 GB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
-    Fault("forks without end", "fork bomb", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("forks endlessly", "fork bomb", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault(
         "leaves a process behind",
         "leaves a process",
@@ -277,10 +277,10 @@ FAULTS = (
             ELSEWHERE,
         ),
     ),
-    Fault("reads and writes files of others", "files", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("reads and writes files outside its folder", "files", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault("connects to the network", "network", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault(
-        "ignores the end",
+        "ignores the end of the match",
         "ignores the end",
         (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, NOT_ENDED),
         times=QUICK_TO_END,
@@ -293,7 +293,7 @@ FAULTS = (
         times=NEVER,
     ),
     Fault(
-        "dies at once, three times",
+        "exits at once, three times",
         "dies at once",
         (
             crash("ended with exit code 9", "no licence found"),
@@ -304,7 +304,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "sends another first frame than hello",
+        "sends a first frame without hello",
         "no hello",
         (
             crash("sent another first frame"),
@@ -315,12 +315,12 @@ FAULTS = (
         ),
     ),
     Fault(
-        "speaks another version of the protocol",
+        "uses another protocol version",
         "old protocol",
         (crash("said a wrong hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
     ),
     Fault(
-        "comes with a wrong ticket",
+        "logs in with a wrong ticket",
         "wrong ticket",
         (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refused("UNAUTHENTICATED")),
     ),
@@ -336,7 +336,7 @@ JSON: dict[str, Cell] = {
 }
 """By habit: programs that speak JSON, `exec{frames=json}:`; the others fare as those that speak frames."""
 
-LIKE_HANGING = NotApplicable("it looks like one that hangs")
+LIKE_HANGING = NotApplicable("it looks like a bot that hangs")
 LINES: dict[str, Cell] = {
     "crash": crash("ended with exit code 3", "what a pity\nthe program has ended with exit code 3"),
     "segfault": crash("ended with exit code 139", "the program was ended by signal 11"),
@@ -376,8 +376,8 @@ LINES: dict[str, Cell] = {
 }
 """By habit, or what it does: programs that read lines, `lines:`."""
 
-NOTHING_ELSE = NotApplicable("it has nothing but its memory")
-REFUSED_BEFORE = NotApplicable("a module that does not start is refused before anything is played")
+NOTHING_ELSE = NotApplicable("a module has only its memory")
+REFUSED_BEFORE = NotApplicable("Noughts refuses a module that does not start before any game")
 TRAPPED = "ended with exit code 70"
 WASM: dict[str, Cell] = {
     "crash": crash(TRAPPED, "the module trapped: wasm trap: wasm `unreachable` instruction executed"),
@@ -396,7 +396,7 @@ WASM: dict[str, Cell] = {
     "endless output": HUNG,
     "50 MB": PLAYS_ON,
     "large frame": HOST_WRITES,
-    "no answer": NotApplicable("all that it can return is a number; a negative one resigns"),
+    "no answer": NotApplicable("it can return only a number; a negative one resigns"),
     "uneven columns": HOST_WRITES,
     "unknown games": HOST_WRITES,
     "print": PLAYS_ON,
@@ -429,7 +429,7 @@ _WORDS = {
 
 
 def table() -> str:
-    """The table for people, in Markdown: what does not apply is numbered, and said below."""
+    """Return the table as Markdown; numbered notes below it explain the cells that do not apply."""
     whys: list[str] = []
 
     def shown(cell: Cell) -> str:
