@@ -18,6 +18,8 @@ KEPT_BYTES = 64 * 1024
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
+_PAUSE_SECONDS = 0.02
+"""Between two reads of what a child prints: one that prints without end must not keep the loop from others."""
 
 
 class PipeFrames(ChildFrames):
@@ -166,7 +168,7 @@ class Tail:
         self._pipes = pipes
         self._kept = bytearray()
         for pipe in pipes:
-            self._loop.add_reader(pipe, self._readable, pipe)
+            self._listen(pipe)
 
     @property
     def text(self) -> str:
@@ -191,9 +193,14 @@ class Tail:
             os.close(pipe)
         self._pipes = ()
 
+    def _listen(self, pipe: int) -> None:
+        if pipe in self._pipes:
+            self._loop.add_reader(pipe, self._readable, pipe)
+
     def _readable(self, pipe: int) -> None:
-        if self._read(pipe) == 0:
-            self._loop.remove_reader(pipe)
+        self._loop.remove_reader(pipe)
+        if self._read(pipe) != 0:
+            self._loop.call_later(_PAUSE_SECONDS, self._listen, pipe)
         self._cut()
 
     def _cut(self) -> None:

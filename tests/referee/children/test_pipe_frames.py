@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -169,3 +170,20 @@ async def test_the_last_of_stderr_is_kept_and_all_of_it_is_read() -> None:
     os.close(writing)
     tail.close()
     assert tail.text == text[-KEPT_BYTES:].decode()
+
+
+async def test_child_that_prints_without_end_leaves_time_to_others() -> None:
+    reading, writing = os.pipe()
+    for end in (reading, writing):
+        os.set_blocking(end, False)
+    read: list[int] = []
+    tail = Tail(reading, heard=lambda data: read.append(len(data)))
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    while loop.time() < begun + 0.3:
+        with suppress(BlockingIOError):
+            os.write(writing, b"x" * KEPT_BYTES)
+        await asyncio.sleep(0)
+    assert 2 <= len(read) <= 2 + (loop.time() - begun) / 0.02
+    os.close(writing)
+    tail.close()
