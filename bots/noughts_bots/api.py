@@ -9,9 +9,7 @@ from noughts_bots.event_loop import run_loop
 from noughts_bots.events import SessionEvent, tells_more
 from noughts_bots.session import Login, play
 from noughts_proto.security import dialling_from_environment
-from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
-
-_DEFAULT_SERVER = "127.0.0.1:7450"
+from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 
 logger = logging.getLogger("noughts.bot")
 
@@ -63,7 +61,7 @@ async def run_async(
     """As `run`, inside a running event loop."""
     ticket = "" if token else os.environ.get(TICKET_VARIABLE, "")
     login = Login(
-        server=server or os.environ.get(SERVER_VARIABLE, _DEFAULT_SERVER),
+        server=server or os.environ.get(SERVER_VARIABLE, DEFAULT_SERVER),
         token=token or ticket or os.environ.get(TOKEN_VARIABLE, ""),
         name=name or type(bot).__name__.lower(),
         version=version,

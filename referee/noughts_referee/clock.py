@@ -7,6 +7,10 @@ from itertools import islice
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
 """What a move may overstep its limit for transport, unless somebody has said otherwise."""
+NETWORK_CAP_US = 100_000
+"""What the network may take of each move without its being charged, unless somebody has said otherwise."""
+GRACE_SECONDS = 30.0
+"""How long a lost bot may stay away before it loses, unless somebody has said otherwise."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
 # A game's expected length in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40

@@ -15,6 +15,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
+from noughts_referee.clock import GRACE_SECONDS
 from noughts_referee.deadlines import Overdue, PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedScore,
@@ -77,7 +78,7 @@ class WireSettings:
     """Times of the connection, in seconds."""
 
     heartbeat: float = 5.0
-    grace: float = 30.0
+    grace: float = GRACE_SECONDS
     now: Now = microseconds
     """What time it is."""
     prepare: float = 10.0

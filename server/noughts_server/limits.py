@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 
 from noughts_server.errors import LONG_SECONDS, InvalidArgument, LimitReached
 
+ABSENCE_SECONDS = 600.0
+"""How long an entry may keep the games of others waiting, unless an operator has said otherwise."""
 BURST_SECONDS = 10
 """What is bounded by the second may come all at once after a rest of so many seconds."""
 

@@ -10,7 +10,7 @@ import structlog
 
 from noughts_bots.process import allow_many_files, tune_collector
 from noughts_proto.v1 import cluster_pb2 as pb
-from noughts_referee.clock import MARGIN_US
+from noughts_referee.clock import GRACE_SECONDS, MARGIN_US
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
 from noughts_server.cluster.bus_settings import BusSettings
@@ -24,6 +24,7 @@ from noughts_server.cluster.supply import FollowingDirector
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.launching.launcher import Locking, launching
+from noughts_server.limits import ABSENCE_SECONDS
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
@@ -55,9 +56,9 @@ class RefereeSettings:
     """Whose bots those are."""
     locking: Locking = Locking.USUAL
     margin_us: int = MARGIN_US
-    grace: float = 30.0
+    grace: float = GRACE_SECONDS
     """How long a bot may stay away whose server is gone."""
-    absence: float = 600.0
+    absence: float = ABSENCE_SECONDS
     """How long an entry may keep its games waiting; 0: for ever."""
     drain_timeout: float = 3600.0
     """How long `drain` waits for running games before it abandons them."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from noughts_proto.security import Identity
-from noughts_referee.clock import MARGIN_US
+from noughts_proto.transport import DEFAULT_SERVER
+from noughts_referee.clock import GRACE_SECONDS, MARGIN_US, NETWORK_CAP_US
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.limits import Limits
@@ -14,16 +15,16 @@ from noughts_server.limits import Limits
 class ServerSettings:
     """What an operator chooses. Times in seconds unless the name says otherwise."""
 
-    listen: str = "127.0.0.1:7450"
+    listen: str = DEFAULT_SERVER
     database: str | None = None
     """An SQLAlchemy URL or a path; None is the default database of this user."""
     bus: BusSettings | None = None
     """The bus of the cluster that it belongs to; None: it is alone, and plays all games itself."""
     margin_us: int = MARGIN_US
     """What a move may overstep its limit for transport, in microseconds."""
-    network_cap_us: int = 100_000
+    network_cap_us: int = NETWORK_CAP_US
     """What the network may take of each move of a bot elsewhere without its being charged, in microseconds."""
-    grace: float = 30.0
+    grace: float = GRACE_SECONDS
     """How long a bot that lost its connection may stay away before its games are lost."""
     heartbeat: float = 5.0
     drain_timeout: float = 3600.0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.cli.connection_options import DEFAULT_ADDRESS
+from noughts_proto.transport import DEFAULT_SERVER
 from tests.support.root import ROOT
 
 INSTALL_SECONDS, STEP_SECONDS = 240, 60
@@ -118,7 +118,7 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
     began = time.monotonic()
     serving, playing, organising = terminals()
     # Any free port takes the place of the one that everybody knows without being told: two runs may meet here.
-    assert f"# {DEFAULT_ADDRESS}" in serving
+    assert f"# {DEFAULT_SERVER}" in serving
     serving, asked = re.subn(
         r"^noughts serve\b", "noughts serve --no-web --listen 127.0.0.1:0", serving, flags=re.MULTILINE
     )
@@ -126,7 +126,7 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
     async with terminal(serving, folder, environment) as first:
         await first.shows("serves at ", "Ctrl-C", within=INSTALL_SECONDS)
         [address] = re.findall(r"serves at (127\.0\.0\.1:\d+)", first.shown)
-        organising = organising.replace(DEFAULT_ADDRESS, address)
+        organising = organising.replace(DEFAULT_SERVER, address)
         environment["NOUGHTS_SERVER"] = address
         async with terminal(playing, folder, environment) as second:
             await second.shows("bots/rival", "bots/centre", within=STEP_SECONDS)

@@ -11,13 +11,12 @@ from noughts_bots.specs import BotSpec
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Position, Result, Termination, Variant, cell_name, game_seed, lost, side_seed
 from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move
 from noughts_server.bot_check.rule_probe import probe_rules
 
 _FEW_CELLS = 9
-_MARGIN_US = 50_000
-"""What a move may take beyond its limit, as at a server."""
 
 
 @dataclass(slots=True)
@@ -134,7 +133,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
     report.said = session.said.strip()
     report.manners.update(session.manners)
     longest = max(report.move_us, default=0.0)
-    if plan.clock_us and longest > plan.clock_us + _MARGIN_US:
+    if plan.clock_us and longest > plan.clock_us + MARGIN_US:
         report.faults.append(f"it took {longest / 1e6:.2f} s for a move, and had {plan.clock_us / 1e6:g} s")
     for way, (times, first) in report.lost_by.items():
         report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")

@@ -6,9 +6,12 @@ from typing import Annotated
 from typer import Option
 
 from noughts_bots.gomocup.options import read_size
+from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.launching.launcher import Locking
 
+START_SECONDS = ChildSettings().start
+"""The usual `--start-timeout`."""
 RequireLockOption = Annotated[
     bool,
     Option(

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from noughts_server.cli.config_file import Configuration, name_variables, print_config
 from noughts_server.cli.connection_options import Encryption, encryption
 from noughts_server.cli.errors import reporting, require_extra
 from noughts_server.cli.options import Output
@@ -20,15 +21,16 @@ from noughts_server.cli.output import printing
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
-def command(*examples: str, extra: str | None = None) -> Callable[[_Function], _Function]:
+def command(*examples: str, extra: str | None = None, configured: bool = False) -> Callable[[_Function], _Function]:
     """Declare that a function is a command, with examples for its help and the extra of our package that it needs.
 
     A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
     command has the option `--format`, and every command with a parameter `server` the options of encryption.
+    If the command is `configured`, it can read its options from a file.
     """
 
     def declared(function: _Function) -> _Function:
-        vars(function).update(examples=examples, extra=extra)
+        vars(function).update(examples=examples, extra=extra, configured=configured)
         return function
 
     return declared
@@ -94,11 +96,14 @@ def _load(line: str, place: str) -> Any:
         # A line a paragraph: where lines end is for the terminal to say.
         help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
         epilog="\n\n".join([heading, *map(escaped, function.examples)]),
-    )(_callback(line, function, function.extra))
-    return typer.main.get_command(app)
+    )(_callback(line, function))
+    found = typer.main.get_command(app)
+    if function.configured:
+        name_variables(found)
+    return found
 
 
-def _callback(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
+def _callback(line: str, function: Any) -> Callable[..., None]:
     """Return a function for typer that runs the command; an error that has an explanation ends it with a message."""
     own = inspect.signature(function, eval_str=True).parameters
     bundles = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
@@ -112,14 +117,23 @@ def _callback(line: str, function: Callable[..., None], extra: str | None) -> Ca
     if calls:
         parameters += _fields(Encryption)
 
+    if function.configured:
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters += [*_fields(Configuration), context]
+
     def run(**values: Any) -> None:
+        if function.configured:
+            context = values.pop("context")
+            if _taken(Configuration, values).print_config:
+                print_config(context)
+                return
         encrypting = encryption(_taken(Encryption, values)) if calls else nullcontext()
         printed = printing(_taken(Output, values).output_format) if prints else nullcontext()
         for name, bundle in bundles.items():
             values[name] = _taken(bundle, values)
         with reporting(line), encrypting, printed:
-            if extra is not None:
-                require_extra(line, extra)
+            if function.extra is not None:
+                require_extra(line, function.extra)
             function(**values)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

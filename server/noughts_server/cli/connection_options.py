@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
+from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
 from noughts_server.cli.errors import NO_TOKEN, UsageProblem
 from noughts_server.cli.output import warn
 
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from noughts_proto.security import Dialling
 
 
-DEFAULT_ADDRESS = "127.0.0.1:7450"
 ServerOption = Annotated[
     str | None,
     Option(
         "--server",
         metavar="HOST:PORT[,...]",
-        help=f"The server; if one fails, the next. Else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
+        help=f"The server; if one fails, the next. Else from {SERVER_VARIABLE}, else {DEFAULT_SERVER}.",
     ),
 ]
 TokenOption = Annotated[
@@ -63,7 +62,7 @@ def read_address(text: str, option: str) -> tuple[str, int]:
     bracketed = host.startswith("[") and host.endswith("]")
     plain = bool(host) and not set(host) & set("[]/: @")
     if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
-        raise UsageProblem(f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text))
+        raise UsageProblem(f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_SERVER}", _address_hint(text))
     return host.strip("[]"), int(port)
 
 
@@ -75,7 +74,7 @@ def read_server(server: str | None) -> str:
     """The address to call, or several: the option's, the environment's or the default."""
     option = "--server"
     if server is None:
-        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
+        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER, SERVER_VARIABLE
     for address in addresses_of(server):
         read_address(address, option)
     return server

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from typer import Option
 
 from noughts_bots.specs import BotSpec, parse_spec
-from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, parse_time_control
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
@@ -19,6 +19,8 @@ from noughts_server.cli.output import Format, is_json, note
 _Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
+MARGIN = f"{MARGIN_US // 1_000}ms"
+"""The usual `--margin`."""
 
 
 class LogLevel(StrEnum):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import parse_time_control
 from noughts_server.competition.tournament_settings import TournamentSettings
 
@@ -22,7 +23,7 @@ class Course:
     accept: str
     address: str
     """Where students find the website."""
-    server: str = "127.0.0.1:7450"
+    server: str = DEFAULT_SERVER
     """Where their commands reach the server."""
 
     @property

@@ -42,7 +42,7 @@ def ask(
     spec: SpecArgument,
     variant: options.VariantOfKindOption = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
-    start_timeout: child_options.StartTimeoutOption = 10.0,
+    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:

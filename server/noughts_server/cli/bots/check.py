@@ -52,7 +52,7 @@ def check(
         ),
     ] = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
-    start_timeout: child_options.StartTimeoutOption = 10.0,
+    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
     steps: Annotated[

@@ -48,7 +48,7 @@ class BotOptions:
     wait: Annotated[
         float, Option("--wait", min=0, metavar="SECONDS", help="Stop if no connection was made within this time.")
     ] = 60.0
-    start_timeout: child_options.StartTimeoutOption = 10.0
+    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     token: connection_options.TokenOption = None
     token_file: connection_options.TokenFileOption = None
     processes: child_options.ProcessesOption = 0

@@ -36,7 +36,7 @@ def gym(
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
     svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Draw the ladders, and the bot on them.")] = None,
-    start_timeout: child_options.StartTimeoutOption = 10.0,
+    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:

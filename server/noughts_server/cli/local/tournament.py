@@ -119,9 +119,9 @@ class GameOptions:
 class MachineOptions:
     """How this machine plays: options that a tournament at a server cannot have."""
 
-    margin: options.MarginOption = "50ms"
+    margin: options.MarginOption = options.MARGIN
     margin_of: options.MarginOfOption = None
-    start_timeout: child_options.StartTimeoutOption = 10.0
+    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     processes: child_options.ProcessesOption = 0
     affinity: child_options.AffinityOption = False
     memory: child_options.MemoryOption = ""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from typer import Argument, Option
 
 from noughts_proto.security import is_loopback
+from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
@@ -82,7 +83,7 @@ def init(
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both with a comma")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
-    server = server_address or f"{_host_of(address)}:{connection_options.DEFAULT_ADDRESS.rpartition(':')[2]}"
+    server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
     connection_options.read_address(server, "--server")
     course = Course(
         name or folder.resolve().name, options.read_variant(variant).name, games, time, nightly,
@@ -120,7 +121,7 @@ def serve(
     folder: FolderArgument,
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Where bots and commands dial in; port 0: any free one.")
-    ] = connection_options.DEFAULT_ADDRESS,
+    ] = DEFAULT_SERVER,
     web: Annotated[
         str | None,
         Option(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_server.cli import connection_options, options, output
+from noughts_proto.transport import DEFAULT_SERVER
+from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
@@ -29,7 +30,7 @@ def live(
     web: WebOption = DEFAULT_WEB,
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Where bots dial in; port 0: any free one.")
-    ] = connection_options.DEFAULT_ADDRESS,
+    ] = DEFAULT_SERVER,
     pace: PaceOption = 0.8,
     database: options.DatabaseOption = None,
 ) -> None:
@@ -59,7 +60,7 @@ def live(
 def _announce(address: str, site: str | None, token: str) -> None:
     from noughts_server.leagues.ladders import LADDERS
 
-    at = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
+    at = "" if address == DEFAULT_SERVER else f" --server {address}"
     output.announce(
         {"grpc": address, "web": site, "token": token},
         f"Bots are playing: {site}",

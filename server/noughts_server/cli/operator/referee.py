@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_bots.specs import parse_spec, unique_labels
+from noughts_referee.clock import GRACE_SECONDS
 from noughts_server.cli import bus_options, child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.operator.serve import read_absence
+from noughts_server.cli.operator.serve import ABSENCE, read_absence
 from noughts_server.cli.signals import Stop, run_loop
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Whose the o
     "noughts referee --db postgresql+psycopg://noughts@db/noughts --bus nats://bus:4222",
     "noughts referee --db URL --bus URL --seats 8 --offers Wine=gomocup:./pbrain-wine",
     extra="cluster",
+    configured=True,
 )
 def referee(
     database: options.DatabaseOption = None,
@@ -50,16 +52,16 @@ def referee(
     seats: SeatsOption = 0,
     offers: OffersOption = None,
     owner: OwnerOption = "referees",
-    margin: options.MarginOption = "50ms",
+    margin: options.MarginOption = options.MARGIN,
     grace: Annotated[
         float,
         Option(
             "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a bot may be away whose server is gone."
         ),
-    ] = 30.0,
+    ] = GRACE_SECONDS,
     absence: Annotated[
         str, Option("--absence", metavar="DURATION", help="How long an entry may keep its games waiting; 0: for ever.")
-    ] = "10m",
+    ] = ABSENCE,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
     bus_creds: bus_options.CredentialsOption = None,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_proto.security import Identity, is_loopback
+from noughts_proto.transport import DEFAULT_SERVER
+from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
 from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, require_extra
@@ -21,7 +23,7 @@ from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listen
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
 from noughts_server.errors import InvalidArgument
-from noughts_server.limits import Limits
+from noughts_server.limits import ABSENCE_SECONDS, Limits
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
@@ -110,6 +112,7 @@ PackagesOption = Annotated[
 ]
 
 
+ABSENCE = f"{ABSENCE_SECONDS / 60:g}m"
 _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
 
@@ -117,11 +120,11 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
-    listen: ListenOption = connection_options.DEFAULT_ADDRESS
+    listen: ListenOption = DEFAULT_SERVER
     database: options.DatabaseOption = None
-    margin: options.MarginOption = "50ms"
-    network_cap: NetworkCapOption = "100ms"
-    grace: GraceOption = 30.0
+    margin: options.MarginOption = options.MARGIN
+    network_cap: NetworkCapOption = f"{NETWORK_CAP_US // 1_000}ms"
+    grace: GraceOption = GRACE_SECONDS
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: ClientAuthoritiesOption = None
@@ -131,7 +134,7 @@ class ServeOptions:
     web: WebOption = None
     no_web: NoWebOption = False
     https: HttpsOption = False
-    absence: AbsenceOption = "10m"
+    absence: AbsenceOption = ABSENCE
     rate_own_games: RateOwnOption = False
     accept: AcceptOption = None
     python_packages: PackagesOption = ""
@@ -149,7 +152,9 @@ class ServeOptions:
     ] = options.LogFormat.AUTO
 
 
-@command("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server")
+@command(
+    "noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server", configured=True
+)
 def serve(chosen: ServeOptions) -> None:
     """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once."""
     run_server(chosen)

@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import TYPE_CHECKING
 
 from noughts_proto.security import host_of, is_loopback
-from noughts_server.cli import connection_options, output
+from noughts_proto.transport import DEFAULT_SERVER
+from noughts_server.cli import output
 from noughts_server.cli.operator.site_token import site_token
 from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
@@ -68,7 +69,7 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
 def _announce(running: Server, site: str | None, settings: ServerSettings) -> None:
     address = running.address
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
-    server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
+    server = "" if address == DEFAULT_SERVER else f" --server {address}"
     if settings.identity is not None:
         server += " --tls-ca CA.pem"
     output.announce(

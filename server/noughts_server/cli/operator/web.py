@@ -44,7 +44,9 @@ SiteTokenOption = Annotated[
 ]
 
 
-@command("noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480", extra="web")
+@command(
+    "noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480", extra="web", configured=True
+)
 def web(
     listen: WebListenOption = DEFAULT_WEB,
     https: HttpsOption = False,

@@ -1,0 +1,127 @@
+"""Settings of a command in a file: `--config` reads it, `--print-config` prints it.
+
+A key is an option's name. The options themselves know types, bounds, defaults and help; the command line counts more
+than the environment (`NOUGHTS_SERVE_GRACE` for `noughts serve --grace`), and that more than the file.
+"""
+
+import json
+import textwrap
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from noughts_proto.transport import SERVER_VARIABLE
+from noughts_server.cli.errors import UsageProblem, reporting
+
+_PANEL = "Configuration file"
+_WIDTH = 110
+COMMANDS = ("serve", "referee", "web")
+"""The commands with a configuration file, each of which may have a table of its own in it."""
+
+_SHARED = {"server": (SERVER_VARIABLE,), "tls-ca": ("NOUGHTS_TLS_CA",)}
+"""Variables of the environment that other commands read, too."""
+_TYPES: tuple[tuple[Any, str], ...] = ((bool, "true or false"), ((int, float), "a number"))
+"""Types of defaults, and what TOML must have for them; a text for all others."""
+
+
+def _load(context: typer.Context, file: Path | None) -> Path | None:
+    """Make the file's settings the defaults of the command's options."""
+    with reporting(context.command_path):
+        if file is not None:
+            context.default_map = {**(context.default_map or {}), **_read(context.command, file)}
+    return file
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The options of a command that has a configuration file."""
+
+    config: Annotated[
+        Path | None,
+        Option(
+            "--config",
+            metavar="FILE",
+            help="Read settings from this TOML file; options given here count more.",
+            is_eager=True,
+            callback=_load,
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    print_config: Annotated[
+        bool, Option("--print-config", help="Print the effective settings for --config.", rich_help_panel=_PANEL)
+    ] = False
+
+
+def name_variables(command: Any) -> None:
+    """Give each option of the command a variable of the environment."""
+    for key, option in _settings(command).items():
+        if option.envvar is None:
+            own = f"NOUGHTS_{command.name}_{key}".replace("-", "_").upper()
+            option.envvar = [own, *_SHARED.get(key, ())]
+            option.show_envvar = False
+
+
+def print_config(context: Any) -> None:
+    """Print the effective settings of a command, each below what it is for."""
+    for number, (key, option) in enumerate(_settings(context.command).items()):
+        value = context.params[option.name]
+        text = textwrap.fill(option.help or "", _WIDTH, initial_indent="# ", subsequent_indent="# ")
+        # What is absent by default is a comment: there is no value for it.
+        absent = value is None or (option.multiple and not value)
+        shown = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
+        typer.echo("\n" * bool(number) + f"{text}\n{shown}")
+
+
+def _settings(command: Any) -> dict[str, Any]:
+    """Return the options that a file can have, by their names there."""
+    named = {max(option.opts, key=len).removeprefix("--"): option for option in command.params}
+    return {key: option for key, option in named.items() if key not in ("config", "print-config", "help")}
+
+
+def _read(command: Any, file: Path) -> dict[str, Any]:
+    """Return the file's settings for the command, by the names of its parameters. Raise UsageProblem."""
+    place = f"--config {file}"
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(f"{place}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageProblem(f"{place}: {error}") from error
+    tables = {key: value for key, value in document.items() if isinstance(value, dict)}
+    found = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
+    options = _settings(command)
+    for key, known in (*((key, COMMANDS) for key in tables), *((key, tuple(options)) for key in found)):
+        if key not in known:
+            near = get_close_matches(key, known, 1, 0.0)[0]
+            raise UsageProblem(
+                f"{place}: unknown {'table' if key in tables else 'setting'} {key!r}", f"Did you mean {near!r}?"
+            )
+    for key, value in found.items():
+        _check_type(f"{place}: --{key}", options[key], value)
+    return {options[key].name: value for key, value in found.items()}
+
+
+def _check_type(subject: str, option: Any, value: Any) -> None:
+    """Raise UsageProblem for a value that TOML has another type for."""
+    kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "a text"))
+    if option.multiple:
+        wanted = "a list of texts"
+    values = value if option.multiple and isinstance(value, list) else [value]
+    right = isinstance(value, list) == option.multiple and all(
+        isinstance(each, kind) and (kind is bool or not isinstance(each, bool)) for each in values
+    )
+    if not right:
+        raise UsageProblem(f"{subject}: got {_toml(value)}, expected {wanted}")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    plain = value.value if isinstance(value, Enum) else value
+    return json.dumps(plain if isinstance(plain, bool | int | float) else str(plain), ensure_ascii=False)

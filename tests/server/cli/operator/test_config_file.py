@@ -1,0 +1,86 @@
+"""`--config` and `--print-config` of serve, referee and web."""
+
+import json
+import signal
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "noughts.toml"
+
+
+def printed(noughts: Any, line: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """The settings that the command prints, read back."""
+    return tomllib.loads(noughts(f"{line} --print-config", env=env).stdout)
+
+
+def test_the_command_line_counts_more_than_environment_file_and_default(noughts: Any, config: Path) -> None:
+    config.write_text('grace = 1\nmargin = "1ms"\nabsence = "1m"\n')
+    env = {"NOUGHTS_SERVE_GRACE": "2", "NOUGHTS_SERVE_MARGIN": "2ms"}
+    found = printed(noughts, f"serve --config {config} --grace 3", env)
+    names = ("grace", "margin", "absence", "network-cap")
+    assert [found[name] for name in names] == [3.0, "2ms", "1m", "100ms"]
+
+
+def test_what_is_printed_can_be_read_back(noughts: Any, config: Path) -> None:
+    line = "serve --no-reflection --limit sessions=7 --limit bots=9 --db games.db --log-level debug --no-web"
+    text = noughts(f"{line} --print-config").stdout
+    config.write_text(text)
+    again = noughts(f"serve --config {config} --print-config").stdout
+    assert again == text
+    found = tomllib.loads(text)
+    assert (found["reflection"], found["limit"], found["no-web"]) == (False, ["sessions=7", "bots=9"], True)
+    # Each setting stands below what it is for, and those that are absent are comments.
+    assert "# How long a lost bot may stay away before it loses.\ngrace = 30.0\n" in text
+    assert '# metrics = "HOST:PORT"\n' in text
+
+
+def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_path: Path) -> None:
+    config.write_text(
+        f'[serve]\nlisten = "127.0.0.1:0"\nno-web = true\ndb = "{tmp_path / "of_file.db"}"\nformat = "json"\n'
+    )
+    with start(f"serve --config {config}") as process:
+        assert json.loads(process.stdout.readline())["web"] is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert (tmp_path / "of_file.db").exists()
+
+
+def test_one_file_can_have_a_table_for_each_command(noughts: Any, config: Path) -> None:
+    config.write_text('[serve]\ngrace = 4\n[referee]\nseats = 3\n[web]\nserver = "10.0.0.1:7450"\n')
+    assert printed(noughts, f"serve --config {config}")["grace"] == 4.0
+    assert printed(noughts, f"referee --config {config}")["seats"] == 3
+    assert printed(noughts, f"web --config {config}")["server"] == "10.0.0.1:7450"
+    env = {"NOUGHTS_SERVER": "10.0.0.2:7450"}
+    assert printed(noughts, f"web --config {config}", env)["server"] == "10.0.0.2:7450"
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ('lisen = "a"', "unknown setting 'lisen'\nDid you mean 'listen'?"),
+        ("[serv]", "unknown table 'serv'\nDid you mean 'serve'?"),
+        ('grace = "long"', '--grace: got "long", expected a number'),
+        ('insecure = "yes"', '--insecure: got "yes", expected true or false'),
+        ("listen = 7450", "--listen: got 7450, expected a text"),
+        ('limit = "bots=1"', '--limit: got "bots=1", expected a list of texts'),
+        ("grace = -1", "Invalid value for '--grace'"),
+        ('margin = "abc"', "--margin 'abc': expected milliseconds"),
+        ("grace = ", "noughts.toml: Invalid value (at end"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_the_words_of_the_option(
+    noughts: Any, config: Path, text: str, complaint: str
+) -> None:
+    config.write_text(text)
+    assert complaint in noughts(f"serve --config {config}", code=2).stderr
+
+
+def test_a_file_that_is_missing_is_told_of(noughts: Any, config: Path) -> None:
+    assert f"--config {config}: No such file or directory" in noughts(f"serve --config {config}", code=2).stderr
