@@ -103,14 +103,7 @@ class ChildSession:
 
     async def ask(self, game: int, moves: list[int]) -> Move:
         """Its answer after the moves: any number, with a score perhaps. Raises Resign, BotFault."""
-        turns = self._frame.turns
-        turns.game.append(game)
-        turns.ply.append(len(moves))
-        turns.cell.append(moves[-1] if moves else 0)
-        if self.clock_us:
-            turns.own_clock_us.append(self.clock_us)
-            turns.opponent_clock_us.append(self.clock_us)
-        await self._send_frame()
+        await self._send_questions({game: moves})
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, f"a move after {moves}" if moves else "a move")).moves.game:
             pass  # an acknowledgement alone
@@ -122,8 +115,7 @@ class ChildSession:
             raise Resign(*reasons(answer.moves)[:1])
         return Move(answer.moves.cell[0], answer.moves.score[0] if answer.moves.score else None)
 
-    async def ask_many(self, games: dict[int, list[int]]) -> dict[int, int | None]:
-        """Its answers to the questions of one frame, by game; None where it resigns. Raises BotFault."""
+    async def _send_questions(self, games: dict[int, list[int]]) -> None:
         turns = self._frame.turns
         for game, moves in games.items():
             turns.game.append(game)
@@ -133,6 +125,10 @@ class ChildSession:
                 turns.own_clock_us.append(self.clock_us)
                 turns.opponent_clock_us.append(self.clock_us)
         await self._send_frame()
+
+    async def ask_many(self, games: dict[int, list[int]]) -> dict[int, int | None]:
+        """Its answers to the questions of one frame, by game; None where it resigns. Raises BotFault."""
+        await self._send_questions(games)
         deadline = time.monotonic() + self._move_seconds
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):

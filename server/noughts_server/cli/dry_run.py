@@ -65,16 +65,18 @@ def _is_playable(settings: TournamentSettings, entries: int) -> bool:
 def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
-    if output.is_json():
-        documents = [_document(settings, each, pace) for each in forecasts]
-        output.print_json(documents[0] if one else {"dry_run": True, "forecasts": documents})
-        return
-    console = output.stdout()
-    output.heading(console, f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played")
-    for each in forecasts:
-        rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
-        console.print(f"{output.count(each.entries, 'bot')}{rounds}, {_games(each)}: {_duration(settings, each, pace)}")
-    console.print(f"{pace.wording[0].upper()}{pace.wording[1:]}.")
+    documents = [_document(settings, each, pace) for each in forecasts]
+    lines = [f"{_entries(each)}, {_games(each)}: {_duration(settings, each, pace)}" for each in forecasts]
+    output.announce(
+        documents[0] if one else {"dry_run": True, "forecasts": documents},
+        f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played",
+        "\n".join([*lines, f"{pace.wording[0].upper()}{pace.wording[1:]}."]),
+    )
+
+
+def _entries(each: Forecast) -> str:
+    rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
+    return f"{output.count(each.entries, 'bot')}{rounds}"
 
 
 def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | None:

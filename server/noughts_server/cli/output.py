@@ -56,6 +56,15 @@ def show(document: Any, text: RenderableType | Callable[[], object]) -> None:
     sys.stdout.flush()
 
 
+def show_each(documents: Iterable[Any], text: Callable[[], object]) -> None:
+    """Print a list that can be long: each document as a line of JSON as soon as it is there, or the text."""
+    if not is_json():
+        text()
+        return
+    for document in documents:
+        print_json(document)
+
+
 def announce(document: Any, title: str, text: str) -> None:
     """Print that something has started: the document as JSON, or a heading and a text."""
 
@@ -68,8 +77,13 @@ def announce(document: Any, title: str, text: str) -> None:
 
 def show_rows(document: Any, columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
     """Print a list: the document as JSON, or the rows as a table; if there are none, the text `empty`."""
-    found = () if is_json() else list(rows)
-    show(document, table(columns, found) if found else empty)
+    show(document, lambda: print_rows(columns, rows, empty))
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+    """Print the rows as a table; if there are none, the text `empty`."""
+    found = list(rows)
+    stdout().print(table(columns, found) if found else empty)
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:

@@ -10,19 +10,24 @@ LEVELS = 9
 """Colours, from a score of 0 % to one of 100 %."""
 
 
-class PairRow(Protocol):
-    """The games in which `first` moved first against `second`, from the first mover's point of view."""
+class Results(Protocol):
+    """Wins, draws and losses."""
 
-    @property
-    def first(self) -> str: ...
-    @property
-    def second(self) -> str: ...
     @property
     def wins(self) -> int: ...
     @property
     def draws(self) -> int: ...
     @property
     def losses(self) -> int: ...
+
+
+class PairRow(Results, Protocol):
+    """The games in which `first` moved first against `second`, from the first mover's point of view."""
+
+    @property
+    def first(self) -> str: ...
+    @property
+    def second(self) -> str: ...
 
 
 def scores_of(pairs: Iterable[PairRow]) -> dict[tuple[str, str], Score]:

@@ -16,6 +16,7 @@ from noughts_referee.rules import Position, PositionError, Variant, cell_name, c
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.resource_names import bot_name, short
@@ -58,19 +59,17 @@ def ask(
     """
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
-    if output.is_json():
-        for position, answer in asked:
-            output.print_json(document(position, answer))
-        return
-    console = output.stdout()
-    if console.is_terminal:
-        from noughts_server.cli.drawing.heat_map import heat_map
+    output.show_each((document(position, answer) for position, answer in asked), lambda: _print_answers(asked))
 
-        for position, answer in asked:
-            console.print(heat_map(position, answer, console.width), soft_wrap=True)
+
+def _print_answers(asked: Iterator[tuple[Position, Answer]]) -> None:
+    console = output.stdout()
+    if not console.is_terminal:
+        columns = ("position", ">move", "candidates", "scores")
+        console.print(output.table(columns, [_answer_row(position, answer) for position, answer in asked]))
         return
-    rows = [_answer_row(position, answer) for position, answer in asked]
-    console.print(output.table(("position", ">move", "candidates", "scores"), rows))
+    for position, answered in asked:
+        console.print(heat_map(position, answered, console.width), soft_wrap=True)
 
 
 def _asked(

@@ -5,7 +5,6 @@ from datetime import UTC
 from functools import partial
 from typing import Annotated, Any
 
-from rich.table import Table
 from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, games_pb2
@@ -19,7 +18,6 @@ from noughts_server.cli.remote.game import (
     GameFilter,
     document,
     games_of,
-    print_documents,
     result_text,
     termination_text,
 )
@@ -136,13 +134,9 @@ def games(
     chosen.apply(request)
     with at.connected() as client:
         rows = games_of(client, request, limit)
-        if output.is_json():
-            print_documents(rows)
-            return
-        found = list(rows)
-    against = f" against {short(request.opponent)}" if opponent else ""
-    such = "such " * chosen.chosen
-    output.stdout().print(_games_table(found) if found else f"No {such}games of {short(request.parent)}{against} yet.")
+        against = f" against {short(request.opponent)}" if opponent else ""
+        empty = f"No {'such ' * chosen.chosen}games of {short(request.parent)}{against} yet."
+        output.show_each(map(document, rows), lambda: _print_games(rows, empty))
 
 
 @command("noughts head-to-head careful centre")
@@ -183,7 +177,7 @@ def head_to_head(
     if found.last_games:
         console.print()
         output.heading(console, "Last games")
-        console.print(_games_table(found.last_games))
+        _print_games(found.last_games)
 
 
 @command("noughts rating-lists")
@@ -235,7 +229,7 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     console.print(f"\nNow {output.rating(found.rating)} after {output.count(found.games, 'rated game')}.")
 
 
-def _games_table(found: Iterable[games_pb2.Game]) -> Table:
+def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
     rows = [
         (
             row.name.removeprefix("tournaments/").replace("/games/", "/"),
@@ -247,7 +241,7 @@ def _games_table(found: Iterable[games_pb2.Game]) -> Table:
         )
         for row in found
     ]
-    return output.table(("game", "first", "second", "result", "termination", ">plies"), rows)
+    output.print_rows(("game", "first", "second", "result", "termination", ">plies"), rows, empty)
 
 
 def _player(label: str, bot_version: str) -> str:

@@ -6,20 +6,15 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from rich.table import Table
 
 from noughts_server.cli.output import count, picked, points, printable, rating, table
+from noughts_server.tables.crosstable import Results
 from noughts_server.tables.standings import PairScores, RankedEntry, ranked
 
 
-class StandingRow(Protocol):
+class StandingRow(Results, Protocol):
     """One entry's line."""
 
     @property
     def label(self) -> str: ...
-    @property
-    def wins(self) -> int: ...
-    @property
-    def draws(self) -> int: ...
-    @property
-    def losses(self) -> int: ...
     @property
     def points(self) -> float: ...
     @property

@@ -124,17 +124,16 @@ def list_games(
     with _explaining(file):
         chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
         rows = options.limited(lambda most: islice(chosen, most), limit)
-        if output.is_json():
-            for number, game in rows:
-                output.print_json({"number": number, **json_document(game)})
-            return
-        listed = list(rows)
-    columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
-    table = [
-        (number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game))
-        for number, game in listed
-    ]
-    output.stdout().print(output.table(columns, table) if table else f"No such games in {file}.")
+        columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
+        output.show_each(
+            ({"number": number, **json_document(game)} for number, game in rows),
+            lambda: output.print_rows(columns, map(_row, rows), f"No such games in {file}."),
+        )
+
+
+def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
+    number, game = numbered
+    return number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game)
 
 
 @command("noughts records show games.jsonl 7", extra="server")

@@ -50,19 +50,16 @@ def check(database: options.DatabaseOption = None) -> None:
             ),
             reading=True,
         )
-    if output.is_json():
-        findings = [finding._asdict() for finding in report.findings]
-        counted = output.picked(report, "tournaments", "games", "ratings")
-        output.print_json({**counted, "errors": report.found, "findings": findings})
-    else:
-        console = output.stdout()
-        for finding in report.findings[:_MOST_SHOWN]:
-            console.print(output.printable(f"{finding.where}: {finding.error}"), soft_wrap=True)
-        if report.found > _MOST_SHOWN:
-            console.print(f"and {report.found - _MOST_SHOWN:,} more; --format json shows up to 1,000")
-        wrong = output.count(report.found, "error") if report.found else "nothing wrong"
-        games, ratings = output.count(report.games, "game"), output.count(report.ratings, "rating")
-        console.print(f"{output.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
+    lines = [f"{finding.where}: {finding.error}" for finding in report.findings[:_MOST_SHOWN]]
+    if report.found > _MOST_SHOWN:
+        lines.append(f"and {report.found - _MOST_SHOWN:,} more; --format json shows up to 1,000")
+    wrong = output.count(report.found, "error") if report.found else "nothing wrong"
+    games, ratings = output.count(report.games, "game"), output.count(report.ratings, "rating")
+    lines.append(f"{output.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
+    findings = [finding._asdict() for finding in report.findings]
+    counted = output.picked(report, "tournaments", "games", "ratings")
+    document = {**counted, "errors": report.found, "findings": findings}
+    output.show(document, output.printable("\n".join(lines)))
     if report.found:
         raise SystemExit(1)
 

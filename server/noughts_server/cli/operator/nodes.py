@@ -22,16 +22,16 @@ def nodes(
     found = in_database(database, lambda store: store.read(members))
     if here:
         found = [member for member in found if socket.gethostname().startswith(member.host)]
-    if output.is_json():
-        rows = [(each.name, each.kind.name.lower(), each.seats, each.seconds, each.units) for each in found]
-        names = ("name", "kind", "seats", "seconds", "units")
-        output.print_json({"nodes": [dict(zip(names, row, strict=True)) for row in rows]})
-    elif found:
-        shown = [
-            (each.name, each.kind.name.lower(), each.seats or "", f"{each.seconds:,.0f} s", each.units or "")
-            for each in found
-        ]
-        output.stdout().print(output.table(("node", "kind", "seats", "up", "units"), shown, first_whole=True))
+    rows = [
+        {"name": each.name, "kind": each.kind.name.lower(), **output.picked(each, "seats", "seconds", "units")}
+        for each in found
+    ]
+    shown = [
+        (each.name, each.kind.name.lower(), each.seats or "", f"{each.seconds:,.0f} s", each.units or "")
+        for each in found
+    ]
+    table = output.table(("node", "kind", "seats", "up", "units"), shown, first_whole=True)
+    output.show({"nodes": rows}, table if found else lambda: None)
     if not found:
         where = "on this machine" if here else "in this database"
         hint = "`noughts serve --bus URL` and `noughts referee --bus URL` with the same --db make a cluster."

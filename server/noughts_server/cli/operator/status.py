@@ -42,12 +42,10 @@ def status(
     Prints once where the output is no terminal.
     """
     with connected(server) as client:
-        if output.is_json():
-            output.print_json(_document(_ask(client)))
-            return
         console = output.stdout()
-        if once or not console.is_terminal:
-            console.print(screen(_ask(client)))
+        if once or output.is_json() or not console.is_terminal:
+            found = _ask(client)
+            output.show(_document(found), screen(found))
         else:
             _live(client, console)
 

@@ -8,11 +8,12 @@ from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, 
 
 
 def show_fitted(answer: pb.GetBatchRatingsResponse) -> None:
-    """Prints it."""
+    """Print the list."""
     table = _table(answer)
-    if output.is_json():
-        output.print_json({"rating_list": answer.rating_list, **ratings_document(table)})
-        return
+    output.show({"rating_list": answer.rating_list, **ratings_document(table)}, lambda: _print(answer, table))
+
+
+def _print(answer: pb.GetBatchRatingsResponse, table: RatingTable) -> None:
     output.heading(output.stdout(), f"{answer.rating_list}: ratings from all games at once")
     if table.players:
         print_ratings(table)

@@ -1,6 +1,6 @@
 """`noughts game`: the record of games."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
 from enum import StrEnum
@@ -88,28 +88,15 @@ def list_games(
         raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT: the result is that bot's")
     with at.connected() as client:
         found = games_of(client, request, limit)
-        if output.is_json():
-            print_documents(found)
-            return
-        rows = list(map(_row, found))
-    columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
-    output.stdout().print(
-        output.table(columns, rows)
-        if rows
-        else f"No {'such ' * (chosen.chosen or bool(bot))}games in {request.parent} yet."
-    )
+        columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
+        empty = f"No {'such ' * (chosen.chosen or bool(bot))}games in {request.parent} yet."
+        output.show_each(map(document, found), lambda: output.print_rows(columns, map(_row, found), empty))
 
 
 def games_of(client: Client, request: pb.ListGamesRequest, limit: int | None) -> Iterator[pb.Game]:
     """Yield the games that the server lists, as many as `--limit` asks for."""
     listed = partial(client.each, client.games.ListGames, request, lambda page: page.games)
     return options.limited(listed, limit)
-
-
-def print_documents(games: Iterable[pb.Game]) -> None:
-    """Print a line of JSON for each game."""
-    for game in games:
-        output.print_json(document(game))
 
 
 def _row(row: pb.Game) -> tuple[object, ...]:

@@ -44,8 +44,11 @@ def verify(
         count, differing = compare(found, client.each(client.games.ListGames, listed, lambda page: page.games))
     held_to = (noted or found.seed_hash).strip().lower()
     fits = commitment(found.seed) == held_to
-    if output.is_json():
-        output.print_json(
+    if output.is_json() or (fits and not differing):
+        whose = (
+            "that you noted" if noted else "that the server tells; one that you noted at the start proves more (--hash)"
+        )
+        output.announce(
             {
                 "tournament": full_name,
                 **output.seed_document(found.seed),
@@ -54,16 +57,10 @@ def verify(
                 "fits": fits,
                 "games": count,
                 "differing": differing,
-            }
+            },
+            f"The draw of {full_name} holds",
+            f"Seed {found.seed} has the hash {whose}.\nThe seeds of all {output.count(count, 'game')} follow from it.",
         )
-    elif fits and not differing:
-        whose = (
-            "that you noted" if noted else "that the server tells; one that you noted at the start proves more (--hash)"
-        )
-        console = output.stdout()
-        output.heading(console, f"The draw of {full_name} holds")
-        console.print(f"Seed {found.seed} has the hash {whose}.", soft_wrap=True)
-        console.print(f"The seeds of all {output.count(count, 'game')} follow from it.", soft_wrap=True)
     if not fits:
         raise Problem(
             f"{full_name}: its seed {found.seed} has the hash {commitment(found.seed)}, expected {held_to}",
