@@ -1,18 +1,17 @@
 """The ladders of `noughts live`: reference bots that play without end, slowly enough to be watched."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from noughts_bots.bot import Bot, Move
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.unhurried import Unhurried
 from noughts_proto.security import Dialling
 from noughts_proto.v1.tournaments_pb2 import JoinTournamentRequest, StartTournamentRequest
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import Position
 from noughts_server.client.client import connected
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -59,22 +58,6 @@ LADDERS = (
 )  # fmt: skip
 
 
-class _Unhurried(Bot):
-    """A bot that waits before each move, for people to follow. It thinks in threads: the server is in here, too."""
-
-    max_games = len(LADDERS)
-
-    def __init__(self, bot: Bot, seconds: float) -> None:
-        self._bot, self._seconds = bot, seconds
-        self.variants = bot.variants
-
-    async def choose(self, position: Position) -> int | Move:
-        await asyncio.sleep(self._seconds)
-        chosen = await asyncio.to_thread(self._bot.choose, position)
-        assert not isinstance(chosen, Awaitable)  # no reference bot is asynchronous
-        return chosen
-
-
 @asynccontextmanager
 async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
     """Reference bots play at the server inside the block, a move in `pace` seconds; yields a token for another bot."""
@@ -105,7 +88,8 @@ async def _log_in(playing: asyncio.TaskGroup, address: str, token: str, pace: fl
                 online.set()
 
         login = Login(address, token, spec.short, "1")
-        tasks.append(playing.create_task(play(_Unhurried(make_bot(spec), pace), login, on_event), name=spec.short))
+        bot = Unhurried(make_bot(spec), pace, max_games=len(LADDERS))
+        tasks.append(playing.create_task(play(bot, login, on_event), name=spec.short))
         waits.append(online.wait())
     await asyncio.gather(*waits)
     return tasks

@@ -10,16 +10,16 @@ import contextlib
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_bots.errors import VariantRefused
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.stream import BotRefused
+from noughts_bots.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import challenges_pb2, tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
@@ -174,23 +174,6 @@ class BrowserPlayer(Bot):
 
     async def _change(self) -> None:
         await self._changed.wait()
-
-
-class _ServerBot(Bot):
-    """A reference bot that waits a moment before each move. It thinks in a thread: the site goes on meanwhile."""
-
-    max_games = 1
-    accepts_challenges = False
-
-    def __init__(self, bot: Bot, seconds: float) -> None:
-        self._bot, self._seconds = bot, seconds
-        self.variants = bot.variants
-
-    async def choose(self, position: Position) -> int | Move:
-        await asyncio.sleep(self._seconds)
-        chosen = await asyncio.to_thread(self._bot.choose, position)
-        assert not isinstance(chosen, Awaitable)  # no reference bot is asynchronous
-        return chosen
 
 
 class _Seat(NamedTuple):
@@ -391,7 +374,7 @@ class PlayRooms:
             players.append(("second-guest", BrowserPlayer()))
         elif wish.opponent.startswith(HOUSE_KIND):
             spec = parse_spec(wish.opponent.removeprefix(HOUSE_KIND))
-            players.append((spec.target, _ServerBot(make_bot(spec), self.settings.pause)))
+            players.append((spec.target, Unhurried(make_bot(spec), self.settings.pause, accepts_challenges=False)))
         return players
 
     async def _log_in(self, name: str, bot: Bot) -> _Seat:
