@@ -1,4 +1,4 @@
-"""Plays the round robins that give the gym's ladders their ratings: `python tools/calibrate_ladders.py [VARIANT ...]`.
+"""Plays the round robins that give the reference pool their ratings: `python tools/calibrate_ladders.py [VARIANT ...]`.
 
 Writes server/noughts_server/local/ladders.json: at least 10,000 games a variant, the weakest bot's rating 1,000.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.gym import LADDERS
 from noughts_server.local.plan import LocalPlan, LocalStop
+from noughts_server.local.rating_pool import LADDERS
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games

@@ -36,11 +36,13 @@ def _own_logging() -> Iterator[None]:
 
 
 def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each command and group with its path, as typer lists it; `noughts` itself is first."""
+    """Yield each command and group with its path, as typer lists it (former names are hidden); `noughts` itself is first."""
     yield from _beneath((), typer.main.get_command(application()))
 
 
 def _beneath(path: tuple[str, ...], node: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield path, node
     for name, child in getattr(node, "commands", {}).items():
+        if child.hidden:
+            continue
         yield from _beneath((*path, name), child)

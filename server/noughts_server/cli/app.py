@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from noughts_server.cli.command import WordlessFlags, escaped, lazy, summary
 from noughts_server.cli.errors import FAILED, Problem, show
-from noughts_server.cli.tree import TREE, Group
+from noughts_server.cli.tree import FORMER_NAMES, TREE, Group
 from noughts_server.version import software_version
 
 
@@ -60,7 +60,13 @@ def _filled(group: Group, line: str) -> typer.Typer:
             if isinstance(member, Group):
                 app.add_typer(_filled(member, beneath), name=name, rich_help_panel=panel)
             else:
-                app.command(name, cls=lazy(beneath, member), help=summary(member), rich_help_panel=panel)(_listed)
+                app.command(
+                    name,
+                    cls=lazy(beneath, member),
+                    help=summary(member),
+                    rich_help_panel=panel,
+                    hidden=panel == FORMER_NAMES,
+                )(_listed)
     return app
 
 

@@ -12,6 +12,8 @@ _AT_A_SERVER = "At a server"
 _BOTS = "Bots"
 _SERVER = "Server"
 _COMMANDS = "Commands"
+FORMER_NAMES = "Former names"
+"""Commands beneath this heading work, and no help lists them."""
 
 
 class Group(NamedTuple):
@@ -30,7 +32,7 @@ TREE = Group(
         _HERE: {
             "demo": "local.tournament:demo",
             "match": "local.tournament:match",
-            "gym": "local.gym:gym",
+            "estimate": "local.estimate:estimate",
             "play": "local.play:play",
             "report": "report:report",
             "variants": "local.variants:variants",
@@ -155,5 +157,6 @@ TREE = Group(
                 },
             )
         },
+        FORMER_NAMES: {"gym": "local.estimate:estimate"},
     },
 )

@@ -16,7 +16,7 @@ def instructions(course: Course) -> str:
         "Only the standard library may be imported. Try it on your machine:\n\n"
         "```\npip install 'noughts[server]'\n"
         f"noughts bot check py:./bot.py:Mine --variant {course.variant}\n"
-        f"noughts gym py:./bot.py:Mine --variants {course.variant}\n```\n\n"
+        f"noughts estimate py:./bot.py:Mine --variants {course.variant}\n```\n\n"
     )
     wasm = (
         "In C, Zig or Rust: `noughts bot new mybot --language c` writes a project; `make wasm` builds the file "

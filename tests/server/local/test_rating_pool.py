@@ -1,4 +1,4 @@
-"""The gym: its ladders, and what it says a bot is worth."""
+"""The reference pool: its bots, and what it says a bot is worth."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,16 @@ from scipy.optimize import brentq
 
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
-from noughts_server.local.gym import LADDERS, known_ratings
+from noughts_server.local.rating_pool import LADDERS, known_ratings
 from tests.support.processes import asked, environment, said
 
 
-def gym(line: str, code: int = 0) -> Any:
-    return asked(f"gym {line}", environment()) if not code else said(["gym", *line.split()], environment(), code=code)
+def estimate(line: str, code: int = 0) -> Any:
+    return (
+        asked(f"estimate {line}", environment())
+        if not code
+        else said(["estimate", *line.split()], environment(), code=code)
+    )
 
 
 def test_every_ladder_is_calibrated_and_its_bots_play_its_variant() -> None:
@@ -30,16 +34,16 @@ def test_every_ladder_is_calibrated_and_its_bots_play_its_variant() -> None:
 
 @pytest.mark.parametrize("name", ["three-stage", "minimax"])
 def test_the_estimate_lies_within_its_error_of_a_round_robin_of_ten_thousand_games(name: str) -> None:
-    (found,) = gym(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
+    (found,) = estimate(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
     assert found["games"] == 600
     assert 0 < found["error95"] < 40
     assert abs(found["rating"] - known_ratings()["tictactoe"][name]) <= found["error95"]
     assert {each["name"] for each in found["opponents"]} == set(LADDERS["tictactoe"]) - {name}
 
 
-def test_gym_rating_explains_the_points_off_all_opponents() -> None:
+def test_a_rating_explains_the_points_off_all_opponents() -> None:
     """The bot sweeps four opponents. The check leaves out the first-move advantage, so it allows 60 Elo."""
-    (found,) = gym("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
+    (found,) = estimate("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
     assert 6 in [each["points"] for each in found["opponents"]]
 
     def surplus(rating: float) -> float:
@@ -50,7 +54,7 @@ def test_gym_rating_explains_the_points_off_all_opponents() -> None:
 
 
 def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_path: Path) -> None:
-    picture = tmp_path / "gym.svg"
+    picture = tmp_path / "rating.svg"
     source = tmp_path / "mine.py"
     source.write_text(
         "from noughts_bots import Bot\nimport time\n"
@@ -60,23 +64,33 @@ def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_
         "        return p.free[-1] if p.variant.gravity else p.free[0]\n"
     )
     line = f"py:{source}:Mine --games 2 --seed 3 --variants connect4"
-    found = gym(f"{line},tictactoe --svg {picture}")
+    found = estimate(f"{line},tictactoe --svg {picture}")
     assert [each["variant"] for each in found["variants"]] == ["connect4", "tictactoe"]
     assert found["weakest"] in ("tictactoe", "connect4")
     slowest = found["variants"][0]["slowest"]
     assert slowest[0]["milliseconds"] >= 10
     assert len(slowest) == 5
     root = ElementTree.parse(picture).getroot()
-    assert "Mine in the gym" in "".join(root.itertext())
+    assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()
-    shown = said(["gym", *line.split()], environment()).stdout
+    shown = said(["estimate", *line.split()], environment()).stdout
     assert "on the ladder of connect4" in shown
 
 
 def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
-    assert "--variants chess: expected some of tictactoe" in gym("random --variants chess", code=2).stderr
-    assert "Choose others" in gym("three-stage --variants connect4 --games 2", code=1).stderr
+    assert "--variants chess: expected some of tictactoe" in estimate("random --variants chess", code=2).stderr
+    assert "Choose others" in estimate("three-stage --variants connect4 --games 2", code=1).stderr
     found = json.loads(
         said(["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()).stdout
     )
     assert found["weakest"] is None
+
+
+def test_the_former_name_gym_works_the_same_and_no_help_lists_it() -> None:
+    line = ["first-free", "--variants", "tictactoe", "--games", "2", "--seed", "1", "--format", "json"]
+    documents = [json.loads(said([name, *line], environment()).stdout) for name in ("estimate", "gym")]
+    for document in documents:
+        for variant in document["variants"]:
+            del variant["seconds"], variant["slowest"]
+    assert documents[0] == documents[1]
+    assert " gym " not in said(["--help"], environment()).stdout

@@ -1,4 +1,4 @@
-"""`noughts gym`: what a bot is worth, in about a minute."""
+"""`noughts estimate`: what a bot is worth, in about a minute."""
 
 from collections.abc import Sequence
 from html import escape
@@ -20,12 +20,16 @@ from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalError, LocalStop
 
 if TYPE_CHECKING:
-    from noughts_server.local.gym import GymResult
+    from noughts_server.local.rating_pool import PoolRating
 _MOST_GAMES = 10_000
 
 
-@command("noughts gym py:./my_bot.py:Mine", "noughts gym dll:./player.so --variants all --svg gym.svg", extra="server")
-def gym(
+@command(
+    "noughts estimate py:./my_bot.py:Mine",
+    "noughts estimate dll:./player.so --variants all --svg rating.svg",
+    extra="server",
+)
+def estimate(
     spec: Annotated[str, completion.spec_argument("The bot.")],
     variants: Annotated[
         str, Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all.")
@@ -44,7 +48,7 @@ def gym(
 
     The ladders' ratings come from round robins of 10,000 games; `random` has 1,000.
     """
-    from noughts_server.local.gym import LADDERS
+    from noughts_server.local.rating_pool import LADDERS
 
     parsed = parse_spec(spec)
     if not check_startable(parsed):
@@ -85,10 +89,10 @@ def _exercised(
     start_timeout: float,
     locking: object,
     stop: LocalStop,
-) -> "list[GymResult]":
-    from noughts_server.local.gym import exercise
+) -> "list[PoolRating]":
+    from noughts_server.local.rating_pool import exercise
 
-    async def all_of_them() -> "list[GymResult]":
+    async def all_of_them() -> "list[PoolRating]":
         results = []
         refused: Exception | None = None
         for variant in variants:
@@ -108,13 +112,13 @@ def _exercised(
             if stop.finishing.is_set():
                 break
         if not results and refused is not None:
-            raise Problem(str(refused), "Choose others: noughts gym SPEC --variants ...") from refused
+            raise Problem(str(refused), "Choose others: noughts estimate SPEC --variants ...") from refused
         return results
 
     return run_loop(all_of_them())
 
 
-def _print(spec: str, results: "Sequence[GymResult]", weakest: str | None) -> None:
+def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> None:
     console = output.stdout()
     for result in results:
         output.heading(console, f"{spec}: {_rating(result)} on the ladder of {result.variant}")
@@ -135,7 +139,7 @@ def _print(spec: str, results: "Sequence[GymResult]", weakest: str | None) -> No
         console.print(f"Weakest: {weakest}, measured by the best of its ladder.")
 
 
-def _rating(result: "GymResult") -> str:
+def _rating(result: "PoolRating") -> str:
     if result.rating is None:
         return "beyond the ladder" if result.points else "below the ladder"
     error = f" ± {result.error95:,.0f}" if result.error95 is not None else ""
@@ -145,7 +149,7 @@ def _rating(result: "GymResult") -> str:
 _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
 
-def _draw(file: Path, spec: str, results: "Sequence[GymResult]") -> None:
+def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
     """The ladders as a picture: a scale for each variant, the bot with its error among the others."""
     parts: list[str] = []
     top = 10
@@ -177,7 +181,7 @@ def _draw(file: Path, spec: str, results: "Sequence[GymResult]") -> None:
         ".own{fill:#0b6e4f;font-weight:bold}line.own{stroke:#0b6e4f}.error{stroke:#0b6e4f;stroke-width:6;opacity:.35}"
         "@media(prefers-color-scheme:dark){text{fill:#ddd}line{stroke:#555}circle{fill:#aaa}.own{fill:#5ad1a5}}"
     )
-    title = escape(f"{spec} in the gym")
+    title = escape(f"{spec} in the reference pool")
     picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {top}" role="img"><title>{title}</title>'
         f"<style>{style}</style>{''.join(parts)}</svg>\n"

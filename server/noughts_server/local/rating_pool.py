@@ -48,7 +48,7 @@ class SlowMove:
 
 
 @dataclass(slots=True)
-class GymResult:
+class PoolRating:
     """What a bot has shown in one variant."""
 
     variant: str
@@ -110,7 +110,7 @@ async def exercise(
     stop: LocalStop,
     on_progress: Callable[[LocalProgress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
-) -> GymResult:
+) -> PoolRating:
     """So many games against each bot of the ladder but itself. Raises what `play_locally` raises."""
     began = time.monotonic()
     anchors = {name: rating for name, rating in known_ratings()[variant].items() if name != str(spec)}
@@ -136,7 +136,7 @@ def _labelled(spec: BotSpec, label: str) -> BotSpec:
     return BotSpec(label.replace(" ", "-"), spec.kind, spec.target, spec.options)
 
 
-def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> GymResult:
+def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
     label = label.replace(" ", "-")
     scores = [GameResult(game.first, game.second, _SCORES[game.result]) for game in played if game.result in _SCORES]
     taken: dict[str, list[float]] = {name: [] for name in anchors}
@@ -152,7 +152,7 @@ def _result(variant: str, label: str, anchors: dict[str, float], played: Sequenc
         slow += [SlowMove(times[ply] / 1000, variant, opponent, ply) for ply in range(side, len(times), 2)]
         slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(label, anchors, scores)
-    return GymResult(
+    return PoolRating(
         variant,
         rating,
         error,
