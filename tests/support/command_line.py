@@ -36,7 +36,7 @@ def _own_logging() -> Iterator[None]:
 
 
 def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each command and group with its path, as typer lists it (former names are hidden); `noughts` itself is first."""
+    """Yield each command and group with its path, except hidden ones; `noughts` itself is first."""
     yield from _beneath((), typer.main.get_command(application()))
 
 

@@ -1,7 +1,6 @@
 """The options that say what games begin with."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,15 +34,6 @@ SymmetriesOption = Annotated[
 ]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningsOptions:
-    """Openings: options of every command that makes a tournament."""
-
-    openings: OpeningsOption = "none"
-    openings_order: OpeningsOrderOption = "sequential"
-    symmetries: SymmetriesOption = False
 
 
 def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:

@@ -24,17 +24,9 @@ from noughts_server.cli.local.children import check_startable, engine_options
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 from noughts_server.cli.local.trial import pace_by_trial
-from noughts_server.cli.openings_options import (
-    OpeningsOption,
-    OpeningsOrderOption,
-    SymmetriesOption,
-    openings_document,
-    openings_wording,
-    read_openings,
-)
+from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
-from noughts_server.competition.formats import TournamentFormat
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.local.run import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
@@ -51,7 +43,6 @@ _DEMO_SPECS = (
     "three-stage",
 )
 _DEMO_GAMES_IN_FLIGHT = 256
-_LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 _MOST_GAMES_OF_A_TEST = 100_000
 _MOST_PAIRINGS = 64
@@ -67,12 +58,9 @@ SpecArgument = Annotated[
 ]
 FirstArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random` or `nextstep:depth=3`.", metavar="A")]
 SecondArgument = Annotated[str, completion.spec_argument("Its opponent.", metavar="B")]
-PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
-    Option(
-        "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
-    ),
+    Option("--games", min=1, max=LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."),
 ]
 
 
@@ -95,24 +83,6 @@ FuelOption = Annotated[
         help="What a move of a wasm: bot may cost, instructions roughly. Nothing then depends on the machine.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class GameOptions:
-    """What is played: options that apply on this machine and at a server."""
-
-    variant: options.VariantOption = "tictactoe"
-    opening_rule: options.OpeningOption = None
-    openings: OpeningsOption = "none"
-    openings_order: OpeningsOrderOption = "sequential"
-    symmetries: SymmetriesOption = False
-    games: PerPairOption = 2
-    concurrency: options.ConcurrencyOption = 1
-    seed: options.SeedOption = None
-    time: options.TimeOption = "none"
-    time_of: options.TimeOfOption = None
-    draw_after: format_options.DrawAfterOption = None
-    forfeit_after: format_options.ForfeitAfterOption = None
 
 
 @dataclass(frozen=True)
@@ -155,12 +125,9 @@ class LocalOptions(MachineOptions, GameOptions):
 
 
 @dataclass(frozen=True)
-class RunOptions(LocalOptions):
+class RunOptions(LocalOptions, FormatOptions):
     """The same for `tournament run`, where there are formats."""
 
-    schedule: format_options.ScheduleOption = "round-robin"
-    rounds: format_options.RoundsOption = None
-    stop_when_decided: format_options.StopWhenDecidedOption = False
     fit: format_options.FitOption = False
 
 
@@ -240,7 +207,6 @@ def run(
     With bots that are registered at a server (`bot:NAME@VERSION`) it is played there; the others are run from here
     meanwhile, and what is shown is that of `tournament show`.
     """
-    _read_format(playing)
     if len(specs) < 2:
         raise UsageProblem(
             f"SPEC: got one bot ({specs[0]}), expected at least two", "`noughts bot list` shows the reference bots."
@@ -280,12 +246,6 @@ def _show_forecast(plan: LocalPlan) -> None:
     show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), one=True)
 
 
-def _read_format(playing: RunOptions) -> TournamentFormat:
-    return format_options.read_schedule(
-        playing.schedule, games=playing.games, rounds=playing.rounds, stop_when_decided=playing.stop_when_decided
-    )
-
-
 def _fuelled(specs: tuple[BotSpec, ...], fuel: int, time: str) -> tuple[BotSpec, ...]:
     """Modules get the fuel that they have not of their own. Raises UsageProblem where something is left to machines."""
     if time != "none":
@@ -311,8 +271,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     if playing.fuel is not None:
         read_specs = _fuelled(read_specs, playing.fuel, playing.time)
-    openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
-    time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
+    margin_us = options.read_margin(playing.margin)
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")
     labels = unique_labels(read_specs)
@@ -324,27 +283,12 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
+    settings = playing.settings(own_times, seed=options.read_seed(playing.seed, secret=there), title=title)
     _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
 
-    form = playing if isinstance(playing, RunOptions) else RunOptions()
     plan = LocalPlan(
         specs=read_specs,
-        settings=TournamentSettings(
-            variant=variant.name,
-            time=time,
-            own_times=own_times,
-            schedule=_read_format(form),
-            rounds=form.rounds or 0,
-            stop_when_decided=form.stop_when_decided,
-            draw_after=playing.draw_after or 0,
-            forfeit_after=playing.forfeit_after or 0,
-            games_per_pair=playing.games,
-            concurrency=playing.concurrency,
-            seed=options.read_seed(playing.seed, secret=there),
-            rated=not own_times,
-            openings=openings,
-            title=title,
-        ),
+        settings=settings,
         margin_us=margin_us,
         own_margins_us=own_margins_us,
         database=options.read_database(playing.database),

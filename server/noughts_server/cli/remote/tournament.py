@@ -1,5 +1,6 @@
 """`noughts tournament`: organising tournaments at a server."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,10 +14,10 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
+from noughts_server.cli.tournament_options import FormatOptions
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -27,6 +28,16 @@ NameArgument = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class CreateOptions(FormatOptions):
+    """What is played in a tournament at a server."""
+
+    concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
+    live_scores: Annotated[
+        bool, Option("--live-scores", help="Tell watchers bots' scores while a game with a clock is running.")
+    ] = False
+
+
 @command(
     "noughts tournament create spring --games 10 --seed 1",
     "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
@@ -34,24 +45,7 @@ NameArgument = Annotated[
 )
 def create(
     name: NameArgument,
-    variant: options.VariantOption = "tictactoe",
-    opening_rule: options.OpeningOption = None,
-    opening: OpeningsOptions = OpeningsOptions(),  # read from the command line
-    schedule: format_options.ScheduleOption = "round-robin",
-    games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
-    rounds: format_options.RoundsOption = None,
-    stop_when_decided: format_options.StopWhenDecidedOption = False,
-    draw_after: format_options.DrawAfterOption = None,
-    forfeit_after: format_options.ForfeitAfterOption = None,
-    live_scores: Annotated[
-        bool, Option("--live-scores", help="Tell watchers bots' scores while a game with a clock is running.")
-    ] = False,
-    time: options.TimeOption = "none",
-    time_of: options.TimeOfOption = None,
-    concurrency: Annotated[
-        int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
-    ] = 1_024,
-    seed: options.SeedOption = None,
+    playing: CreateOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
     unrated: Annotated[bool, Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
     join_from: Annotated[
@@ -77,24 +71,11 @@ def create(
     WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
     A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
     """
-    read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
-    own_times = options.read_times_of(time_of)
-    openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
-    kind = format_options.read_schedule(schedule, games=games, rounds=rounds, stop_when_decided=stop_when_decided)
-    settings = TournamentSettings(
-        variant=read_variant.name,
-        time=read_time,
-        own_times=own_times,
-        schedule=kind,
-        rounds=rounds or 0,
-        stop_when_decided=stop_when_decided,
-        draw_after=draw_after or 0,
-        forfeit_after=forfeit_after or 0,
-        live_scores=live_scores,
-        games_per_pair=games,
-        concurrency=concurrency,
+    own_times = options.read_times_of(playing.time_of)
+    settings = playing.settings(
+        own_times,
+        live_scores=playing.live_scores,
         rated=not unrated and not own_times,
-        openings=openings,
         title=title.encode(errors="replace").decode(),
     )
     if dry_run:
@@ -104,7 +85,7 @@ def create(
     wanted = settings_message(
         settings,
         name=tournament_name(name),
-        seed=None if seed is None else options.read_seed(seed),
+        seed=None if playing.seed is None else options.read_seed(playing.seed),
         entries_min=entries_min,
         entries_max=entries_max,
         join_from=_moment(join_from, "--join-from"),

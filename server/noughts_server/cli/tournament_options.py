@@ -1,0 +1,67 @@
+"""The options that say what a tournament plays, on this machine and at a server, and the settings that they make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typer import Option
+
+from noughts_referee.clock import TimeControl
+from noughts_server.cli import format_options, options
+from noughts_server.cli.openings_options import OpeningsOption, OpeningsOrderOption, SymmetriesOption, read_openings
+from noughts_server.competition.tournament_settings import TournamentSettings
+
+LARGEST_GAMES = 1_000_000
+PerPairOption = Annotated[int, Option("--games", min=1, max=LARGEST_GAMES, metavar="N", help="Games of each pair.")]
+_USUAL = TournamentSettings()
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """What is played: options that apply on this machine and at a server."""
+
+    variant: options.VariantOption = _USUAL.variant
+    opening_rule: options.OpeningOption = None
+    openings: OpeningsOption = "none"
+    openings_order: OpeningsOrderOption = "sequential"
+    symmetries: SymmetriesOption = False
+    games: PerPairOption = _USUAL.games_per_pair
+    concurrency: options.ConcurrencyOption = 1
+    seed: options.SeedOption = None
+    time: options.TimeOption = "none"
+    time_of: options.TimeOfOption = None
+    draw_after: format_options.DrawAfterOption = None
+    forfeit_after: format_options.ForfeitAfterOption = None
+
+    def settings(self, own_times: Mapping[str, TimeControl], **more: Any) -> TournamentSettings:
+        """Return the settings; `more` are those that no option here names. Raise UsageProblem."""
+        variant = options.read_variant(self.variant, self.opening_rule)
+        return TournamentSettings(
+            variant=variant.name,
+            time=options.read_time(self.time),
+            own_times=own_times,
+            draw_after=self.draw_after or 0,
+            forfeit_after=self.forfeit_after or 0,
+            games_per_pair=self.games,
+            concurrency=self.concurrency,
+            openings=read_openings(self.openings, self.openings_order, self.symmetries, variant),
+            **{"rated": not own_times, **self._format_settings(), **more},
+        )
+
+    def _format_settings(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class FormatOptions(GameOptions):
+    """The same where there are formats."""
+
+    schedule: format_options.ScheduleOption = str(_USUAL.schedule)
+    rounds: format_options.RoundsOption = None
+    stop_when_decided: format_options.StopWhenDecidedOption = False
+
+    def _format_settings(self) -> dict[str, Any]:
+        chosen = format_options.read_schedule(
+            self.schedule, games=self.games, rounds=self.rounds, stop_when_decided=self.stop_when_decided
+        )
+        return {"schedule": chosen, "rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided}
