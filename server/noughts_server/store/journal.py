@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, bindparam, delete, exists, select
 
 from noughts_referee.work_units import GameSoFar
-from noughts_server.store.engine import dialect
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
 _KEPT = ("first_entry", "second_entry", "moves", "times", "first_clock_us", "second_clock_us", "opening_plies")
@@ -23,7 +23,7 @@ _PLAYED = delete(journal).where(
 def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
     """Keeps how far these games are; of no slot two. The caller has seen to their attempts."""
     rows = [(game.tournament, game.ordinal, *game[3:]) for game in running]
-    dialect.of(connection).upsert(connection, journal, rows, replace=_KEPT)
+    upsert(connection, journal, rows, replace=_KEPT)
 
 
 def forget_played(connection: Connection, tournament_id: int) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, func, select
 
 from noughts_server.store.engine import dialect
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import nodes, units
 
 LIFETIME_MS = 5_000
@@ -71,7 +72,7 @@ def beat(connection: Connection, node: Node) -> Beat:
     now = dialect.of(connection).now_ms(connection)
     known = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
     row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats)
-    dialect.of(connection).upsert(connection, nodes, [row], replace=("seen_at", "seats"))
+    upsert(connection, nodes, [row], replace=("seen_at", "seats"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
     return Beat(_alive(connection, now), now - known.seen_at if known else 0)
 

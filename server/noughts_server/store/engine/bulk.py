@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from itertools import chain
+from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 
 Item = TypeVar("Item")
 
@@ -24,8 +25,26 @@ def powers_of_two(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
         begin += size
 
 
+def upsert(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    add: tuple[str, ...] = (),
+    replace: tuple[str, ...] = (),
+) -> None:
+    """Insert rows (values of all columns, in the table's order; no key twice).
+
+    Where the primary key exists already, add to the columns `add` and overwrite the columns `replace`.
+    """
+    place = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    for part in powers_of_two(rows):
+        statement = _upsert_statement(table, len(part), add, replace, place)
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
+
+
 @lru_cache(maxsize=_KEPT_STATEMENTS)
-def upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: tuple[str, ...], place: str) -> str:
+def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: tuple[str, ...], place: str) -> str:
     """The statement that inserts so many rows, or changes what is there; `place` is how the driver marks a value."""
     columns = ", ".join(column.name for column in table.columns)
     row = ",".join([place] * len(table.columns))

@@ -4,7 +4,7 @@ The statements of the other modules are SQL that all of them understand.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import URL, Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError
@@ -33,15 +33,6 @@ class Dialect(Protocol):
     def lock_for_one(self, url: URL) -> Closing | None: ...
     def make_engine(self, url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine: ...
     def write_for_real(self, connection: Connection) -> None: ...
-    def upsert(
-        self,
-        connection: Connection,
-        table: Table,
-        rows: Sequence[tuple[Any, ...]],
-        *,
-        add: tuple[str, ...] = (),
-        replace: tuple[str, ...] = (),
-    ) -> None: ...
     def next_attempt(self, connection: Connection, table: Table, **key: int) -> int: ...
     def now_ms(self, connection: Connection) -> int: ...
     def insert_games(self, connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None: ...

@@ -6,7 +6,6 @@ until its transaction ends, in whatever process it runs.
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import chain
 from typing import Any
 
 import psycopg
@@ -26,7 +25,6 @@ from noughts_server.errors import (
     DatabaseUnusable,
     NoughtsError,
 )
-from noughts_server.store.engine.bulk import powers_of_two, upsert_statement
 from noughts_server.store.engine.troubles import Identity
 
 _DRIVER = "postgresql+psycopg"
@@ -163,23 +161,6 @@ def _take(connection: Connection) -> None:
 def write_for_real(connection: Connection) -> None:
     """Writes a row: whether that goes is not known before."""
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
-
-
-def upsert(
-    connection: Connection,
-    table: Table,
-    rows: Sequence[tuple[Any, ...]],
-    *,
-    add: tuple[str, ...] = (),
-    replace: tuple[str, ...] = (),
-) -> None:
-    """Inserts rows (values of all columns, in the table's order; no key twice).
-
-    Where the primary key exists already, adds to the columns `add` and overwrites the columns `replace`.
-    """
-    for part in powers_of_two(rows):
-        statement = upsert_statement(table, len(part), add, replace, "%s")
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
 
 
 def next_attempt(connection: Connection, table: Table, **key: int) -> int:

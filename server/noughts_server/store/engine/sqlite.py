@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import IO, Any
@@ -21,7 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable, NoughtsError
 from noughts_server.store.engine import troubles
-from noughts_server.store.engine.bulk import powers_of_two, upsert_statement
+from noughts_server.store.engine.bulk import powers_of_two
 
 # Rows of up to 2,030 bytes stay within their page (a timed game that fills a 15x15 board has 1,140); with SQLite's
 # usual 4,096 bytes a page, a row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
@@ -161,23 +161,6 @@ def write_for_real(connection: Connection) -> None:
     """Writes a page: whether that goes is not known before."""
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     connection.exec_driver_sql(f"PRAGMA user_version = {version}")
-
-
-def upsert(
-    connection: Connection,
-    table: Table,
-    rows: Sequence[tuple[Any, ...]],
-    *,
-    add: tuple[str, ...] = (),
-    replace: tuple[str, ...] = (),
-) -> None:
-    """Inserts rows (values of all columns, in the table's order; no key twice).
-
-    Where the primary key exists already, adds to the columns `add` and overwrites the columns `replace`.
-    """
-    for part in powers_of_two(rows):
-        statement = upsert_statement(table, len(part), add, replace, "?")
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
 
 
 def next_attempt(connection: Connection, table: Table, **key: int) -> int:

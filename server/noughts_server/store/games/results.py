@@ -13,6 +13,7 @@ from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import format_of
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
 from noughts_server.store.journal import forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
@@ -221,8 +222,8 @@ def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotR
         totals[second][2 - column] += count
     pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
     entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
-    dialect.of(connection).upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
-    dialect.of(connection).upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
+    upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
+    upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:

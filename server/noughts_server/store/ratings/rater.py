@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Row, and_, bindparam, select, update
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.elo import Rating, next_point, rate_game
-from noughts_server.store.engine import dialect
 from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import (
     bot_versions,
     bots,
@@ -190,7 +190,7 @@ class Ledger:
             # The newest run goes on: one tournament alone makes one row, however many commits it takes.
             first_seq, first_ordinal = head.first_seq, head.first_ordinal
         run = (first_seq, list_id, tournament_id, first_ordinal, span)
-        dialect.of(self._connection).upsert(self._connection, rating_runs, [run], add=("games",))
+        upsert(self._connection, rating_runs, [run], add=("games",))
         # A second tournament in the same transaction must not go on with the run of the first.
         self._head = None
         self._next_seq += span
@@ -274,12 +274,12 @@ def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] |
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     """Stores ratings, whether or not the bots have one already."""
-    dialect.of(connection).upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
+    upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
 
 
 def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
     """Stores points of ratings' histories, over those that stand there already."""
-    dialect.of(connection).upsert(connection, rating_history, rows, replace=("rating", "at"))
+    upsert(connection, rating_history, rows, replace=("rating", "at"))
 
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
