@@ -9,8 +9,9 @@ So it does not ask `Position` how a game stands, but looks at the variant's tabl
 
 from collections.abc import Container, Iterable, Sequence
 from itertools import chain, repeat
+from typing import NamedTuple
 
-from noughts_referee.game import CHOICES, Game, Outbox, Player, opening_ply
+from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.rules import (
     DRAWN,
     VOID,
@@ -66,6 +67,22 @@ class Complaint(Exception):
         self.game = game
         self.ply = ply
         self.expected = expected
+
+
+class Answers(NamedTuple):
+    """A player's answers, as columns of equal length."""
+
+    games: Sequence[int]
+    plies: Sequence[int]
+    cells: Sequence[int]
+    times_us: Sequence[int]
+    """The thinking time of each."""
+    resigned: Sequence[int] = ()
+    """See `Arbiter.answered`, also for the next two."""
+    reasons: Sequence[str] = ()
+    exhausted: Container[int] = ()
+    scores: Sequence[tuple[int, float]] = ()
+    """See `Observer.answered`."""
 
 
 class Arbiter:
@@ -293,7 +310,7 @@ class Arbiter:
         for player in game.players:
             player.outbox.starts.append(game)
             self.touched.add(player)
-        self._ask(game)
+        game.mover.outbox.ask(game)
 
     def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
         """The player has left questions (game, ply, microseconds since asked) unanswered.
@@ -318,34 +335,11 @@ class Arbiter:
         for game in list(games):
             self._end(game, VOID)
 
-    def resend(self, player: Player) -> None:
-        """The player has lost what it knew: its outbox becomes a start of each running game and the open turns."""
-        player.outbox = outbox = Outbox()
-        for game in player.games.values():
-            if game.ply < 0:
-                if game.mover is player:
-                    outbox.openings.append(game)
-                continue
-            outbox.starts.append(game)
-            if game.mover is player:
-                self._ask(game)
-        self.touched.add(player)
-
     def take_ended(self) -> list[Game]:
         """The games that ended since the last call."""
         ended = self.ended
         self.ended = []
         return ended
-
-    def _ask(self, game: Game) -> None:
-        mover = game.mover
-        outbox = mover.outbox
-        outbox.turn_game.append(game.handle)
-        outbox.turn_ply.append(game.ply)
-        outbox.turn_cell.append(game.moves[-1] if game.moves else 0)
-        if game.conditions.timed:
-            outbox.turns_timed.append(game)
-        self.touched.add(mover)
 
     def _late(self, game: Game, took: int) -> bool:
         """Charges the mover's clock, if it has one; ends the game if the limit and the margin are overstepped."""

@@ -14,7 +14,7 @@ import grpc
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
+from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.clock import GRACE_SECONDS
 from noughts_referee.deadlines import Overdue, PendingTurns
 from noughts_referee.frame_encoding import (
@@ -31,7 +31,8 @@ from noughts_referee.frame_encoding import (
 )
 from noughts_referee.game import Game, Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed, status_of
@@ -130,7 +131,9 @@ class _Stream:
 class FrameConnection:
     """One bot's wire to the referee."""
 
-    def __init__(self, player: ConnectedPlayer, referee: Referee, settings: WireSettings, counts: WireCounts) -> None:
+    def __init__(
+        self, player: ConnectedPlayer, referee: PlayerReferee, settings: WireSettings, counts: WireCounts
+    ) -> None:
         self.player = player
         self.capacity_timed = 0
         self.capacity_untimed = 0
@@ -313,9 +316,8 @@ class FrameConnection:
         times_us = self._questions.answered(games, plies, now)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
-        complaints = self._referee.answered(
-            self.player, games, plies, cells, times_us, resigned, given, why, frozenset(moves.exhausted)
-        )
+        answers = Answers(games, plies, cells, times_us, resigned, why, frozenset(moves.exhausted), given)
+        complaints = self._referee.answered(self.player, answers)
         if complaints:
             self._complain(stream, complaints)
 

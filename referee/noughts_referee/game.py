@@ -46,6 +46,14 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self.turn_game or self.ends or self.starts or self.openings)
 
+    def ask(self, game: "Game") -> None:
+        """The game's mover is asked for its move."""
+        self.turn_game.append(game.handle)
+        self.turn_ply.append(game.ply)
+        self.turn_cell.append(game.moves[-1] if game.moves else 0)
+        if game.conditions.timed:
+            self.turns_timed.append(game)
+
     def without_turns(self) -> "Outbox":
         """Keeps all but the questions; returns those."""
         rest = Outbox()
@@ -93,6 +101,18 @@ class Player:
         self.outbox = Outbox()
         self.opens = False
         """Whether it can be asked to agree on openings; for one that cannot, the arbiter makes the usual choices."""
+
+    def resend(self) -> None:
+        """It has lost what it knew: its outbox becomes a start of each running game and the open turns."""
+        self.outbox = outbox = Outbox()
+        for game in self.games.values():
+            if game.ply < 0:
+                if game.mover is self:
+                    outbox.openings.append(game)
+                continue
+            outbox.starts.append(game)
+            if game.mover is self:
+                outbox.ask(game)
 
     def take_outbox(self) -> Outbox:
         """Everything collected so far; the player gets an empty outbox."""

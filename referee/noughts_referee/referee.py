@@ -7,12 +7,12 @@ waits, and time comes from the wires.
 
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
 from typing import cast
 
-from noughts_referee.arbiter import Arbiter, Complaint
+from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
@@ -159,7 +159,7 @@ class Referee:
         """Why no game begins now."""
         self._starting = True
         self._on_progress: Callable[[], None] = lambda: None
-        self._on_displaced: Callable[[int], None] = lambda tournament: None
+        self._on_displaced: Callable[[GameConditions], None] = lambda challenge: None
         self._observer: Observer | None = None
 
     # The organiser's side.
@@ -168,8 +168,8 @@ class Referee:
         """`callback` is called after games have ended or begun."""
         self._on_progress = callback
 
-    def on_displaced(self, callback: Callable[[int], None]) -> None:
-        """`callback` is called with a challenge of which a bot begins a tournament's game with a clock."""
+    def on_displaced(self, callback: Callable[[GameConditions], None]) -> None:
+        """`callback` is called with a challenge of which a bot begins a tournament game with a clock."""
         self._on_displaced = callback
 
     def add(self, unit: Unit) -> None:
@@ -197,6 +197,11 @@ class Referee:
         if tournament is None:
             return sum(self._queued.values())
         return self._queued.get(tournament, 0)
+
+    @property
+    def late_answers(self) -> int:
+        """Answers that came too late, since the start."""
+        return self.arbiter.late_answers
 
     def in_flight(self, tournament: int | None = None) -> int:
         """Running games: of one tournament, or all."""
@@ -324,7 +329,8 @@ class Referee:
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """The player is there (again): it is sent its running games, and gets new ones."""
         player.wire = wire
-        self.arbiter.resend(player)
+        player.resend()
+        self.arbiter.touched.add(player)
         self._reconsider(player.room)
         self._reconsider(player.guests)
         self._settle()
@@ -340,19 +346,9 @@ class Referee:
         self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
-    def answered(
-        self,
-        player: ConnectedPlayer,
-        games: Sequence[int],
-        plies: Sequence[int],
-        cells: Sequence[int],
-        times_us: Sequence[int],
-        resigned: Sequence[int] = (),
-        scores: Sequence[tuple[int, float]] = (),
-        reasons: Sequence[str] = (),
-        exhausted: Container[int] = (),
-    ) -> list[Complaint]:
-        """The player's answers, as columns; see `Arbiter.answered`, and for the scores `Observer.answered`."""
+    def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
+        """The player answers; returns what is wrong with answers that name no question, see `Arbiter.answered`."""
+        games, plies, cells, times_us, resigned, reasons, exhausted, scores = answers
         self.plies += len(games)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
         if self._observer is not None:
@@ -478,7 +474,7 @@ class Referee:
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
                     for game in chain(first.tournament_games(guest=True), second.tournament_games(guest=True)):
-                        self._on_displaced(game.conditions.tournament)
+                        self._on_displaced(game.conditions)
                 if first.members:
                     first = first.freest(timed)
                 if second.members:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 import structlog
@@ -13,24 +13,26 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.clock import GRACE_SECONDS, MARGIN_US
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
+from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES
-from noughts_server.cluster.control import running
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.subscriptions import Subscriptions
-from noughts_server.cluster.supply import FollowingDirector
+from noughts_server.cluster.supply import SharedPlay
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.limits import ABSENCE_SECONDS
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
-from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.recorder import recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
-from noughts_server.server import first_of
+from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 
@@ -72,19 +74,14 @@ class RefereeNode:
     name: str
     settings: RefereeSettings
     referee: Referee
-    director: FollowingDirector
+    play: SharedPlay
     membership: Membership
     bus: NatsBus
     store: Store
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def drain(self) -> None:
         """Stops politely: no new games; those running are finished and stored."""
-        try:
-            await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
-        except TimeoutError:
-            logger.warning("drain timed out", seconds=self.settings.drain_timeout)
-            self.director.abandon()
+        await self.play.local.drain(self.settings.drain_timeout)
 
 
 @asynccontextmanager
@@ -93,98 +90,67 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
 
     Raises what makes it unable to start or to go on, and what the block raises, bare.
     """
-    try:
-        async with _running_referee(settings) as node:
-            yield node
-    except BaseExceptionGroup as group:
-        raise first_of(group) from group
-
-
-@asynccontextmanager
-async def _running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNode]:
     tune_collector()
     allow_many_files()
     name = node_name(NodeKind.REFEREE)
     async with AsyncExitStack() as stack:
+        stack.enter_context(bare_errors())
         store = await Store.open(settings.database)
         stack.push_async_callback(store.close)
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
-        recorder = Recorder(
-            store,
-            lambda report: bus.publish(COMMITTED, report),
-            on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
-        )
-        recording = await stack.enter_async_context(asyncio.TaskGroup())
-        recording.create_task(recorder.run(), name="recorder")
-        stack.push_async_callback(recorder.close)
-        stack.callback(store.lose_patience, settings.store_patience)
+        recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats))
         bots = RemoteBots(referee, bus, membership, settings.grace)
-        director = FollowingDirector(store, referee, recorder, bus, membership, bots)
+        play = SharedPlay(store, referee, recorder, bus, membership, bots)
+        director = Director(store, play.local)
+        referee.on_displaced(director.give_way)
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus)
-        absences = Absences(store, referee, director, settings.absence)
-        guard = StoreGuard(store, referee, _nobody_asks)
-        stack.enter_context(EventLog(bus, director, Sessions(referee, bus, WireSettings())).writing())
+        absences = Absences(store, referee, director, play.local.playing, settings.absence)
+        guard = StoreGuard(store, referee)
+        sessions = Sessions(referee, bus, WireSettings())
+        stack.enter_context(EventLog(bus, play.local.conditions, sessions).writing())
         await stack.enter_async_context(membership.belonging())
         offers: Offers | None = None
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
-            offers = Offers(referee, launcher, settings.seats, director.look)
-            director.installed = offers.bots
+            offers = Offers(referee, sessions, launcher, settings.seats, play.look)
+            play.installed = offers.bots
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
-        director.seats = settings.seats
+        play.seats = settings.seats
         await stack.enter_async_context(running(bots.run(), wants.run(), guard.run(), absences.run()))
+        await stack.enter_async_context(play.local.supplying(goes_on=False))
         await stack.enter_async_context(director.directing(goes_on=False))
-        telling = _Telling(name, bus, referee, director, offers)
-        await stack.enter_async_context(running(director.follow(), telling.run()))
+        await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, offers)))
         logger.info("plays", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
-        yield RefereeNode(name, settings, referee, director, membership, bus, store)
+        yield RefereeNode(name, settings, referee, play, membership, bus, store)
         referee.stop_starting()
 
 
-async def _nobody_asks(serves: bool) -> None:
-    """A referee takes no calls."""
+async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, offers: Offers | None) -> None:
+    """Says once a second what this referee plays, until it is cancelled."""
+    try:
+        while True:
+            presence = _presence(name, referee, play.local.playing())
+            presence.offers.extend(offers.presence() if offers else ())
+            bus.publish(REFEREES, presence)
+            await asyncio.sleep(_PERIOD_SECONDS)
+    finally:
+        bus.publish(REFEREES, pb.RefereePresence(referee=name, leaving=True))
 
 
-class _Telling:
-    """Says once a second what this referee plays."""
-
-    def __init__(
-        self, name: str, bus: NatsBus, referee: Referee, director: FollowingDirector, offers: Offers | None
-    ) -> None:
-        self._name = name
-        self._bus = bus
-        self._referee = referee
-        self._director = director
-        self._offers = offers
-
-    async def run(self) -> None:
-        """Until it is cancelled."""
-        try:
-            while True:
-                self._bus.publish(REFEREES, self._message())
-                await asyncio.sleep(_PERIOD_SECONDS)
-        finally:
-            self._bus.publish(REFEREES, pb.RefereePresence(referee=self._name, leaving=True))
-
-    def _message(self) -> pb.RefereePresence:
-        referee = self._referee
-        message = pb.RefereePresence(
-            referee=self._name,
-            plies=referee.plies,
-            games_in_flight=referee.in_flight(),
-            slots_queued=referee.queued(),
-            offers=self._offers.presence() if self._offers else (),
+def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:
+    message = pb.RefereePresence(
+        referee=name, plies=referee.plies, games_in_flight=referee.in_flight(), slots_queued=referee.queued()
+    )
+    for conditions in playing:
+        key = conditions.tournament
+        running = islice(referee.running(key), _MOST_TOLD)
+        message.tournaments.add(
+            tournament=key, games_in_flight=referee.in_flight(key), ordinals=[game.slot.ordinal for game in running]
         )
-        for conditions in self._director.playing():
-            key = conditions.tournament
-            running = islice(referee.running(key), _MOST_TOLD)
-            message.tournaments.add(
-                tournament=key, games_in_flight=referee.in_flight(key), ordinals=[game.slot.ordinal for game in running]
-            )
-        return message
+    return message

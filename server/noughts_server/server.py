@@ -1,17 +1,28 @@
 """The composition root: one server out of its parts."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import grpc.aio
 import structlog
-from grpc_health.v1 import health, health_pb2
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from noughts_bots.process import allow_many_files, tune_collector
+from noughts_proto.v1 import (
+    bots_pb2_grpc,
+    challenges_pb2_grpc,
+    games_pb2_grpc,
+    leaderboards_pb2_grpc,
+    play_pb2_grpc,
+    status_pb2_grpc,
+    tokens_pb2_grpc,
+    tournaments_pb2_grpc,
+)
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
+from noughts_referee.work_units import GameConditions
 from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
@@ -20,20 +31,33 @@ from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
+from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.hosting import Hosting
-from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
+from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
+from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.services.admission import Admission
-from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
+from noughts_server.services.bots import BotServicer
+from noughts_server.services.challenges import ChallengeServicer
+from noughts_server.services.endpoint import SERVICES, answering, bound_server
+from noughts_server.services.feed import FeedServicer, add_feed_service
+from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import CallInterceptor
+from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.limiter import Limiter
+from noughts_server.services.play import PlayServicer
+from noughts_server.services.status import StatusServicer
+from noughts_server.services.tokens import TokenServicer
+from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Store, default_database_url
 
 if TYPE_CHECKING:
     from noughts_server.cluster.control import Control
+    from noughts_server.cluster.remote_referee import RemoteReferee
 
 logger = structlog.get_logger("noughts.server")
 
@@ -49,88 +73,92 @@ class Server:
     settings: ServerSettings
     store: Store
     bus: Bus
-    referee: Referee
+    referee: "Referee | RemoteReferee"
     recorder: Recorder
     sessions: Sessions
+    play: LocalPlay[Supply] | None
+    """None: the referees of its cluster play."""
     director: Director
     feed: Feed
     counters: Counters
-    hosting: Hosting
     leads: Callable[[], bool]
     """Whether it does what one server of a cluster has to do for all."""
     health: health.aio.HealthServicer
+
+    def conditions(self, tournament: int) -> GameConditions | None:
+        """The conditions of a tournament whose games are played here, by the store's key."""
+        return None if self.play is None else self.play.conditions(tournament)
+
+    def abandon(self) -> None:
+        """Ends all running games void; their slots are played when the server is back."""
+        if self.play is not None:
+            self.play.abandon()
 
     async def drain(self) -> None:
         """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
         self.counters.draining = True
         await self.health.enter_graceful_shutdown()
-        try:
-            await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
-        except TimeoutError:
-            logger.warning("drain timed out", seconds=self.settings.drain_timeout)
-            self.director.abandon()
+        if self.play is not None:
+            await self.play.drain(self.settings.drain_timeout)
+
+
+@contextmanager
+def bare_errors() -> Iterator[None]:
+    """Raises the first of what went wrong in groups of tasks, bare."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
 
 
 @asynccontextmanager
-async def running_server(settings: ServerSettings) -> AsyncIterator[Server]:
-    """A server that accepts calls inside the `async with` block.
+async def running_server(
+    settings: ServerSettings, host: Callable[[Server], Hosting] | None = None
+) -> AsyncIterator[Server]:
+    """A server that accepts calls inside the `async with` block. `host` makes what tries and plays submitted bots.
 
     Raises what makes it unable to start or to go on, and what the block raises, bare: not in the exception groups of
     the server's own tasks.
     """
-    try:
-        async with _running_server(settings) as server:
-            yield server
-    except BaseExceptionGroup as group:
-        raise first_of(group) from group
-
-
-def first_of(group: BaseExceptionGroup) -> BaseException:
-    """The first of what went wrong."""
-    error = group.exceptions[0]
-    return first_of(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-@asynccontextmanager
-async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     tune_collector()
     allow_many_files()
     async with AsyncExitStack() as stack:
-        shared = settings.bus is not None
-        store = await Store.open(settings.database or default_database_url(), alone=not shared)
+        stack.enter_context(bare_errors())
+        store = await Store.open(settings.database or default_database_url(), alone=settings.bus is None)
         stack.push_async_callback(store.close)
-        control = await stack.enter_async_context(_joined(store, settings))
+        control: Control | None = None
+        if settings.bus is not None:
+            from noughts_server.cluster.control import joined
+
+            control = await stack.enter_async_context(joined(store, settings.bus, margin_us=settings.margin_us))
         bus: Bus = MemoryBus() if control is None else control.bus
-        recorder = Recorder(
-            store,
-            lambda report: bus.publish(COMMITTED, report),
-            on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
-        )
-        recording = await stack.enter_async_context(asyncio.TaskGroup())
-        recording.create_task(recorder.run(), name="recorder")
-        stack.push_async_callback(recorder.close)
-        # Before that: a trouble of the store must not keep a server from ending.
-        stack.callback(store.lose_patience, settings.store_patience)
+        recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
         wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
+        referee: Referee | RemoteReferee
+        local: Referee | None = None
+        play: LocalPlay[Supply] | None = None
         if control is None:
-            referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
-            director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
-            feed = Feed(store, FeedObserver(referee, bus), bus, settings.feed)
+            referee = local = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+            play = LocalPlay(store, local, recorder, bus, Supply, store_patience=settings.store_patience)
+            director = Director(store, play)
+            local.on_displaced(director.give_way)
+            feed = Feed(store, FeedObserver(local, bus), bus, settings.feed)
         else:
             referee = control.desk
-            director = control.director(recorder, store_patience=settings.store_patience)
-            feed = Feed(store, control.observer, control.feed_bus, settings.feed)
+            director = control.director()
+            feed = Feed(store, control.observer, bus, settings.feed)
         sessions = Sessions(referee, bus, wires)
         counters = Counters(referee, bus)
-        hosting = Hosting()
         token_expiry = TokenExpiry(store, sessions)
-        challenge_expiry = ChallengeExpiry(store, sessions, director, control.leads if control else lambda: True)
-        # In a cluster the referees see to that.
-        absences = Absences(store, referee, director, 0 if shared else settings.absence)
+        leads = control.leads if control else lambda: True
+        challenge_expiry = ChallengeExpiry(store, sessions, director, leads)
         health_servicer = health.aio.HealthServicer()
-        guard = StoreGuard(store, referee, lambda serves: _tell_health(health_servicer, serves))
+        guard = StoreGuard(store, local, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
-        stack.enter_context(EventLog(bus, director, sessions).writing())
+        stack.enter_context(EventLog(bus, play.conditions if play else lambda tournament: None, sessions).writing())
         metrics_address = None
         if settings.metrics is not None:
             from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
@@ -147,37 +175,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             CallInterceptor(admission, counters.errors, counters.refused),
             settings.limits,
         )
-        add_services(
-            grpc_server,
-            address=address,
-            store=store,
-            sessions=sessions,
-            director=director,
-            referee=referee,
-            counters=counters,
-            feed=feed,
-            hosting=hosting,
-            token_expiry=token_expiry,
-            limiter=limiter,
-            health_servicer=health_servicer,
-            with_reflection=settings.reflection,
-            rate_own_games=settings.rate_own_games,
-            absence=settings.absence,
-        )
-        if control is not None:
-            await stack.enter_async_context(control.taking_part(sessions))
-        await stack.enter_async_context(answering(grpc_server, sessions, feed))
-        await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
-        await stack.enter_async_context(
-            _running(token_expiry.run(), challenge_expiry.run(), absences.run(), guard.run())
-        )
-        await _tell_health(health_servicer, store.trouble is None)
-        if store.closed_to_others:
-            logger.warning("the database is for this user alone now: other users could read it, or hold it up")
-        if store.created:
-            logger.info(f"new database at {store.url}")
-        logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
-        yield Server(
+        server = Server(
             address=address,
             metrics_address=metrics_address,
             settings=settings,
@@ -186,41 +184,64 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             referee=referee,
             recorder=recorder,
             sessions=sessions,
+            play=play,
             director=director,
             feed=feed,
             counters=counters,
-            hosting=hosting,
-            leads=control.leads if control else lambda: True,
+            leads=leads,
             health=health_servicer,
         )
-        referee.stop_starting()
+        hosting = host and host(server)
+        _add_services(grpc_server, server, hosting, token_expiry, limiter)
+        if control is not None:
+            await stack.enter_async_context(control.taking_part(sessions))
+        await stack.enter_async_context(answering(grpc_server, sessions, feed))
+        await stack.enter_async_context(running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        if hosting is not None:
+            await stack.enter_async_context(running(hosting.run()))
+        if local is not None and play is not None:
+            absences = Absences(store, local, director, play.playing, settings.absence)
+            await stack.enter_async_context(running(absences.run()))
+            await stack.enter_async_context(play.supplying(goes_on=settings.goes_on))
+        await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
+        await _tell_health(health_servicer, store.trouble is None)
+        if store.closed_to_others:
+            logger.warning("the database is for this user alone now: other users could read it, or hold it up")
+        if store.created:
+            logger.info(f"new database at {store.url}")
+        logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
+        yield server
 
 
-@asynccontextmanager
-async def _joined(store: Store, settings: ServerSettings) -> "AsyncIterator[Control | None]":
-    """The server's part in a cluster, if it belongs to one."""
-    if settings.bus is None:
-        yield None
-        return
-    from noughts_server.cluster.control import joined
+def _add_services(
+    grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, token_expiry: TokenExpiry, limiter: Limiter
+) -> None:
+    """Gives a server that does not answer yet everything that can be called."""
+    store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
+    absence, problems = settings.absence, server.play.problems if server.play else {}
+    tournaments = TournamentServicer(
+        store, sessions, director, limiter.limits, rate_own_games=settings.rate_own_games, absence=absence
+    )
+    accepts, counts = hosting.accepts if hosting else (), server.feed.counts
+    status = StatusServicer(server.address, store, sessions, server.referee, server.counters, counts, problems, accepts)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
+    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
+    tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
+    games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
+    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
+    challenges = ChallengeServicer(store, sessions, director, limiter.limits)
+    challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)
+    status_pb2_grpc.add_StatusServiceServicer_to_server(status, grpc_server)
+    add_feed_service(FeedServicer(server.feed, limiter), grpc_server)
+    health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
+    if settings.reflection:
+        from grpc_reflection.v1alpha import reflection
 
-    async with joined(store, settings.bus, margin_us=settings.margin_us) as control:
-        yield control
+        reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
 
 
 async def _tell_health(servicer: health.aio.HealthServicer, serves: bool) -> None:
     status = health_pb2.HealthCheckResponse
     for service in ("", *SERVICES):
         await servicer.set(service, status.SERVING if serves else status.NOT_SERVING)
-
-
-@asynccontextmanager
-async def _running(*endless: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs work that never ends by itself inside the block."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(work) for work in endless]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()

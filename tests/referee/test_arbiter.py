@@ -441,14 +441,12 @@ def test_a_player_that_lost_everything_gets_its_running_games_and_open_questions
     table.play(theirs, [9])
     table.answer(over, 0, resigns=True)
     player = table.player(1)
-    table.arbiter.touched.clear()
-    table.arbiter.resend(player)
+    player.resend()
     outbox = player.take_outbox()
     assert [(game.handle, game.moves) for game in outbox.starts] == [(mine.handle, [7, 8]), (theirs.handle, [9])]
     assert (outbox.turn_game, outbox.turn_ply, outbox.turn_cell) == ([mine.handle], [2], [8])
     assert outbox.turns_timed == [mine]
     assert outbox.ends == []
-    assert table.arbiter.touched == {player}
 
 
 def test_what_is_split_off_an_outbox_keeps_together_what_concerns_a_game(table: Table) -> None:
@@ -457,7 +455,7 @@ def test_what_is_split_off_an_outbox_keeps_together_what_concerns_a_game(table: 
     for game in games:
         table.play(game, [7, 8])
     player = table.player(1)
-    table.arbiter.resend(player)
+    player.resend()
     table.answer(games[4], 9, resigns=True)
     outbox = player.take_outbox()
     rest = outbox.split(5)
@@ -472,14 +470,14 @@ def test_a_single_start_too_large_for_a_frame_is_sent_all_the_same(table: Table)
     game = table.start(conditions("mnk:5,5,5"))
     table.play(game, [7, 8])
     player = table.player(1)
-    table.arbiter.resend(player)
+    player.resend()
     outbox = player.take_outbox()
     assert not outbox.split(1)
     assert outbox.starts == [game]
 
 
 def test_a_player_without_games_has_nothing_to_be_sent_again(table: Table) -> None:
-    table.arbiter.resend(table.player(1))
+    table.player(1).resend()
     assert not table.player(1).outbox
 
 

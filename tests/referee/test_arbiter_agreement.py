@@ -157,8 +157,8 @@ def test_answers_to_what_was_not_asked_change_nothing() -> None:
 
 def test_a_player_that_comes_back_is_asked_again_and_one_that_is_gone_loses() -> None:
     table, game = begun()
-    table.arbiter.resend(table.player(1))
-    table.arbiter.resend(table.player(2))
+    table.player(1).resend()
+    table.player(2).resend()
     assert asked(table, 1) == [game.handle]
     assert not table.player(2).outbox
     table.arbiter.forfeit(table.player(2), Termination.DISCONNECTED)

@@ -25,13 +25,13 @@ def running(hall: Hall) -> list[tuple[int, int]]:
 
 
 def test_a_challenge_that_is_not_answered_keeps_no_tournament_waiting(hall: Hall) -> None:
-    displaced: list[int] = []
+    displaced: list[GameConditions] = []
     hall.referee.on_displaced(displaced.append)
     hall.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
     assert running(hall) == [(9, 1)]
     hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
     assert running(hall) == [(9, 1), (1, 1)]
-    assert displaced == [9]
+    assert displaced == [CHALLENGE]
     hall.referee.withdraw(9)
     hall.referee.abandon(9)
     assert running(hall) == [(1, 1)]

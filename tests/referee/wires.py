@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Termination
@@ -65,12 +66,7 @@ class Hall:
             self.answer(key, batch, [0] * len(batch), resigned=range(len(batch)))
 
     def answer(self, key: int, games: Sequence[Game], cells: Sequence[int], resigned: Sequence[int] = ()) -> None:
-        complaints = self.referee.answered(
-            self.referee.player(key),
-            [game.handle for game in games],
-            [game.ply for game in games],
-            cells,
-            [0] * len(games),
-            resigned,
-        )
+        handles, plies = [game.handle for game in games], [game.ply for game in games]
+        answers = Answers(handles, plies, cells, [0] * len(games), resigned)
+        complaints = self.referee.answered(self.referee.player(key), answers)
         assert complaints == []

@@ -31,6 +31,7 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
+from noughts_server.runtime.hosting import Hosting
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection
@@ -245,10 +246,12 @@ def hello(**fields: Any) -> play_pb2.PlayRequest:
 
 
 @asynccontextmanager
-async def client_of(database: Path, **chosen: Any) -> AsyncIterator[Client]:
+async def client_of(
+    database: Path, host: Callable[[Server], Hosting] | None = None, **chosen: Any
+) -> AsyncIterator[Client]:
     settings = ServerSettings(listen="127.0.0.1:0", database=made(database), **chosen)
     async with (
-        running_server(settings) as server,
+        running_server(settings, host) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,
     ):
         yield Client(server, channel, database)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.frame_connection import MOST_GAMES
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination
 
 
@@ -18,7 +19,7 @@ class ForfeitingPlayers:
 
     capacity_timed = capacity_untimed = MOST_GAMES
 
-    def __init__(self, referee: Referee) -> None:
+    def __init__(self, referee: PlayerReferee) -> None:
         self._referee = referee
         self._players: list[tuple[ConnectedPlayer, str, Callable[[tuple[LostGame, ...]], None]]] = []
         self._due = False

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
-from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
 

@@ -8,7 +8,7 @@ import asyncio
 from itertools import count
 
 from noughts_proto.v1 import cluster_pb2 as pb
-from noughts_referee.frame_connection import FrameConnection, session_replaced
+from noughts_referee.frame_connection import session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.runtime.bus import Bus, listening
@@ -30,8 +30,6 @@ class Presence:
         self._logins: dict[int, int] = {}
         """By key of the bot version: counts its logins here."""
         self._count = count(1)
-        self._known: dict[int, OnlineBot] = {}
-        """The login of each version, as it was told last."""
         self._fresh: set[int] = set()
         self._changed: dict[int, None] = {}
         self._heard: dict[str, float] = {}
@@ -45,7 +43,7 @@ class Presence:
         ):
             try:
                 while True:
-                    self._tell_all()
+                    self.tell_all()
                     await asyncio.sleep(_PERIOD_SECONDS)
                     now = asyncio.get_running_loop().time()
                     for server, heard in list(self._heard.items()):
@@ -54,13 +52,10 @@ class Presence:
             finally:
                 self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))
 
-    def begin_anew(self) -> None:
-        """Messages were lost."""
-        self._tell_all()
-
     # What is told.
 
-    def _tell_all(self) -> None:
+    def tell_all(self) -> None:
+        """Tells of all bots at once: messages may have been lost."""
         versions = list(self._sessions.logins_here())
         for begin in range(0, max(1, len(versions)), _MOST_BOTS):
             part = versions[begin : begin + _MOST_BOTS]
@@ -72,9 +67,6 @@ class Presence:
         login = self._sessions.logins_here().get(version)
         wire = self._sessions.wire(version)
         if login is not None and wire.online:
-            # Each login is an object of its own.
-            if self._known.get(version) is not login:
-                self._known[version] = login
             self._fresh.add(version)
             self._logins[version] = next(self._count)
         if not self._changed:
@@ -142,9 +134,7 @@ class Presence:
     def _let_go(self, version: int, name: str) -> None:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
-            assert isinstance(wire, FrameConnection)
             self._sessions.logged_out(version)
-            self._known.pop(version, None)
             self._desk.moved(version, wire.let_go(session_replaced(name)))
 
     def _gone(self, server: str) -> None:

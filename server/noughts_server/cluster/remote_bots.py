@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.arbiter import Answers
 from noughts_referee.frame_encoding import choice, choice_reason
 from noughts_referee.game import Game, Outbox
 from noughts_referee.monotonic import microseconds
@@ -245,19 +246,9 @@ class RemoteBots:
     def _answered(self, wire: RemoteConnection, bot: pb.BotAnswers) -> None:
         referee, player = self._referee, wire.player
         if bot.game:
+            columns = bot.game[:], bot.ply[:], bot.cell[:], bot.time_us[:], bot.resigned[:], bot.reason[:]
             scores = list(zip(bot.scored, bot.score, strict=True))
-            times_us = bot.time_us[:]
-            referee.answered(
-                player,
-                bot.game[:],
-                bot.ply[:],
-                bot.cell[:],
-                times_us,
-                bot.resigned[:],
-                scores,
-                bot.reason[:],
-                frozenset(bot.exhausted),
-            )
+            referee.answered(player, Answers(*columns, frozenset(bot.exhausted), scores))
         if bot.choices:
             made = [each.choice for each in bot.choices]
             chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in made]

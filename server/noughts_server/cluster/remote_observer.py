@@ -6,7 +6,8 @@ What was lost on the way is found by the numbers of the plies: then the referees
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import cluster_pb2 as pb
@@ -14,7 +15,7 @@ from noughts_proto.v1 import feed_pb2
 from noughts_server.cluster.codecs import WANTS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
-from noughts_server.runtime.bus import Bus, Handler, Subscription
+from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
 _AHEAD_SECONDS = 3.0
@@ -52,14 +53,14 @@ class RemoteObserver:
         self._unknown: set[SlotKey] = set()
         self._telling = False
 
-    def filtered(self, handler: Handler) -> Handler:
-        """Calls the handler with the events that are new."""
+    def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
+        """As `Observed.listening`."""
 
         def hear(played: GameEvent) -> None:
             if self._is_new(played):
                 handler(played)
 
-        return hear
+        return listening(self._bus, PLAYED, hear)
 
     async def run(self) -> None:
         """Tells the referees, until it is cancelled."""
@@ -153,19 +154,3 @@ class RemoteObserver:
             if slot in self._unknown:
                 message.unknown.append(row)
         self._bus.publish(WANTS, message)
-
-
-class FilteredBus:
-    """The bus as the feed of a server of a cluster hears it: each event of a game once, and in order."""
-
-    def __init__(self, bus: Bus, observer: RemoteObserver) -> None:
-        self._bus = bus
-        self._observer = observer
-
-    def publish(self, subject: str, message: object) -> None:
-        """As the bus."""
-        self._bus.publish(subject, message)
-
-    def subscribe(self, subject: str, handler: Handler) -> Subscription:
-        """As the bus."""
-        return self._bus.subscribe(subject, self._observer.filtered(handler) if subject == PLAYED else handler)

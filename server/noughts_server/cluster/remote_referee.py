@@ -5,20 +5,22 @@ To the wires it is a referee. It judges nothing: it keeps each game as far as it
 """
 
 import asyncio
-from collections.abc import Container, Iterable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import structlog
 
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
+from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.frame_connection import FrameConnection
-from noughts_referee.game import CHOICES, Game, Player
+from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.player_connection import PlayerConnection
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import Choice, Put, Result, Termination
-from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
+from noughts_referee.stalls import Stalls
+from noughts_referee.work_units import GameConditions, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.store.engine.database import Store
@@ -28,6 +30,54 @@ logger = structlog.get_logger("noughts.cluster")
 
 SILENT_SECONDS = 6.0
 """Games of a referee from which nothing was heard for so long are over: others play them again."""
+
+
+class _Answer(NamedTuple):
+    """A bot's answer to a question for a move."""
+
+    ply: int
+    cell: int
+    took: int
+    reason: str | None
+    """Why it resigns; None: it does not."""
+    score: float | None
+    exhausted: bool
+
+    def add_to(self, answers: pb.BotAnswers, far: int) -> None:
+        """Tells it of a game, by the referee's handle."""
+        row = len(answers.game)
+        answers.game.append(far)
+        answers.ply.append(self.ply)
+        answers.cell.append(self.cell)
+        answers.time_us.append(self.took)
+        if self.reason is not None:
+            answers.resigned.append(row)
+            answers.reason.append(self.reason)
+            if self.exhausted:
+                answers.exhausted.append(row)
+        if self.score is not None:
+            answers.scored.append(row)
+            answers.score.append(self.score)
+
+
+class _Choice(NamedTuple):
+    """A bot's answer to a question for an opening."""
+
+    ply: int
+    choice: Choice | None
+    took: int
+    why: str
+
+    def add_to(self, answers: pb.BotAnswers, far: int) -> None:
+        """Tells it of a game, by the referee's handle."""
+        message = play_pb2.Choice(game=far, step=self.ply + CHOICES)
+        if self.choice is None:
+            message.reason = self.why
+        elif isinstance(self.choice, Put):
+            message.put.cell.extend(self.choice.cells)
+        else:
+            message.take = self.choice.side + 1  # type: ignore[assignment]
+        answers.choices.append(pb.ClusterChoice(choice=message, time_us=self.took))
 
 
 class RemoteGame(Game):
@@ -43,27 +93,29 @@ class RemoteGame(Game):
         """The name of its referee."""
         self.far = far
         """Its handle there."""
-        self.answer: tuple[object, ...] = ()
+        self.answer: _Answer | _Choice | None = None
         """The last answer, in case it has to be sent again."""
 
-    def seat(self, slot: Slot, players: tuple[Player, Player]) -> None:
-        """Who plays on which side, once that is agreed."""
-        self.slot, self.players = slot, players
 
-
-class RemoteReferee(Referee):
+class RemoteReferee:
     """All asks of all referees. The players are those of this server."""
 
     def __init__(self, store: Store, bus: Bus, name: str, *, margin_us: int) -> None:
         """`name` is this server's."""
-        super().__init__(_report_nothing, margin_us=margin_us)
+        self.stalls = Stalls()
+        self.plies = 0
+        self.late_answers = 0
+        self._margin_us = margin_us
         self._store = store
         self._bus = bus
         self._name = name
-        self._handles = count(1)
         self._last = 0
+        """The handle of the game that was made last."""
         self._elsewhere = Player(-1)
         """Stands for every opponent."""
+        self._players: dict[int, ConnectedPlayer] = {}
+        self._running: dict[int, RemoteGame] = {}
+        """By handle."""
         self._games: dict[tuple[str, int], dict[int, RemoteGame]] = {}
         """By referee and bot version, and by the referee's handle."""
         self._conditions: dict[int, GameConditions] = {}
@@ -79,8 +131,9 @@ class RemoteReferee(Referee):
 
     # What the referees say.
 
-    async def run(self) -> None:
-        """Listens until it is cancelled."""
+    async def run(self, connection: Callable[[int], FrameConnection]) -> None:
+        """Listens until it is cancelled. `connection` is that of a bot version, whose stream is here."""
+        self._connection = connection
         with (
             listening(self._bus, f"{TO_SERVER}:{self._name}", self._hear),
             listening(self._bus, REFEREES, self._present),
@@ -141,15 +194,13 @@ class RemoteReferee(Referee):
             self._reading = True
             try:
                 for key in self._unknown(asks):
-                    self._conditions[key] = await self._read(key)
+                    read = partial(read_conditions, tournament_id=key)
+                    self._conditions[key] = await self._store.read_patiently(read)
                 self._take(asks)
             except Exception as error:
                 logger.error("a message of a referee was dropped", referee=asks.referee, error=repr(error))
             finally:
                 self._reading = False
-
-    async def _read(self, tournament: int) -> GameConditions:
-        return await self._store.read_patiently(lambda connection: read_conditions(connection, tournament))
 
     def _take(self, asks: pb.ClusterAsks) -> None:
         for bot in asks.bots:
@@ -177,9 +228,9 @@ class RemoteReferee(Referee):
             for far in games.keys() - listed:
                 self._end(player, games[far])
         for starts in asks.starts:
-            self._start(referee, player, games, starts)
+            self._start(referee, player, starts)
         for openings in asks.openings:
-            self._open(referee, player, games, openings)
+            self._open(referee, player, openings)
         if asks.game:
             self._ask(referee, player, games, asks)
         ends = zip(
@@ -194,45 +245,41 @@ class RemoteReferee(Referee):
                 game.ply, game.fault = plies, fault
                 self._end(player, game, Result(result), Termination(termination))
 
-    def _start(
-        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], starts: pb.ClusterStarts
-    ) -> None:
-        for game, ply, moves, clocks in self._standing(referee, player, games, starts):
+    def _start(self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts) -> None:
+        for game, ply, moves, clocks in self._standing(referee, player, starts):
             if game.ply >= 0:
                 # It may lack the opponent's last move, which comes with the question, or the referee the bot's.
                 if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):
                     continue
-                game = self._again(referee, player, games, game)  # what is known of it is not what happened
+                self._end(player, game)  # what is known of it is not what happened
+                game = self._made(player, game.unit, game.slot, game.players, referee, game.far)
             game.moves, game.ply = moves, ply
             game.left_us = clocks
             game.mover = self._elsewhere
             player.outbox.starts.append(game)
 
-    def _again(
-        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], game: RemoteGame
-    ) -> RemoteGame:
-        self._end(player, game)
-        fresh = RemoteGame(next(self._handles), game.unit, game.slot, game.players, referee, game.far)
-        player.games[fresh.handle] = games[game.far] = fresh
-        self._last = fresh.handle
-        return fresh
-
-    def _open(
-        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], openings: pb.ClusterStarts
-    ) -> None:
-        for game, ply, moves, clocks in self._standing(referee, player, games, openings):
-            if game.answer and game.answer[0] == ply:
-                self._send_again(player, game)
+    def _open(self, referee: str, player: ConnectedPlayer, openings: pb.ClusterStarts) -> None:
+        for game, ply, moves, clocks in self._standing(referee, player, openings):
+            if self._was_answered(player, game, ply):
                 continue
             if game.mover is player and game.ply == ply:
                 continue
             game.moves, game.ply, game.left_us, game.mover = moves, ply, clocks, player
             player.outbox.openings.append(game)
 
+    def _made(
+        self, player: ConnectedPlayer, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
+    ) -> RemoteGame:
+        self._last += 1
+        game = RemoteGame(self._last, unit, slot, players, judge, far)
+        player.games[game.handle] = self._running[game.handle] = self._games[judge, player.key][far] = game
+        return game
+
     def _standing(
-        self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], starts: pb.ClusterStarts
+        self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts
     ) -> Iterable[tuple[RemoteGame, int, list[int], list[int]]]:
         """Each game, made where it was unknown, with how it stands at its referee."""
+        games = self._games[referee, player.key]
         conditions = self._conditions[starts.tournament]
         unit = Unit(conditions, 0, ())
         moves, begin = starts.moves[:], 0
@@ -244,13 +291,11 @@ class RemoteReferee(Referee):
             players = (player, self._elsewhere) if is_first else (self._elsewhere, player)
             game = games.get(far)
             if game is None:
-                game = RemoteGame(next(self._handles), unit, slot, players, referee, far)
+                game = self._made(player, unit, slot, players, referee, far)
                 game.mover = self._elsewhere
                 game.ply = -CHOICES - 1
-                games[far] = player.games[game.handle] = game
-                self._last = game.handle
             elif game.slot != slot:
-                game.seat(slot, players)
+                game.slot, game.players = slot, players  # they have agreed on it
             clocks = [starts.first_clock_us[row], starts.second_clock_us[row]] if timed else [0, 0]
             yield game, ply, moves[begin : begin + moved], clocks
             begin += moved
@@ -265,8 +310,7 @@ class RemoteReferee(Referee):
                 self._answer(referee, player.key).lost = True
                 continue
             known = len(game.moves)
-            if game.answer and game.answer[0] == ply:
-                self._send_again(player, game)
+            if self._was_answered(player, game, ply):
                 continue
             if game.mover is player and game.ply == ply:
                 continue  # it is being thought about
@@ -283,8 +327,7 @@ class RemoteReferee(Referee):
             outbox.turn_ply.append(ply)
             outbox.turn_cell.append(cell)
             if spent and spent[row] and player.wire is not None:
-                assert isinstance(player.wire, FrameConnection)
-                player.wire.opened_earlier(game, spent[row])
+                self._connection(player.key).opened_earlier(game, spent[row])
 
     def _end(
         self,
@@ -296,7 +339,7 @@ class RemoteReferee(Referee):
         game.result, game.termination = result, termination
         if game.ply < 0:
             game.ply = 0
-        del player.games[game.handle]
+        del player.games[game.handle], self._running[game.handle]
         games = self._games[game.judge, player.key]
         if games.get(game.far) is game:
             del games[game.far]
@@ -305,48 +348,48 @@ class RemoteReferee(Referee):
 
     # What the wires say.
 
+    def player(self, key: int) -> ConnectedPlayer:
+        """The player with this key, made at first sight."""
+        player = self._players.get(key)
+        if player is None:
+            player = self._players[key] = ConnectedPlayer(key, self._margin_us)
+        return player
+
+    def release(self, key: int) -> bool:
+        """Forgets a player, unless it has a game. Whether it is forgotten."""
+        if key in self._players and self._players[key].games:
+            return False
+        self._players.pop(key, None)
+        return True
+
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """The bot is there (again): it is told its games, as far as they are known here."""
         player.wire = wire
-        self.arbiter.resend(player)
-        self.arbiter.touched.clear()
+        player.resend()
         wire.wake()
 
-    def answered(
-        self,
-        player: ConnectedPlayer,
-        games: Sequence[int],
-        plies: Sequence[int],
-        cells: Sequence[int],
-        times_us: Sequence[int],
-        resigned: Sequence[int] = (),
-        scores: Sequence[tuple[int, float]] = (),
-        reasons: Sequence[str] = (),
-        exhausted: Container[int] = (),
-    ) -> list[Complaint]:
+    def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """The bot's answers go to the referees that have asked."""
         complaints: list[Complaint] = []
+        games, plies, cells, times_us, resigned, reasons, exhausted, scores = answers
         self.plies += len(games)
-        running, elsewhere = player.games.get, self._elsewhere
+        running, elsewhere = self._running.get, self._elsewhere
         reason_of = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
         score_of = dict(scores)
-        judge, answers = "", pb.BotAnswers()
+        judge, to_judge = "", pb.BotAnswers()
         for row, (handle, ply, cell, took) in enumerate(zip(games, plies, cells, times_us, strict=True)):
             game = running(handle)
             if game is None or game.ply != ply or game.mover is not player:
-                self._out_of_turn(game, handle, ply, complaints)
+                self._out_of_turn(handle, ply, complaints)
                 continue
-            assert isinstance(game, RemoteGame)
             if game.judge != judge:
                 judge = game.judge
-                answers = self._answer(judge, player.key)
-            reason, score = reason_of.get(row), score_of.get(row)
-            given_up = row in exhausted
-            game.answer = (ply, cell, took, reason, score, given_up)
+                to_judge = self._answer(judge, player.key)
+            game.answer = _Answer(ply, cell, took, reason_of.get(row), score_of.get(row), row in exhausted)
             game.moves.append(cell)
             game.ply = ply + 1
             game.mover = elsewhere
-            _add_answer(answers, game.far, ply, cell, took, reason, score, given_up)
+            game.answer.add_to(to_judge, game.far)
         return complaints
 
     def chosen(
@@ -355,21 +398,20 @@ class RemoteReferee(Referee):
         """The bot's choices for openings go to the referees that have asked."""
         complaints: list[Complaint] = []
         for (handle, step, choice, why), took in zip(choices, times_us, strict=True):
-            game = player.games.get(handle)
-            ply = step - CHOICES
-            if not isinstance(game, RemoteGame) or game.ply != ply or game.mover is not player:
-                self._out_of_turn(game, handle, ply, complaints)
+            game, ply = self._running.get(handle), opening_ply(step)
+            if game is None or game.ply != ply or game.mover is not player:
+                self._out_of_turn(handle, ply, complaints)
                 continue
-            game.answer = (ply, choice, took, why)
+            game.answer = _Choice(ply, choice, took, why)
             game.mover = self._elsewhere
-            _add_choice(self._answer(game.judge, player.key), game.far, step, choice, why, took)
+            game.answer.add_to(self._answer(game.judge, player.key), game.far)
         return complaints
 
     def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Limits have passed: their referees judge."""
         for handle, ply, took in questions:
-            game = player.games.get(handle)
-            if isinstance(game, RemoteGame):
+            game = self._running.get(handle)
+            if game is not None:
                 answers = self._answer(game.judge, player.key)
                 answers.silent_game.append(game.far)
                 answers.silent_ply.append(ply)
@@ -377,15 +419,14 @@ class RemoteReferee(Referee):
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
         """The bot will not come back: its referees end its games."""
-        for referee in {game.judge for game in player.games.values() if isinstance(game, RemoteGame)}:
+        for referee in {game.judge for game in self._games_of(player)}:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
 
     def moved(self, version: int, open_us: dict[int, int]) -> None:
         """The bot has logged in at another server: its games are told there. So long its questions were open here."""
         player = self.player(version)
-        for game in list(player.games.values()):
-            assert isinstance(game, RemoteGame)
+        for game in self._games_of(player):
             if game.mover is player and game.handle in open_us:
                 answers = self._answer(game.judge, version)
                 answers.left_game.append(game.far)
@@ -394,6 +435,9 @@ class RemoteReferee(Referee):
         player.take_outbox()
 
     # Inside.
+
+    def _games_of(self, player: ConnectedPlayer) -> list[RemoteGame]:
+        return [self._running[handle] for handle in player.games]
 
     def _answer(self, referee: str, version: int) -> pb.BotAnswers:
         answers = self._answers.get((referee, version))
@@ -416,31 +460,20 @@ class RemoteReferee(Referee):
         for referee, message in messages.items():
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 
-    def _send_again(self, player: ConnectedPlayer, game: RemoteGame) -> None:
-        answers = self._answer(game.judge, player.key)
-        ply, what, took, *rest = game.answer
-        assert isinstance(ply, int)
-        assert isinstance(took, int)
-        if ply < 0:
-            _add_choice(answers, game.far, ply + CHOICES, what, rest[0], took)  # type: ignore[arg-type]
-        else:
-            _add_answer(answers, game.far, ply, what, took, *rest)  # type: ignore[arg-type]
+    def _was_answered(self, player: ConnectedPlayer, game: RemoteGame, ply: int) -> bool:
+        """Whether the bot has answered this question; its answer is then sent again."""
+        if game.answer is None or game.answer.ply != ply:
+            return False
+        game.answer.add_to(self._answer(game.judge, player.key), game.far)
+        return True
 
-    def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
-        if game is None and not 0 < handle <= self._last:
-            expected = f"a game that was started (the last is {self._last})"
-        elif game is not None and ply >= game.ply and game.mover not in game.players:
-            expected = f"a ply that was asked (the game is at {game.ply})"
-        else:
-            self.arbiter.late_answers += 1
-            return
-        if len(complaints) < MOST_COMPLAINTS:
-            complaints.append(Complaint(handle, ply, expected))
+    def _out_of_turn(self, handle: int, ply: int, complaints: list[Complaint]) -> None:
+        if 0 < handle <= self._last:
+            self.late_answers += 1
+        elif len(complaints) < MOST_COMPLAINTS:
+            complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last})"))
 
-    # What the organiser asks: the referees say.
-
-    def abandon(self, tournament: int | None = None) -> None:
-        """Games are ended where they are played."""
+    # What the referees say of their games.
 
     def in_flight(self, tournament: int | None = None) -> int:
         """Running games of all referees: of one tournament, or all."""
@@ -453,9 +486,9 @@ class RemoteReferee(Referee):
             if played.tournament == tournament
         )
 
-    def queued(self, tournament: int | None = None) -> int:
+    def queued(self) -> int:
         """Slots that wait at referees, of all tournaments."""
-        return 0 if tournament is not None else sum(each.slots_queued for each in self.referees.values())
+        return sum(each.slots_queued for each in self.referees.values())
 
     def slots(self, tournament: int) -> list[int]:
         """Slots of some games of a tournament that are running, each once.
@@ -470,43 +503,3 @@ class RemoteReferee(Referee):
             for ordinal in played.ordinals
         )
         return list(dict.fromkeys(running))
-
-
-def _report_nothing(games: list[FinishedGame]) -> None:
-    """No game ends here."""
-
-
-def _add_answer(
-    answers: pb.BotAnswers,
-    far: int,
-    ply: int,
-    cell: int,
-    took: int,
-    reason: str | None,
-    score: float | None,
-    exhausted: bool,
-) -> None:
-    row = len(answers.game)
-    answers.game.append(far)
-    answers.ply.append(ply)
-    answers.cell.append(cell)
-    answers.time_us.append(took)
-    if reason is not None:
-        answers.resigned.append(row)
-        answers.reason.append(reason)
-        if exhausted:
-            answers.exhausted.append(row)
-    if score is not None:
-        answers.scored.append(row)
-        answers.score.append(score)
-
-
-def _add_choice(answers: pb.BotAnswers, far: int, step: int, choice: Choice | None, why: str, took: int) -> None:
-    message = play_pb2.Choice(game=far, step=step)
-    if choice is None:
-        message.reason = why
-    elif isinstance(choice, Put):
-        message.put.cell.extend(choice.cells)
-    else:
-        message.take = choice.side + 1  # type: ignore[assignment]
-    answers.choices.append(pb.ClusterChoice(choice=message, time_us=took))

@@ -6,8 +6,8 @@ long holds nothing any more, and whatever he stores later is refused, because it
 
 import asyncio
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -18,9 +18,10 @@ from noughts_server.cluster.codecs import REFEREES
 from noughts_server.cluster.membership import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.director import CHANGED, Director
+from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.runtime.tournament_play import CHANGED, LocalPlay
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -166,22 +167,24 @@ class SharedSupply(Supply):
 
     async def _wait(self) -> None:
         """Until something has changed: games were stored, nodes have joined or left, or time has passed."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK_SECONDS):
-                await self._news.wait()
+        await set_within(self._news, _LOOK_SECONDS)
 
     async def _read_tournament(self) -> Tournament:
         key = self._key
         return await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
 
 
-class FollowingDirector(Director):
+class SharedPlay:
     """Plays at a referee whatever is running in the database; it is the servers that start, pause and cancel."""
 
     def __init__(
         self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
-        super().__init__(store, referee, recorder, bus)
+        supply = partial(SharedSupply, node=membership.node.name, share=self._shared)
+        self.local = LocalPlay(store, referee, recorder, bus, supply)
+        """What is played here."""
+        self._store = store
+        self._bus = bus
         self._membership = membership
         self._bots = bots
         self._looking = asyncio.Event()
@@ -198,28 +201,23 @@ class FollowingDirector(Director):
     async def follow(self) -> None:
         """Plays until it is cancelled."""
         with (
-            listening(self._bus, CHANGED, self._has_changed),
+            listening(self._bus, CHANGED, lambda tournament: self.look()),
             listening(self._bus, COMMITTED, self._stored),
             listening(self._bus, REFEREES, self._hear),
         ):
             while True:
                 self._looking.clear()
                 await self._look()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_SECONDS):
-                        await self._looking.wait()
+                await set_within(self._looking, _LOOK_SECONDS)
 
     def begin_anew(self) -> None:
         """Others have taken over what was being played here."""
-        for key in list(self._playing):
-            self._drop(key)
+        for key in list(self.local.tasks):
+            self.local.drop(key)
         self._looking.set()
 
     def look(self) -> None:
         """There may be more to play than before."""
-        self._looking.set()
-
-    def _has_changed(self, tournament: int) -> None:
         self._looking.set()
 
     def _hear(self, message: pb.RefereePresence) -> None:
@@ -230,58 +228,28 @@ class FollowingDirector(Director):
             self.look()
 
     def _stored(self, report: CommitReport) -> None:
-        for key, supply in self._supplies.items():
-            assert isinstance(supply, SharedSupply)
+        for key, supply in self.local.supplies.items():
             supply.stored([game for game in report.games if game.tournament == key])
             supply.look()
         if report.stale:
             logger.error("games were refused: others play their units", games=report.stale)
 
     async def _look(self) -> None:
-        known = tuple(self._supplies)
+        local = self.local
+        known = tuple(local.supplies)
         running, others = await self._store.read_patiently(
             lambda connection: (
                 running_tournaments(connection),
                 [get_tournament_by_id(connection, key) for key in known],
             )
         )
-        for tournament in others:
-            if tournament.state is TournamentState.PAUSED:
-                self._stop(tournament)
-            elif tournament.state is TournamentState.CANCELLED:
-                self._drop(tournament.id)
-                self._referee.evict(tournament.id)
-                self._supplies.pop(tournament.id, None)
-            elif tournament.state is TournamentState.FINISHED:
-                self._changed(tournament.id)
-        for tournament in running:
-            if tournament.id in self._playing:
-                self._changed(tournament.id)
-            elif tournament.id not in self.problems:
-                self._play(tournament)
-
-    def _changed(self, key: int) -> None:
-        supply = self._supplies.get(key)
-        if isinstance(supply, SharedSupply):
-            supply.changed()
-
-    def _drop(self, key: int) -> None:
-        task = self._playing.pop(key, None)
-        if task is not None:
-            task.cancel()
-        self._referee.withdraw(key)
-        self._referee.abandon(key)
-
-    def _new_supply(self, tournament: int) -> Supply:
-        return SharedSupply(
-            tournament,
-            self._store,
-            self._referee,
-            self._recorder,
-            self._progress,
-            self._membership.node.name,
-            self._shared,
-        )
+        for tournament in (*others, *running):
+            key, state = tournament.id, tournament.state
+            if state is TournamentState.FINISHED or (key in local.tasks and state is TournamentState.RUNNING):
+                if key in local.supplies:
+                    local.supplies[key].changed()
+            elif state is not TournamentState.RUNNING or key not in local.problems:
+                local.follow(tournament)
 
     def _is_home(self) -> bool:
         """Whether this referee plays what cannot be divided: the one on whose machine most bots are, or the oldest."""

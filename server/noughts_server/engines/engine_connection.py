@@ -14,13 +14,15 @@ from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.gomocup.swap2 import Swap2Answer
+from noughts_referee.arbiter import Answers
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination, Variant
 from noughts_referee.stalls import LEAST_US
 from noughts_referee.stream_closed import StreamClosed
@@ -61,7 +63,7 @@ class EngineConnection:
     def __init__(
         self,
         player: ConnectedPlayer,
-        referee: Referee,
+        referee: PlayerReferee,
         command: ChildCommand,
         options: EngineOptions,
         launcher: Launcher,
@@ -179,7 +181,7 @@ class EngineConnection:
         took_us = self._credited_us(took_us)
         score = score_in(message, self.seat.options.score)
         scores = () if score is None else ((0, score),)
-        self._referee.answered(self.player, (game.handle,), (game.ply,), (cell,), (took_us,), (), scores)
+        self._referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         """See `Owner`."""

@@ -13,13 +13,13 @@ from noughts_server.errors import Draining, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.game_channel import GameChannel
-from noughts_server.feed.observer import PLAYED, GameEvent, Observed, SlotKey
+from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.feed.watcher import FeedCounts, Watcher
 from noughts_server.messages.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.results import CommitReport
 
@@ -52,7 +52,7 @@ class Feed:
     async def feeding(self) -> AsyncIterator[None]:
         """Watchers may come while the block runs."""
         with (
-            listening(self._bus, PLAYED, self._played),
+            self._observer.listening(self._played),
             listening(self._bus, COMMITTED, self._committed),
             listening(self._bus, CHANGED, self._changed),
         ):

@@ -5,7 +5,8 @@ has no observer.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from noughts_proto.v1 import feed_pb2 as pb
@@ -13,7 +14,7 @@ from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.messages.settings_codec import time_control_message
-from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.bus import Bus, listening
 
 PLAYED = "feed.played"
 """The subject under which what happens in followed games is published, as `GameEvent`."""
@@ -36,6 +37,9 @@ class GameEvent(NamedTuple):
 
 class Observed(Protocol):
     """What the feed needs to know of games that are being played, wherever that is."""
+
+    def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
+        """Calls the handler with what happens in wanted slots, each event once and in order, while the block runs."""
 
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
         """What happens in this slot is published until `unwant` was called as often. Its game, if that is running."""
@@ -63,8 +67,12 @@ class FeedObserver:
         self._following: dict[int, _Followed] = {}
         """The running games that are wanted, by handle."""
 
+    def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
+        """As `Observed.listening`."""
+        return listening(self._bus, PLAYED, handler)
+
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """What happens in this slot is published until `unwant` was called as often. Its game, if that is running."""
+        """As `Observed.want`."""
         if not self._wanted:
             self._referee.observe(self)
         self._wanted[slot] += 1

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +17,11 @@ import structlog
 
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
-from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_referee.children.running_child import NotStarted, RunningChild
+from noughts_referee.children.running_child import RunningChild
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.rules import Variant, VariantError, parse_variant
@@ -33,9 +32,12 @@ from noughts_server.errors import InvalidArgument, NoughtsError
 from noughts_server.hosting.programs import PY, examined, place
 from noughts_server.launching.launcher import Locking, command_of, launching
 from noughts_server.runtime.bus import listening
-from noughts_server.runtime.director import CHANGED
-from noughts_server.runtime.sessions import OnlineBot, check_hello
+from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.sessions import OnlineBot
+from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.server import Server
+from noughts_server.store.games.results import CommitReport
 from noughts_server.store.people.submissions import (
     Submission,
     Upload,
@@ -49,7 +51,10 @@ logger = structlog.get_logger("noughts.submitted")
 
 MOST_PLAYING = 500
 """Processes of bots that were handed in."""
-_LOOK_SECONDS = 2.0
+_TICK_SECONDS = 2.0
+"""How often bots that play are charged; the database is not read for that."""
+_LOOK_SECONDS = 30.0
+"""How often the database is read though nothing has happened here: other servers may share it."""
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
@@ -111,45 +116,37 @@ class _Metered:
 
 
 @asynccontextmanager
-async def hosting_submissions(server: Server, acceptance: Acceptance) -> AsyncIterator["SubmittedBots"]:
-    """Takes and plays bots inside the block. Raises LockIncomplete where Python is accepted and cannot be locked in."""
+async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Server], "SubmittedBots"]]:
+    """Who takes and plays bots at a server that runs inside the block.
+
+    Raises LockIncomplete where Python is accepted and cannot be locked in.
+    """
     with closing(OwnedFolder("noughts-bots-")) as folder:
         _open_for_passage(folder.path)
-        async with launching(acceptance.locking, logger.warning) as launcher, asyncio.TaskGroup() as tasks:
-            bots = SubmittedBots(server, launcher, acceptance, Path(folder.path), tasks)
-            hosting = server.hosting
-            hosting.accepts, hosting.try_out, hosting.on_stored = acceptance.kinds, bots.try_out, bots.stored
-            running = tasks.create_task(bots.run(), name="submitted bots")
-            try:
-                with listening(server.bus, CHANGED, bots.tournament_changed):
-                    yield bots
-            finally:
-                hosting.accepts = ()
-                running.cancel()
-                bots.stop()
+        async with launching(acceptance.locking, logger.warning) as launcher:
+            yield lambda server: SubmittedBots(server, launcher, acceptance, Path(folder.path))
 
 
 class SubmittedBots:
     """All of them."""
 
-    def __init__(
-        self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path, tasks: asyncio.TaskGroup
-    ) -> None:
+    def __init__(self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path) -> None:
+        self.accepts = acceptance.kinds
+        """The kinds that are taken."""
         self._server = server
         self._launcher = launcher
-        self._acceptance = acceptance
+        self._packages = acceptance.packages
         self._folder = folder
-        self._tasks = tasks
         self._times = ChildSettings()
         self._bench = ForfeitingPlayers(server.referee)
+        self._ready: list[Submission] = []
+        self._needed: list[Submission] = []
         self._playing: dict[int, _Playing] = {}
         """By key of the bot version."""
         self._benched: set[int] = set()
-        self._variants: dict[int, tuple[str, ...]] = {}
-        """Of versions that have said hello."""
         self._usage: Counter[tuple[int, int]] = Counter()
         """Thousandths of a second of processor time, by day (since 1970) and owner."""
-        self._look = asyncio.Event()
+        self._news = asyncio.Event()
         self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
         self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._attempts: dict[int, deque[float]] = {}
@@ -200,7 +197,7 @@ class SubmittedBots:
         """Examine a program in a child and write it to the folder; return its spec, and its entry in full."""
         file = folder / "submitted"
         await asyncio.to_thread(file.write_bytes, content)
-        entry = await examined(launcher, program.kind, program.entry, file, self._acceptance.packages)
+        entry = await examined(launcher, program.kind, program.entry, file, self._packages)
         file.unlink()
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
@@ -241,76 +238,71 @@ class SubmittedBots:
                 return parse_variant(name)
         return parse_variant(_DEFAULT_VARIANT)
 
-    def stored(self, submission: Submission) -> None:
-        """A new version has been handed in."""
-        logger.info("handed in", bot=submission.resource, owner=submission.owner, bytes=submission.size)
-        self._look.set()
-
     # Playing.
 
-    def tournament_changed(self, tournament: int) -> None:
-        """One begins, or ends."""
-        self._look.set()
+    def look(self) -> None:
+        """Others may be needed than before."""
+        self._news.set()
 
     async def run(self) -> None:
         """Sees to it that those play that are needed, until it is cancelled."""
-        while True:
-            self._look.clear()
-            try:
-                await self._look_around()
-            except NoughtsError as error:
-                logger.warning("who is needed is looked up later", reason=error.reason, error=str(error))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    await self._look.wait()
+        bus, loop, due = self._server.bus, asyncio.get_running_loop(), 0.0
+        with listening(bus, CHANGED, lambda tournament: self.look()), listening(bus, COMMITTED, self._committed):
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    news = self._news.is_set()
+                    self._news.clear()
+                    if not self._server.leads():
+                        self._ready, self._needed, due = [], [], 0.0
+                        for playing in self._playing.values():
+                            playing.task.cancel()
+                    elif news or loop.time() >= due:
+                        due = loop.time() + await self._read()
+                    self._tend(tasks)
+                    await set_within(self._news, _TICK_SECONDS)
 
     def playing(self) -> list[Submission]:
         """Those that run now."""
         return [playing.submission for playing in self._playing.values()]
 
-    def stop(self) -> None:
-        """Nobody plays any more."""
-        for playing in self._playing.values():
-            playing.task.cancel()
+    def _committed(self, report: CommitReport) -> None:
+        if any(progress.finished or progress.withdrawn for progress in report.progress):
+            self.look()
 
-    async def _look_around(self) -> None:
-        if not self._server.leads():
-            self.stop()
-            self._server.sessions.stand_by({})
-            return
+    async def _read(self) -> float:
+        """Looks up who is needed; returns in how many seconds to do so again, unless something happens before."""
         store = self._server.store
-        ready = [each for each in await store.read(ready_submissions) if each.kind in self._acceptance.kinds]
-        standby = {each.bot_version_id: self._login(each) for each in ready if not self._is_spent(each.owner_id)}
-        self._server.sessions.stand_by(standby)
-        needed = await store.read(needed_submissions)
-        self._measure()
-        keys = set()
-        for submission in needed:
-            key = submission.bot_version_id
-            if submission.kind not in self._acceptance.kinds or self._is_spent(submission.owner_id):
-                continue
-            keys.add(key)
-            if key not in self._playing and key not in self._benched and len(self._playing) < MOST_PLAYING:
-                task = self._tasks.create_task(self._play(submission), name=submission.resource)
-                self._playing[key] = _Playing(submission, task)
-        for key, playing in self._playing.items():
-            idle = not self._server.sessions.wire(key).player.games
-            if key not in keys and (idle or self._is_spent(playing.submission.owner_id)):
-                playing.task.cancel()
+        try:
+            ready, needed = await store.read(ready_submissions), await store.read(needed_submissions)
+        except NoughtsError as error:
+            logger.warning("who is needed is looked up later", reason=error.reason, error=str(error))
+            return _TICK_SECONDS
+        self._ready = [each for each in ready if each.kind in self.accepts]
+        self._needed = [each for each in needed if each.kind in self.accepts]
+        return _LOOK_SECONDS
 
-    def _login(self, submission: Submission) -> OnlineBot:
-        variants = self._variants.get(submission.bot_version_id, ())
-        return OnlineBot(submission.bot_id, submission.resource, None, False, variants)
+    def _tend(self, tasks: asyncio.TaskGroup) -> None:
+        """Has those play that are needed and may, and charges them."""
+        sessions, playing = self._server.sessions, self._playing
+        for each in playing.values():
+            if each.life is not None:
+                self._charge_life(each, processor_seconds(each.life.pid))
+        ready = [submission for submission in self._ready if not self._is_spent(submission.owner_id)]
+        known = sessions.logins_here()
+        sessions.stand_by({bot.bot_version_id: known.get(bot.bot_version_id) or _unknown(bot) for bot in ready})
+        needed = {each.bot_version_id: each for each in self._needed if not self._is_spent(each.owner_id)}
+        for key, submission in needed.items():
+            if key not in playing and key not in self._benched and len(playing) < MOST_PLAYING:
+                playing[key] = _Playing(submission, tasks.create_task(self._play(submission)))
+        for key, each in playing.items():
+            idle = not sessions.wire(key).player.games
+            if key not in needed and (idle or self._is_spent(each.submission.owner_id)):
+                each.task.cancel()
 
     def _is_spent(self, owner: int) -> bool:
         """Whether an owner's bots have used up the day's processor time."""
         limit = self._server.settings.limits.processor_seconds
         return self._usage[_today(), owner] >= limit * 1000
-
-    def _measure(self) -> None:
-        for playing in self._playing.values():
-            if playing.life is not None:
-                self._charge_life(playing, processor_seconds(playing.life.pid))
 
     def _charge_life(self, playing: _Playing, seconds: float) -> None:
         """Charge what a life has used in all, as far as that is new: also what it used between looks, once it ended."""
@@ -334,7 +326,8 @@ class SubmittedBots:
             del self._playing[key]
 
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
-        wire = self._server.sessions.wire(submission.bot_version_id, self._times.wire)
+        sessions = self._server.sessions
+        wire = sessions.wire(submission.bot_version_id, self._times.wire)
 
         def settle() -> None:
             if playing.life is not None:
@@ -355,7 +348,7 @@ class SubmittedBots:
             self._launcher,
             wire,
             self._times,
-            accept=lambda hello: self._accept(submission, hello),
+            accept=lambda hello: sessions.child_welcome(hello, submission.logged_in, self._times.heartbeat),
             on_life=began,
             on_fault=ended,
         )
@@ -368,19 +361,6 @@ class SubmittedBots:
         self._benched.add(submission.bot_version_id)
         self._bench.add(self._server.referee.player(submission.bot_version_id), what, lambda games: None)
 
-    def _accept(self, submission: Submission, hello: pb.Hello) -> pb.Welcome:
-        try:
-            check_hello(hello)
-        except NoughtsError as error:
-            raise NotStarted(f"said a wrong hello: {error}") from error
-        sessions, bot = self._server.sessions, submission.logged_in
-        self._variants[submission.bot_version_id] = variants = tuple(hello.variants)
-        login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, variants)
-        sessions.logged_in(bot.bot_version_id, login)
-        welcome = sessions.welcome(hello, bot.bot, bot.version)
-        welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
-        return welcome
-
     async def _placed(self, submission: Submission) -> BotSpec:
         """Write the program into a folder of this version alone; bots of several owners may have the same file."""
         folder = self._folder / str(submission.bot_version_id)
@@ -389,6 +369,10 @@ class SubmittedBots:
         _open_for_passage(folder)
         spec, _ = await self._place(submission, content, folder, self._launcher)
         return spec
+
+
+def _unknown(bot: Submission) -> OnlineBot:
+    return OnlineBot(bot.bot_id, bot.resource, None, False)
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:

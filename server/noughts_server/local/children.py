@@ -23,12 +23,11 @@ from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.seat import EngineRefused
 from noughts_server.engines.transcript import Transcripts
-from noughts_server.errors import NoughtsError
 from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
 from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.runtime.sessions import OnlineBot, check_hello
+from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.server import Server
 
 
@@ -160,10 +159,6 @@ class LocalChildren:
         return DialInvitation(self._server.address, self._tournament.ticket(label, carry))
 
     def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
-        try:
-            check_hello(hello)
-        except NoughtsError as error:
-            raise NotStarted(f"said a wrong hello: {error}") from error
         if not covers(tuple(hello.variants), self._variant):
             wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
             # To be mended before anything is played; a later life that says so loses its own games only.
@@ -171,12 +166,7 @@ class LocalChildren:
                 raise NotStarted(f"said a wrong hello: {wrong}")
             raise LocalError(f"{label}: {wrong}")
         self._welcome.add(label)
-        bot = self._tournament.bot(label)
-        login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
-        self._server.sessions.logged_in(bot.bot_version_id, login)
-        welcome = self._server.sessions.welcome(hello, bot.bot, bot.version)
-        welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
-        return welcome
+        return self._server.sessions.child_welcome(hello, self._tournament.bot(label), self._times.heartbeat)
 
 
 class _Cores:

@@ -100,7 +100,7 @@ class LocalFaults:
                 self._lost(game)
 
     def _lost(self, game: FinishedGame) -> None:
-        conditions = self._server.director.conditions(game.tournament)
+        conditions = self._server.conditions(game.tournament)
         outcome = game.outcome
         termination, side = outcome.termination, 1 if outcome.loser else 0
         if conditions is None:

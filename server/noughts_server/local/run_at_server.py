@@ -87,7 +87,7 @@ class RunAtServer:
                     playing = self._tournament.play(self._report, self._written.add if self._written else None)
                     if not await self._unless(self._stop.finishing, playing):
                         await self._unless(self._stop.aborting, self._server.drain())
-                        self._server.director.abandon()
+                        self._server.abandon()
                     if self._match is not None:
                         self._server.recorder.record(self._match.release())
                     await self._server.recorder.flush()

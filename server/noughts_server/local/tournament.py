@@ -3,12 +3,12 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from noughts_referee.children.dialled_frames import Carry
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import listening
+from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
@@ -124,9 +124,7 @@ class LocalTournament:
         with listening(self._server.bus, COMMITTED, heard):
             last = False
             while not last:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_TICK_SECONDS):
-                        await over.wait()
+                await set_within(over, _TICK_SECONDS)
                 last = over.is_set()  # while it reads, the last game may be committed
                 tournament, table = await self._server.store.read(progress)
                 on_progress(tournament, table)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from noughts_referee.referee import Referee
+from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
 class Counters:
     """What is measured from the server's start on."""
 
-    def __init__(self, referee: Referee, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, referee: RefereeCounts, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` gives seconds that never go back."""
         self.started = datetime.now(UTC)
         self.draining = False

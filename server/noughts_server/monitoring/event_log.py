@@ -3,16 +3,15 @@
 Never a line for an ordinary game or a move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 
 import structlog
 
 from noughts_referee.rules import FAULTS
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.work_units import FinishedGame, GameConditions
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Sessions
 from noughts_server.store.games.results import CommitReport
@@ -28,9 +27,10 @@ _TERMINATION = attrgetter("termination")
 class EventLog:
     """Writes down what the bus tells."""
 
-    def __init__(self, bus: Bus, director: Director, sessions: Sessions) -> None:
+    def __init__(self, bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> None:
+        """`conditions`: those of a tournament whose games are played here, by the store's key."""
         self._bus = bus
-        self._director = director
+        self._conditions = conditions
         self._sessions = sessions
 
     @contextmanager
@@ -54,7 +54,7 @@ class EventLog:
             logger.info("more faults", games=len(faults) - MOST_FAULTS)
 
     def _fault(self, game: FinishedGame) -> None:
-        conditions = self._director.conditions(game.tournament)
+        conditions = self._conditions(game.tournament)
         if conditions is None:
             return
         outcome = game.outcome

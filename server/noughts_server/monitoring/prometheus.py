@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector, make_
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from noughts_referee.referee import Referee
+from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
 from noughts_server.feed.watcher import FeedCounts
@@ -145,7 +145,7 @@ class ServerMetrics:
     def __init__(
         self,
         store: Store,
-        referee: Referee,
+        referee: RefereeCounts,
         recorder: Recorder,
         sessions: Sessions,
         counters: Counters,
@@ -202,7 +202,7 @@ class ServerMetrics:
         yield trouble
 
     def _of_bots(self) -> Iterator[Metric]:
-        wires, late = self._sessions.counts, self._referee.arbiter.late_answers
+        wires, late = self._sessions.counts, self._referee.late_answers
         yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self._sessions.present()))
         frames = {"down": wires.frames_down, "up": wires.frames_up}
         yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)

@@ -1,6 +1,7 @@
 """Takes out entries that keep their games waiting: nobody waits for ever for a bot that does not come or answer."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
@@ -18,6 +19,7 @@ logger = structlog.get_logger("noughts.absences")
 _LOOKS = 20
 """So often an entry must be waited for. Looks are counted and not seconds, in which the server may stand still."""
 
+Playing = list[GameConditions]
 _Waiting = tuple[int, int, tuple[int, int]]
 """Tournament, entry, and what of it is waited for (see `Referee.kept_waiting`)."""
 
@@ -25,11 +27,14 @@ _Waiting = tuple[int, int, tuple[int, int]]
 class Absences:
     """Looks at the games that wait."""
 
-    def __init__(self, store: Store, referee: Referee, director: Director, seconds: float) -> None:
-        """After so many seconds an entry is taken out; 0: never."""
+    def __init__(
+        self, store: Store, referee: Referee, director: Director, playing: Callable[[], Playing], seconds: float
+    ) -> None:
+        """After so many seconds an entry is taken out of a tournament that is `playing`; 0: never."""
         self._store = store
         self._referee = referee
         self._director = director
+        self._playing = playing
         self._seconds = seconds
         self._looks: dict[_Waiting, int] = {}
         """How often in a row that was waited for."""
@@ -47,7 +52,7 @@ class Absences:
         before, self._looks = self._looks, {}
         leaving: dict[tuple[int, int], str] = {}
         slow: set[tuple[int, int]] = set()
-        playing = {conditions.tournament: conditions for conditions in self._director.playing()}
+        playing = {conditions.tournament: conditions for conditions in self._playing()}
         for key in playing:
             for entry, what in self._referee.kept_waiting(key):
                 waiting = key, entry, what

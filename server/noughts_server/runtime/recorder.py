@@ -5,13 +5,16 @@ With them goes the journal: how far games of long time controls are.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 
 import structlog
 
 from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.errors import DatabaseDamaged, Draining
+from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.ratings.rater import FoldingState
@@ -22,6 +25,25 @@ COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
 DAMAGED = "games.damaged"
 """The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+
+
+@asynccontextmanager
+async def recording(store: Store, bus: Bus, patience: float) -> AsyncIterator["Recorder"]:
+    """A recorder that runs inside the block, and publishes what it has done.
+
+    At its end it waits so many seconds for a store that is in trouble: that must not keep a server from ending.
+    """
+    recorder = Recorder(
+        store,
+        lambda report: bus.publish(COMMITTED, report),
+        on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
+    )
+    async with running(recorder.run()):
+        try:
+            yield recorder
+        finally:
+            store.lose_patience(patience)
+            await recorder.close()
 
 
 class _Undone(Exception):  # noqa: N818  # nothing went wrong

@@ -13,12 +13,15 @@ import grpc
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Carry
+from noughts_referee.children.running_child import NotStarted
 from noughts_referee.frame_connection import MOST_GAMES, UNTIMED_GAMES, FrameConnection, WireCounts, WireSettings
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported
 from noughts_server.runtime.bus import Bus
+from noughts_server.store.people.bots import LoggedIn
 from noughts_server.store.validation import check_text
 from noughts_server.version import software_version
 
@@ -104,7 +107,7 @@ class SessionConnection(Protocol):
 class Sessions:
     """The wires of this server, by key of the bot version."""
 
-    def __init__(self, referee: Referee, bus: Bus, settings: WireSettings) -> None:
+    def __init__(self, referee: PlayerReferee, bus: Bus, settings: WireSettings) -> None:
         self.settings = settings
         self.counts = WireCounts()
         self._referee = referee
@@ -219,6 +222,18 @@ class Sessions:
             grace_ms=round(self.settings.grace * 1000),
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
         )
+
+    def child_welcome(self, hello: pb.Hello, bot: LoggedIn, heartbeat: float) -> pb.Welcome:
+        """The answer to the hello of a child, which is logged in by it. Raises NotStarted for a wrong hello."""
+        try:
+            check_hello(hello)
+        except NoughtsError as error:
+            raise NotStarted(f"said a wrong hello: {error}") from error
+        login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
+        self.logged_in(bot.bot_version_id, login)
+        welcome = self.welcome(hello, bot.bot, bot.version)
+        welcome.heartbeat_ms, welcome.grace_ms = round(heartbeat * 1000), 0
+        return welcome
 
     def bots_online(self) -> set[int]:
         """The bots that have a stream now, in whatever version."""

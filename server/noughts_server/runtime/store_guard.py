@@ -24,8 +24,13 @@ _WHY = "the database"
 class StoreGuard:
     """Holds games while the store is in trouble. One for each server."""
 
-    def __init__(self, store: Store, referee: Referee, serving: Callable[[bool], Awaitable[None]]) -> None:
-        """`serving` is called when the server begins and ceases to be able to store anything."""
+    def __init__(
+        self, store: Store, referee: Referee | None, serving: Callable[[bool], Awaitable[None]] | None = None
+    ) -> None:
+        """`serving` is called when the server begins and ceases to be able to store anything.
+
+        `referee`: None if others play the games, which look after the database themselves.
+        """
         self._store = store
         self._referee = referee
         self._serving = serving
@@ -52,7 +57,8 @@ class StoreGuard:
             while True:
                 await self._news.wait()
                 self._news.clear()
-                await self._serving(self._store.trouble is None)
+                if self._serving is not None:
+                    await self._serving(self._store.trouble is None)
                 if self._store.trouble is not None:
                     # Whoever waits for the same may be through later: there will be news then.
                     await self._store.try_to_write()
@@ -63,7 +69,8 @@ class StoreGuard:
             if not self._since:
                 self._since = time.monotonic()
             self.troubles += 1
-            self._referee.hold(_WHY)
+            if self._referee is not None:
+                self._referee.hold(_WHY)
             logger.error(
                 "no game begins: the database cannot be used",
                 reason=trouble.reason,
@@ -74,5 +81,6 @@ class StoreGuard:
         else:
             seconds, self._since = time.monotonic() - self._since, 0.0
             logger.warning("games begin again: the database can be used", seconds=round(seconds, 1))
-            self._referee.go_on(_WHY)
+            if self._referee is not None:
+                self._referee.go_on(_WHY)
         self._news.set()

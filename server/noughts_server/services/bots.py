@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
+import structlog
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.errors import WrongState
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
@@ -29,6 +31,8 @@ from noughts_server.store.people.bots import (
 from noughts_server.store.people.scopes import SUBMIT, play_as
 from noughts_server.store.people.submissions import Submission, check_submission, store_submission, submissions_of
 
+logger = structlog.get_logger("noughts.submitted")
+
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _MOST_VERSIONS = 100
@@ -37,7 +41,7 @@ _MOST_VERSIONS = 100
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
     """Reads bots; their owners register, rename and retire them."""
 
-    def __init__(self, store: Store, sessions: Sessions, hosting: Hosting, limiter: Limiter) -> None:
+    def __init__(self, store: Store, sessions: Sessions, hosting: Hosting | None, limiter: Limiter) -> None:
         self._store = store
         self._sessions = sessions
         self._hosting = hosting
@@ -95,6 +99,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         bot = await self._store.write(
             lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         )
+        if self._hosting is not None:
+            self._hosting.look()
         return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
     @open_to(Access.PLAY)
@@ -115,7 +121,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         # One after the other: what was refused costs nobody else's time.
         with self._limiter.holding("owner_uploads", who.owner_id, "bots that you hand in at once"):
             announcement = await announced(requests, limits)
-            self._hosting.check_kind(announcement.kind)
+            hosting = self._hosting_of(announcement.kind)
             await self._store.read(
                 lambda connection: check_submission(
                     connection,
@@ -127,17 +133,28 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 )
             )
             upload = await received(requests, announcement)
-            tried = await self._hosting.tried(upload, announcement.variant, who.owner_id)
+            tried = await hosting.try_out(upload, announcement.variant, who.owner_id)
             now = self._store.now_ms()
             stored = await self._store.write(
                 lambda connection: store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
             )
-        self._hosting.stored(stored)
         submission = stored.submission
+        if stored.is_new:
+            logger.info("handed in", bot=submission.resource, owner=submission.owner, bytes=submission.size)
+            hosting.look()
         row = VersionRow(submission.bot_version_id, submission.version, now)
         return pb.SubmitBotResponse(
             version=_version_message(submission.bot, row, submission), unchanged=not stored.is_new
         )
+
+    def _hosting_of(self, kind: str) -> Hosting:
+        """Raises WrongState for a kind that is not taken here."""
+        accepts = () if self._hosting is None else self._hosting.accepts
+        if self._hosting is None or kind not in accepts:
+            got = f"taking {' and '.join(accepts)}" if accepts else "taking no bots"
+            hint = "The operator decides it: noughts serve --accept wasm,py"
+            raise WrongState("the server", got=got, expected=f"one that takes bots of kind {kind!r}", hint=hint)
+        return self._hosting
 
 
 def _version_message(bot: str, row: VersionRow, submission: Submission | None) -> pb.BotVersion:

@@ -1,18 +1,17 @@
 """StatusService: how the server is doing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import grpc
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
-from noughts_referee.referee import Referee
+from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
 from noughts_server.natural_order import natural_key
-from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
 from noughts_server.store.engine.database import Store
@@ -32,15 +31,15 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         address: str,
         store: Store,
         sessions: Sessions,
-        referee: Referee,
+        referee: RefereeCounts,
         counters: Counters,
         feed_counts: FeedCounts,
         problems: Mapping[int, str],
-        hosting: Hosting,
+        accepts: Sequence[str],
     ) -> None:
-        """`problems`: why a tournament is not played on, by the store's key."""
+        """`problems`: why a tournament is not played on, by the store's key; `accepts`: the kinds of bots taken."""
         self._problems = problems
-        self._hosting = hosting
+        self._accepts = accepts
         self._address = address
         self._store = store
         self._sessions = sessions
@@ -61,7 +60,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         response = pb.GetStatusResponse(
             version=software_version(),
             address=self._address,
-            accepts=self._hosting.accepts,
+            accepts=self._accepts,
             uptime_seconds=counters.uptime,
             draining=counters.draining,
             games=counters.games,

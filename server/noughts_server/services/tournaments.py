@@ -124,7 +124,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
         # Whoever is neither is refused by the store, unless the token is for everything.
         require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
-        await self._director.withdraw(slug, request.label, owner_id=who.only_owner)
+        await self._director.uncancelled(lambda: self._director.withdraw(slug, request.label, owner_id=who.only_owner))
         return pb.WithdrawTournamentResponse()
 
     @open_to(Access.ORGANISE)
@@ -133,23 +133,22 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.ExtendTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        await self._director.extend(
-            slug, games_per_pair=request.games_per_pair, rounds=request.rounds, owner_id=who.only_owner
-        )
+        more = partial(self._director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
+        await self._director.uncancelled(lambda: more(slug, owner_id=who.only_owner))
         return pb.ExtendTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ORGANISE)
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        await self._director.start(slug, owner_id=who.only_owner)
+        await self._director.uncancelled(lambda: self._director.start(slug, owner_id=who.only_owner))
         return pb.StartTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        await self._director.pause(slug, owner_id=who.only_owner)
+        await self._director.uncancelled(lambda: self._director.pause(slug, owner_id=who.only_owner))
         return pb.PauseTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.TOKEN)
@@ -162,7 +161,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         # Whoever may challenge may also give up.
         if tournament.kind is not Kind.CHALLENGE:
             require(who, ORGANISE)
-        await self._director.cancel(slug, owner_id=who.only_owner)
+        await self._director.uncancelled(lambda: self._director.cancel(slug, owner_id=who.only_owner))
         return pb.CancelTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ANYONE)

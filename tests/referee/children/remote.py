@@ -224,4 +224,4 @@ async def remote_field(database: str, honest: tuple[str, ...], habit: str, time:
             yield field
             for task in running:
                 task.cancel()
-        server.director.abandon()
+        server.abandon()

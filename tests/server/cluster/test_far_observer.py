@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noughts_proto.v1 import cluster_pb2, feed_pb2
-from noughts_server.cluster.remote_observer import FilteredBus, RemoteObserver
+from noughts_server.cluster.remote_observer import RemoteObserver
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.bus import MemoryBus
@@ -25,7 +25,7 @@ class Watched:
         self.desk = RemoteReferee(store, self.bus, "server", margin_us=0)
         self.observer = RemoteObserver(self.desk, self.bus, "server")
         self.heard: list[int] = []
-        FilteredBus(self.bus, self.observer).subscribe(PLAYED, self._hear)
+        self.hearing = self.observer.listening(self._hear)
 
     def _hear(self, played: GameEvent) -> None:
         event = played.event
@@ -44,7 +44,9 @@ class Watched:
 async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
     """A server's observer, without referees but those that the test speaks for."""
     store = await Store.open(made(tmp_path / "league.sqlite"))
-    yield Watched(store)
+    watching = Watched(store)
+    with watching.hearing:
+        yield watching
     await store.close()
 
 

@@ -20,8 +20,8 @@ from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES, codec
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import BadBusUrl, BusUnusable
-from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from tests.cluster.ground import Nats
 from tests.support.authority import Authority

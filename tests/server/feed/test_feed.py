@@ -17,8 +17,8 @@ from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.stored import read_game
 from noughts_server.limits import Limits
 from noughts_server.runtime.bus import listening
-from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.tournament_play import CHANGED
 from tests.support.client import refused
 from tests.support.loopback import until
 

@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -19,10 +20,13 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.hosting import submitted
-from noughts_server.hosting.submitted import Acceptance, SubmittedBots, hosting_submissions
+from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots
 from noughts_server.limits import Limits
+from noughts_server.runtime.sessions import OnlineBot
+from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
+from noughts_server.store.people.submissions import Submission, needed_submissions
 from tests.support.client import Client, bearing, client_of, refused
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.loopback import until
@@ -51,11 +55,16 @@ def _made(folder: Path) -> Path:
 async def hosting(
     folder: Path, kinds: tuple[str, ...] = ("wasm", "py"), limits: Limits | None = None
 ) -> AsyncIterator[tuple[Client, SubmittedBots]]:
-    async with (
-        client_of(folder / "x.sqlite", limits=limits or Limits(submissions=1000), rate_own_games=True) as client,
-        hosting_submissions(client.server, Acceptance(kinds)) as bots_here,
-    ):
-        yield client, bots_here
+    chosen = {"limits": limits or Limits(submissions=1000), "rate_own_games": True}
+    here: list[SubmittedBots] = []
+    async with submitted_bots(Acceptance(kinds)) as host:
+
+        def hosted(server: Server) -> SubmittedBots:
+            here.append(host(server))
+            return here[0]
+
+        async with client_of(folder / "x.sqlite", hosted, **chosen) as client:
+            yield client, here[0]
 
 
 @pytest.fixture
@@ -168,6 +177,35 @@ async def test_a_bot_that_was_handed_in_can_be_challenged_and_leaves_when_it_is_
         slug = made.tournament.name.removeprefix("tournaments/")
         await eventually(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
         await until(lambda: not here.playing())
+
+
+async def test_database_is_read_for_submitted_bots_only_after_news(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submitted, "_TICK_SECONDS", 0.01)
+    reads, ticks = Counter[str](), Counter[str]()
+
+    def needed(connection: Connection) -> list[Submission]:
+        reads["needed"] += 1
+        return needed_submissions(connection)
+
+    monkeypatch.setattr(submitted, "needed_submissions", needed)
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL)
+        await submit(client, token, "mine", FIRST)
+        await eventually(lambda: online(client), lambda names: names == ["bots/mine"])
+        stand_by, before = client.server.sessions.stand_by, reads["needed"]
+
+        def ticked(bots: dict[int, OnlineBot]) -> None:
+            ticks["stand by"] += 1
+            stand_by(bots)
+
+        monkeypatch.setattr(client.server.sessions, "stand_by", ticked)
+        await until(lambda: ticks["stand by"] >= 10)
+        assert reads["needed"] == before
+        await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearing(token))
+        await eventually(lambda: online(client), lambda names: not names)
+        assert reads["needed"] == before + 1
 
 
 @pytest.mark.parametrize(

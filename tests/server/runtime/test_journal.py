@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
@@ -20,8 +21,9 @@ from noughts_referee.work_units import GameSoFar, pack_moves, pack_times
 from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.runtime.bus import MemoryBus, listening
-from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.supply import Supply
+from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.tournaments.claims import claim_unit
@@ -69,7 +71,7 @@ class Mover:
                 self._referee.chosen(player, [(game.handle, step, choice, "")], [took])
             else:
                 cell = draws.choice(game.position().free)
-                self._referee.answered(player, [game.handle], [game.ply], [cell], [took])
+                self._referee.answered(player, Answers([game.handle], [game.ply], [cell], [took]))
 
 
 @asynccontextmanager
@@ -82,7 +84,7 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
     bus, over, left = MemoryBus(), asyncio.Event(), count(answers, -1)
     recorder = Recorder(store, partial(bus.publish, COMMITTED), interval_seconds=0.0)
     referee = Referee(recorder.record, journal=recorder.journal)
-    director = Director(store, referee, recorder, bus)
+    play = LocalPlay(store, referee, recorder, bus, Supply)
 
     def may_answer(game: Game) -> bool:
         if next(left) > 0:
@@ -101,7 +103,7 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
                 player = referee.player(key)
                 referee.joined(player, Mover(referee, player, may_answer))
             with listening(bus, COMMITTED, committed):
-                async with director.directing():
+                async with play.supplying():
                     yield store, referee, over
             await recorder.close()
     finally:

@@ -21,6 +21,11 @@ from tests.support.client import (
 )
 
 
+async def started(client: Client) -> None:
+    director = client.server.director
+    await director.uncancelled(lambda: director.start("cup"))
+
+
 async def given_up(client: Client, monkeypatch: pytest.MonkeyPatch, call: Awaitable[object]) -> None:
     """Makes the call and gives it up when it has asked the store to write, which is busy until afterwards."""
     store, asked, free = client.server.store, asyncio.Event(), threading.Event()
@@ -51,7 +56,7 @@ async def test_a_start_whose_caller_has_hung_up_is_played(client: Client, monkey
         await client.create(token)
         for bot in ("ada", "bert"):
             await client.join(token, bot)
-        await given_up(client, monkeypatch, client.server.director.start("cup"))
+        await given_up(client, monkeypatch, started(client))
         await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
 
 
@@ -60,7 +65,7 @@ async def test_what_a_caller_who_has_hung_up_asked_for_fails_quietly(
 ) -> None:
     token = await client.token()
     await client.create(token)
-    await given_up(client, monkeypatch, client.server.director.start("cup"))
+    await given_up(client, monkeypatch, started(client))
     # Without entries; and the writer is free again when this has been written.
     assert (await client.cancel(token)).state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
     assert not [record for record in caplog.records if record.name == "asyncio"]

@@ -211,7 +211,7 @@ async def test_a_start_that_was_missed_while_the_server_was_down_is_made_up_for(
 async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noughts_server.runtime.director._FINISHING_SECONDS", 0.2)
+    monkeypatch.setattr("noughts_server.runtime.tournament_play._FINISHING_SECONDS", 0.2)
     token = await client.token()
     bot = Undecided()
     async with client.online(token, "ada"), asyncio.TaskGroup() as tasks:

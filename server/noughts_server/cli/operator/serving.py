@@ -40,11 +40,13 @@ async def serve_until_stopped(
     of the site's process, as in `web_child`.
     """
     stop = Stop()
-    async with running_server(settings) as server, AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
+        host = None
         if acceptance is not None:
-            from noughts_server.hosting.submitted import hosting_submissions
+            from noughts_server.hosting.submitted import submitted_bots
 
-            await stack.enter_async_context(hosting_submissions(server, acceptance))
+            host = await stack.enter_async_context(submitted_bots(acceptance))
+        server = await stack.enter_async_context(running_server(settings, host))
         with stop.on_signals():
             _warn(server.address, listener, settings, site)
             if listener is not None:

@@ -1,0 +1,239 @@
+"""What plays the tournaments that are running: in this process, each is kept supplied with games.
+
+A running tournament has one task, its `Supply`. Whenever the referee has room, it claims the tournament's next unit in
+the store and hands its missing slots to the referee; finished games go to the recorder. Restarted in the middle, it
+claims again and exactly the missing games are played.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Generic, Protocol, TypeVar
+
+import structlog
+
+from noughts_referee.referee import Referee
+from noughts_referee.work_units import GameConditions
+from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError, Unavailable
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
+from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import CommitReport
+from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
+
+logger = structlog.get_logger("noughts.director")
+
+CHANGED = "tournaments.changed"
+"""The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
+
+# A call that resumes a tournament waits so long for the games that were running when it was paused.
+_FINISHING_SECONDS = 5.0
+
+S = TypeVar("S", bound=Supply)
+
+
+class TournamentPlay(Protocol):
+    """What a director has play tournaments."""
+
+    async def settled(self, resumed: Tournament | None = None) -> None:
+        """Returns when the games that are over are stored; of a tournament to be resumed, when none is running.
+
+        Raises DatabaseTrouble, and Unavailable after a few seconds: a call cannot wait.
+        """
+
+    def changed(self, tournament: Tournament) -> None:
+        """The store has started, paused, cancelled or extended it. Publishes CHANGED."""
+
+    def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
+        """These entries, by number, have left; the values say why. Publishes CHANGED."""
+
+
+class LocalPlay(Generic[S]):
+    """Plays tournaments at the referee of this process. Owns the tasks that do it."""
+
+    def __init__(
+        self,
+        store: Store,
+        referee: Referee,
+        recorder: Recorder,
+        bus: Bus,
+        supply: Callable[[int, Store, Referee, Recorder, Progress], S],
+        *,
+        store_patience: float = 10.0,
+    ) -> None:
+        """`supply` makes that of a tournament; `drain` waits `store_patience` seconds for a store in trouble."""
+        self.problems: dict[int, str] = {}
+        """Why a tournament is not played on, by its key in the store, though it is running there."""
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        """Of the tournaments whose games are being played, by key."""
+        self.supplies: dict[int, S] = {}
+        """Of the tournaments whose games are being played or stored, by key."""
+        self._store = store
+        self._store_patience = store_patience
+        self._referee = referee
+        self._recorder = recorder
+        self._bus = bus
+        self._new_supply = supply
+        self._group: asyncio.TaskGroup | None = None
+        self._asked_again: dict[int, Tournament] = {}
+        """What was to be played on while it was: that may be ending without knowing why it should go on."""
+        self._progress = Progress()
+        referee.on_progress(self._progress.made)
+
+    @asynccontextmanager
+    async def supplying(self, *, goes_on: bool = True) -> AsyncIterator[None]:
+        """Plays what is running in the store until the block is left; running games are then abandoned.
+
+        Unless it `goes_on`, it plays only what is started inside the block.
+        """
+        async with asyncio.TaskGroup() as self._group:
+            for tournament in await self._store.read(running_tournaments) if goes_on else ():
+                self._play(tournament)
+            try:
+                with (
+                    listening(self._bus, COMMITTED, self._committed),
+                    listening(self._bus, DAMAGED, self._found_damaged),
+                ):
+                    yield
+            finally:
+                self._asked_again.clear()
+                for task in self.tasks.values():
+                    task.cancel()
+                self.abandon()
+
+    async def settled(self, resumed: Tournament | None = None) -> None:
+        """See `TournamentPlay`."""
+        key, name = (0, "") if resumed is None else (resumed.id, resumed.name)
+        self._store.check_trouble()
+        try:
+            async with asyncio.timeout(_FINISHING_SECONDS):
+                # Games of an earlier start are finished first: no slot may be played twice at the same time.
+                await self._progress.until(lambda: key in self.tasks or not self._referee.in_flight(key))
+                await self._recorder.flush()
+        except TimeoutError:
+            self._store.check_trouble()
+            running = 0 if key in self.tasks else self._referee.in_flight(key)
+            old = f"{name}: {running} games begun before the pause are still being finished"
+            text = old if running else "games that are over are still being stored"
+            raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=name) from None
+
+    def changed(self, tournament: Tournament) -> None:
+        """See `TournamentPlay`."""
+        self.follow(tournament)
+        self._bus.publish(CHANGED, tournament.id)
+
+    def follow(self, tournament: Tournament) -> None:
+        """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""
+        key = tournament.id
+        if tournament.state is TournamentState.RUNNING:
+            if key in self.tasks:
+                self._asked_again[key] = tournament
+            else:
+                self._play(tournament)
+        elif tournament.state is TournamentState.PAUSED:
+            self._stop(key)
+        elif tournament.state is TournamentState.CANCELLED:
+            self.drop(key)
+            self._referee.evict(key)
+            self.supplies.pop(key, None)
+
+    def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
+        """See `TournamentPlay`."""
+        supply = self.supplies.get(tournament.id)
+        if supply is not None:
+            supply.withdrawn(entries)
+        self._bus.publish(CHANGED, tournament.id)
+
+    def playing(self) -> list[GameConditions]:
+        """The conditions of the tournaments whose games are being played."""
+        return [conditions for key in self.tasks if (conditions := self.conditions(key)) is not None]
+
+    def conditions(self, tournament: int) -> GameConditions | None:
+        """The conditions of a tournament whose games are being played or stored."""
+        supply = self.supplies.get(tournament)
+        return None if supply is None else supply.conditions
+
+    async def drain(self, seconds: float) -> None:
+        """Begins no new game and waits until those running are stored; after so many seconds it abandons them."""
+        self._referee.stop_starting()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._progress.until(lambda: self._referee.in_flight() == 0)
+                self._store.lose_patience(self._store_patience)
+                await self._recorder.flush()
+        except TimeoutError:
+            logger.warning("drain timed out", seconds=seconds)
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Ends all running games void; their slots are played when the server is back."""
+        self._referee.stop_starting()
+        self._referee.abandon()
+
+    def drop(self, key: int) -> None:
+        """Plays no more of a tournament, and ends its running games void."""
+        self._stop(key)
+        self._referee.abandon(key)
+
+    def _committed(self, report: CommitReport) -> None:
+        for progress in report.progress:
+            supply = self.supplies.get(progress.tournament)
+            if supply is not None:
+                supply.committed(progress.games_total)
+                supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
+            for left in progress.withdrawn:
+                logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+
+    def _play(self, tournament: Tournament) -> None:
+        if self._group is None:
+            raise RuntimeError("nothing is supplied with games")
+        key = tournament.id
+        self.problems.pop(key, None)
+        supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress)
+        task = self._group.create_task(self._supply(supply, tournament), name=tournament.name)
+        self.supplies[key], self.tasks[key] = supply, task
+        task.add_done_callback(lambda done: self._forget(key, done))
+
+    def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
+        if self.tasks.get(tournament) is task:
+            del self.tasks[tournament]
+            again = self._asked_again.pop(tournament, None)
+            if again is not None and not task.cancelled():
+                self._play(again)
+
+    def _stop(self, key: int) -> None:
+        task = self.tasks.pop(key, None)
+        if task is not None:
+            task.cancel()
+        self.problems.pop(key, None)
+        self._referee.withdraw(key)
+
+    async def _supply(self, supply: S, tournament: Tournament) -> None:
+        """Plays one tournament. What goes wrong with it must not end the others."""
+        try:
+            await supply.play()
+        except DatabaseTrouble:
+            pass  # the server stops, and waits for it no longer
+        except NoughtsError as error:
+            self._give_up(tournament.id, tournament.name, error)
+        else:
+            self.supplies.pop(tournament.id, None)
+
+    def _found_damaged(self, found: tuple[int, DatabaseDamaged]) -> None:
+        """The games of a tournament cannot be stored."""
+        tournament, error = found
+        task = self.tasks.pop(tournament, None)
+        if task is not None:
+            task.cancel()
+            self._give_up(tournament, task.get_name(), error)
+
+    def _give_up(self, tournament: int, name: str, error: NoughtsError) -> None:
+        """Plays no more of a tournament until it is resumed, or the server started again; the others go on."""
+        logger.error("stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
+        self.problems[tournament] = str(error)
+        self._referee.withdraw(tournament)
+        if isinstance(error, DatabaseDamaged):
+            # What is being played of it could not be stored.
+            self._referee.abandon(tournament)
