@@ -117,9 +117,9 @@ class _Metered:
 
 @asynccontextmanager
 async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Server], "SubmittedBots"]]:
-    """Who takes and plays bots at a server that runs inside the block.
+    """Make a function that gives a server, which runs inside the block, its submitted bots.
 
-    Raises LockIncomplete where Python is accepted and cannot be locked in.
+    Raises LockIncomplete if Python is accepted and the sandbox is incomplete.
     """
     with closing(OwnedFolder("noughts-bots-")) as folder:
         _open_for_passage(folder.path)

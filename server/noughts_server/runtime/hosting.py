@@ -1,4 +1,4 @@
-"""Bots that are handed in: what a server needs of whoever tries and plays them."""
+"""Submitted bots: what a server needs of the part that tries and plays them."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from noughts_server.store.people.submissions import Upload
 
 
 class Hosting(Protocol):
-    """Tries and plays the bots that are handed in at a server."""
+    """Tries and plays the bots that are submitted to a server."""
 
     @property
     def accepts(self) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ class Hosting(Protocol):
         """
 
     def look(self) -> None:
-        """A bot has been handed in or retired."""
+        """A bot has been submitted or retired."""
 
     async def run(self) -> None:
         """Plays those that are needed, until it is cancelled."""

@@ -31,7 +31,7 @@ DAMAGED = "games.damaged"
 async def recording(store: Store, bus: Bus, patience: float) -> AsyncIterator["Recorder"]:
     """A recorder that runs inside the block, and publishes what it has done.
 
-    At its end it waits so many seconds for a store that is in trouble: that must not keep a server from ending.
+    At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.
     """
     recorder = Recorder(
         store,

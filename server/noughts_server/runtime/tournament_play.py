@@ -63,7 +63,7 @@ class LocalPlay(Generic[S]):
         *,
         store_patience: float = 10.0,
     ) -> None:
-        """`supply` makes that of a tournament; `drain` waits `store_patience` seconds for a store in trouble."""
+        """`supply` makes that of a tournament; `drain` waits `store_patience` seconds for an unavailable store."""
         self.problems: dict[int, str] = {}
         """Why a tournament is not played on, by its key in the store, though it is running there."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
