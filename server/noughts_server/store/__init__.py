@@ -1,4 +1,4 @@
-"""The store: the only place that knows SQL.
+"""The store is the only package that knows SQL.
 
-Its functions take a connection and run inside `Store.read`, or `Store.write` if they change anything.
+Its functions take a connection and run inside `Store.read`, or inside `Store.write` if they change anything.
 """

@@ -1,7 +1,7 @@
-"""Whether a database is what it should be: whatever can be worked out from something else is compared with it.
+"""Check the consistency of a database: compare each derived value with the values from which it follows.
 
-SQLite's own check comes first; then, tournament by tournament, slots, moves and scores; then the log of the ratings and
-what it gives. A tournament that cannot be read is a finding, and the others are looked at all the same.
+SQLite's own check comes first, then the slots, moves and scores of each tournament, then the log of the ratings and its
+results. A tournament that cannot be read is a finding; the check continues with the others.
 """
 
 from collections import Counter, defaultdict
@@ -32,13 +32,13 @@ from noughts_server.store.ratings.rating_lists import replay_ratings
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, schedule_of
 
 MOST_KEPT = 1000
-"""Findings that are kept in words; the others are only counted."""
+"""Limit of the findings that are kept as text; the check only counts the others."""
 
 _ROWS_AT_ONCE = 1000
 
 
 class Finding(NamedTuple):
-    """Something that is not as it should be."""
+    """One inconsistency in the database."""
 
     where: str
     """`tournaments/ID/games/N`, `tournaments/ID`, `ratings` or `database`."""
@@ -47,17 +47,17 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class CheckReport:
-    """What was looked at, and what was found."""
+    """What the check has read, and its findings."""
 
     tournaments: int = 0
     games: int = 0
     ratings: int = 0
     found: int = 0
     findings: list[Finding] = field(default_factory=list)
-    """The first of those that were found."""
+    """The first `MOST_KEPT` findings."""
 
     def add(self, where: str, *errors: str) -> None:
-        """Something was found there."""
+        """Record errors found at `where`."""
         self.found += len(errors)
         self.findings += (Finding(where, error) for error in errors[: max(0, MOST_KEPT - len(self.findings))])
 
@@ -67,9 +67,10 @@ def check_database(
     faults_of: Callable[[ExportedGame], Iterable[str]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CheckReport:
-    """Checks everything; changes nothing. `faults_of` plays a game again by the rules and says what cannot be.
+    """Check the whole database without changing it.
 
-    `on_progress` is called now and then with the games done and the games in all.
+    `faults_of` replays a game by the rules and returns its errors. `on_progress` is called now and then with the number
+    of games checked and of all games.
     """
     report = CheckReport()
     report.add("database", *dialect.of(connection).findings(connection))
@@ -83,7 +84,7 @@ def check_database(
                 faults_of, lambda: on_progress(report.games, total)
             )
         except (DBAPIError, ValueError, LookupError) as error:
-            # Of a damaged page SQLite says so itself; what can be read of it may make no sense.
+            # SQLite itself reports a damaged page; what is left to read of it may make no sense.
             cause = error.orig if isinstance(error, DBAPIError) else error
             report.add(place, f"cannot be read on: {cause}")
     try:
@@ -101,16 +102,16 @@ class _Check:
         self._tournament = tournament
         self._report = report
         self._place = place
-        # Sides may have been swapped by agreement.
+        # Players can swap sides by agreement.
         self._swaps = bool(parse_variant(tournament.settings.variant).agreement)
         claimed = select(units.c.number, units.c.attempt).where(units.c.tournament_id == tournament.id)
         self._attempts = {row.number: row.attempt for row in connection.execute(claimed)}
         self._pairs: Counter[tuple[int, int, int]] = Counter()
-        """Games by first entry, second entry and result."""
+        """The number of games by first entry, second entry and result."""
         self._count = self._prefix = 0
 
     def run(self, faults_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
-        """Looks at all of it. Raises what reading it does."""
+        """Check the whole tournament. Errors of reading it pass through."""
         started = self._tournament.games_total > 0
         schedule = schedule_of(self._connection, self._tournament) if started else None
         played = export(self._connection, self._tournament.id)
@@ -126,7 +127,7 @@ class _Check:
         self._check_journal(faults_of)
 
     def _check_journal(self, faults_of: Callable[[ExportedGame], Iterable[str]]) -> None:
-        """Games that are gone on with: legal so far, and of slots that have no game."""
+        """Check the journal: its games must be legal so far, and their slots must have no stored game."""
         settings, key = self._tournament.settings, self._tournament.id
         played = exists().where(games.c.tournament_id == key, games.c.ordinal == journal.c.ordinal)
         of_tournament = select(journal, played.label("played")).where(journal.c.tournament_id == key)
@@ -178,7 +179,7 @@ class _Check:
         known = self._tournament
         if known.games_done != self._count:
             self._report.add(self._place, f"games: got {known.games_done} counted, expected the {self._count} stored")
-        # A cancelled one has folded what lies behind its gaps as well.
+        # A cancelled tournament has also folded the games behind its gaps.
         if known.state is not TournamentState.CANCELLED and known.folded != self._prefix:
             self._report.add(self._place, f"folded: got {known.folded}, expected {self._prefix}, up to the first gap")
         if known.state is TournamentState.FINISHED and self._count != known.games_total:
@@ -218,7 +219,7 @@ class _Check:
 
 
 def _check_ratings(connection: Connection, report: CheckReport) -> None:
-    """The log must cover what is folded, without gaps; and must give what is stored, bit for bit."""
+    """Check that the log covers all folded games without gaps and produces the stored ratings, bit for bit."""
     following = 1
     reached: dict[int, int] = {}
     for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)):

@@ -1,7 +1,7 @@
-"""The journal: games of long time controls, kept move by move while they are played.
+"""The journal: games of long time controls, stored after their moves while they are in progress.
 
-After a crash they go on from their last move. A row is a whole game so far, so that writing one again, or an older one
-never, does no harm. Which games are journaled says `TimeControl.long`.
+After a crash they resume from the last stored move. A row has the whole game so far, so writing it again does no harm.
+`TimeControl.long` decides which games are journaled.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
 _KEPT = ("first_entry", "second_entry", "moves", "times", "first_clock_us", "second_clock_us", "opening_plies")
-# Built once: that takes longer than to execute it, and a commit may need it.
+# Built once, because building takes longer than executing and a commit may need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),
     exists().where(games.c.tournament_id == journal.c.tournament_id, games.c.ordinal == journal.c.ordinal),
@@ -21,25 +21,25 @@ _PLAYED = delete(journal).where(
 
 
 def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
-    """Keeps how far these games are; of no slot two. The caller has seen to their attempts."""
+    """Store the state of these games, at most one for each slot. The caller has checked their attempts."""
     rows = [(game.tournament, game.ordinal, *game[3:]) for game in running]
     upsert(connection, journal, rows, replace=_KEPT)
 
 
 def forget_played(connection: Connection, tournament_id: int) -> None:
-    """Some slots of this tournament have got their games."""
+    """Delete the rows of this tournament whose slots now have a game."""
     connection.execute(_PLAYED, {"tournament": tournament_id})
 
 
 def forget_all(connection: Connection, tournament_id: int) -> None:
-    """Nothing of this tournament is gone on with."""
+    """Delete all rows of this tournament."""
     connection.execute(delete(journal).where(journal.c.tournament_id == tournament_id))
 
 
 def games_so_far(
     connection: Connection, tournament_id: int, first: int, last: int, *, attempt: int = 0
 ) -> dict[int, GameSoFar]:
-    """The journaled games of these slots, by ordinal; whoever goes on with them does so under `attempt`."""
+    """Return the journaled games of these slots by ordinal, to be resumed under `attempt`."""
     slots = journal.c.ordinal.between(first, last)
     rows = connection.execute(select(journal).where(journal.c.tournament_id == tournament_id, slots))
     return {row.ordinal: GameSoFar(row.tournament_id, row.ordinal, attempt, *row[2:]) for row in rows}

@@ -1,4 +1,4 @@
-"""Who belongs to a cluster: each server and referee says again and again that it lives, by the database's own clock."""
+"""The members of a cluster: each server and referee sends heartbeats, timed by the database's clock."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import nodes, units
 
 LIFETIME_MS = 5_000
-"""Who has not been seen for so long counts as dead: what it held is anybody's."""
+"""A node without a heartbeat for this long counts as dead; others can claim its units."""
 _FORGOTTEN_MS = 3_600_000
 _MOST_HOST = 40
 
 
 class NodeKind(IntEnum):
-    """What a node does."""
+    """The role of a node."""
 
     SERVER = 1
     REFEREE = 2
@@ -28,47 +28,47 @@ class Node(NamedTuple):
     name: str
     kind: NodeKind
     seats: int
-    """Games of bots of its own that it plays at once."""
+    """Its capacity: concurrent games of bots that it starts itself."""
 
 
 class Beat(NamedTuple):
-    """What a node learns when it says that it lives."""
+    """The answer to a heartbeat."""
 
     alive: tuple[Node, ...]
-    """All that live, itself among them, the oldest first."""
+    """All live nodes, including this one, oldest first."""
     silent_ms: int
-    """How long it had not been seen; 0 at first."""
+    """Time since the previous heartbeat; 0 for the first."""
 
 
 class Member(NamedTuple):
-    """A node as others see it."""
+    """A node as other nodes see it."""
 
     name: str
     kind: NodeKind
     seats: int
     seconds: float
-    """Since it began."""
+    """Time since its start."""
     units: int
-    """Those that it is playing."""
+    """The number of units that it plays."""
 
     @property
     def host(self) -> str:
-        """The name of its machine."""
+        """Return the name of its machine."""
         return host_of(self.name)
 
 
 def named(kind: NodeKind, host: str, process: int, chance: str) -> str:
-    """The name of a node: `KIND-HOST-PROCESS-CHANCE`."""
+    """Return the name of a node: `KIND-HOST-PROCESS-CHANCE`."""
     return f"{kind.name.lower()}-{host[:_MOST_HOST]}-{process}-{chance}"
 
 
 def host_of(name: str) -> str:
-    """The machine in a node's name, as long as names have it."""
+    """Return the machine in a node's name, truncated as there."""
     return name.split("-", 1)[1].rsplit("-", 2)[0]
 
 
 def beat(connection: Connection, node: Node) -> Beat:
-    """The node lives. Writes."""
+    """Record a heartbeat of the node. Writes."""
     now = dialect.of(connection).now_ms(connection)
     known = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
     row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats)
@@ -78,17 +78,17 @@ def beat(connection: Connection, node: Node) -> Beat:
 
 
 def leave(connection: Connection, name: str) -> None:
-    """The node ends, and need not be waited for. Writes."""
+    """Remove a node that ends, so that no other waits for it. Writes."""
     connection.execute(delete(nodes).where(nodes.c.name == name))
 
 
 def alive(connection: Connection) -> tuple[Node, ...]:
-    """All that live, the oldest first."""
+    """Return all live nodes, oldest first."""
     return _alive(connection, dialect.of(connection).now_ms(connection))
 
 
 def members(connection: Connection) -> list[Member]:
-    """All that live, the oldest of each kind first, servers before referees."""
+    """Return all live nodes, servers before referees, the oldest of each kind first."""
     now = dialect.of(connection).now_ms(connection)
     held = (
         select(units.c.holder, func.count().label("units")).where(units.c.holder.is_not(None)).group_by(units.c.holder)
@@ -103,7 +103,7 @@ def members(connection: Connection) -> list[Member]:
 
 
 def has_referees(connection: Connection) -> bool:
-    """Whether games are played by referees of a cluster."""
+    """Return whether referees of a cluster play the games."""
     return any(node.kind is NodeKind.REFEREE for node in alive(connection))
 
 

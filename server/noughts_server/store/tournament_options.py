@@ -1,6 +1,6 @@
-"""What few tournaments have of settings, as the document in their row.
+"""Rarely used settings, as the JSON document in a tournament's row.
 
-What is as usual is left out, so that most tournaments have none, and a database stays readable to people.
+Defaults are omitted, so most tournaments have no document, and the database stays readable.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _USUAL = {field.name: field.default for field in fields(TournamentSettings)}
 
 
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
-    """For the row; None where all is as usual."""
+    """Return the document for the row; None if all values are defaults."""
     document = {name: value for name in _PLAIN if (value := getattr(settings, name)) != _USUAL[name]}
     if settings.openings:
         document["openings"] = settings.openings.document()
@@ -23,7 +23,7 @@ def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
 
 
 def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The fields of `TournamentSettings` that a row's document has."""
+    """Return the fields of `TournamentSettings` that a row's document has."""
     document = document or {}
     plain = {name: value for name, value in document.items() if name in _PLAIN}
     return {**plain, "openings": Openings.from_document(document.get("openings"))}

@@ -1,4 +1,4 @@
-"""Names, IDs, texts and numbers of requests: what they may be."""
+"""Validate names, IDs, texts and numbers of requests."""
 
 import re
 
@@ -9,7 +9,7 @@ _SLUG = re.compile(r"[a-z0-9\-]{1,63}")
 
 
 def check_name(field: str, name: str) -> str:
-    """The name of a bot, a version, an owner or an entry. Raises InvalidArgument."""
+    """Return the name of a bot, a version, an owner or an entry if it is valid. Raises InvalidArgument."""
     if not _NAME.fullmatch(name):
         expected = "1 to 63 characters of a-z, A-Z, 0-9 and -_.:=,#+, beginning with a letter or a digit"
         raise InvalidArgument.of(field, name, expected)
@@ -17,16 +17,16 @@ def check_name(field: str, name: str) -> str:
 
 
 def check_slug(field: str, slug: str) -> str:
-    """The ID of a tournament. Raises InvalidArgument."""
+    """Return the ID of a tournament if it is valid. Raises InvalidArgument."""
     if not _SLUG.fullmatch(slug):
         raise InvalidArgument.of(field, slug, "1 to 63 characters of a-z, 0-9 and -")
     return slug
 
 
 def check_text(field: str, text: str, longest: int) -> str:
-    """Free text of at most so many characters, all of them printable. Raises InvalidArgument.
+    """Return free text if it is printable and has at most `longest` characters. Raises InvalidArgument.
 
-    Control characters could steer a terminal, and those for right-to-left writing turn the words around.
+    Control characters could control a terminal, and those for right-to-left writing reorder the words.
     """
     if len(text) > longest:
         raise InvalidArgument.of(field, f"{len(text)} characters", f"at most {longest}")
@@ -37,7 +37,7 @@ def check_text(field: str, text: str, longest: int) -> str:
 
 
 def check_number(field: str, number: int, low: int, high: int) -> int:
-    """A whole number within bounds, both included. Raises InvalidArgument."""
+    """Return a number if it is from `low` to `high`. Raises InvalidArgument."""
     if not low <= number <= high:
         raise InvalidArgument.of(field, number, f"{low:,} to {high:,}")
     return number

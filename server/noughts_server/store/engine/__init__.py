@@ -1,1 +1,1 @@
-"""Databases: their schema, dialects, transactions, migrations and copies."""
+"""Databases: schema, dialects, transactions, migrations and copies."""

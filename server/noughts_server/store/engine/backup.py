@@ -1,4 +1,4 @@
-"""Copies of a database that may be in use."""
+"""Back up a database that may be in use."""
 
 import os
 import sqlite3
@@ -19,18 +19,18 @@ _FOR_THIS_USER = 0o600
 def back_up(
     connection: Connection, target: Path, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> int:
-    """Copies the database as this transaction sees it to the file `target`, whole or not at all; returns its games.
+    """Copy the database as this transaction sees it to the file `target`, completely or not at all; return its games.
 
-    Others go on reading and writing meanwhile. The copy is read again: SQLite's own check finds nothing, and it has all
-    games. `on_progress` is called now and then with the pages done and the pages in all.
-    Raises DatabaseUnusable: the file is there already, cannot be written, or the copy is not sound.
+    Others can read and write meanwhile. The copy is then checked: SQLite's own check must find nothing, and no game may
+    be missing. `on_progress` is called now and then with the number of pages copied and of all pages. Raises
+    DatabaseUnusable if the file exists already or cannot be written, or if the copy is damaged.
     """
     if connection.dialect.name != "sqlite":
         hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` makes a file of SQLite of it."
         raise DatabaseUnusable(str(connection.engine.url), "only files of SQLite are copied so", hint=hint)
     if target.exists():
         raise DatabaseUnusable(str(target), "it is there already", hint="Choose another file, or move it away.")
-    # The first thing that is read holds this state of the database until the end.
+    # The first read fixes the state of the database that this transaction sees.
     count: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
     source: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
     partial = target.with_name(f"{target.name}.partial")
@@ -40,7 +40,7 @@ def back_up(
             source.backup(
                 copy, pages=_PAGES_AT_ONCE, progress=lambda _, left, total: on_progress(total - left, total), sleep=0
             )
-            # One file, that can be carried away; a server turns the log on again.
+            # This makes the copy a single file; a server switches the write-ahead log on again.
             copy.execute("PRAGMA journal_mode = DELETE")
             _verify(copy, partial, count)
         with partial.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Writing many rows with few statements."""
+"""Write many rows with few statements."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -9,14 +9,14 @@ from sqlalchemy import Connection, Table
 
 Item = TypeVar("Item")
 
-# One statement writes many rows: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
-# may take milliseconds. With a step for each row a batch of 3,000 games was seen to take three seconds.
+# One statement writes many rows: sqlite3 releases the GIL at each step, and it can take milliseconds to get it back
+# from a busy event loop. With one step for each row, a batch of 3,000 games took three seconds.
 _ROWS_A_STATEMENT = 256
 _KEPT_STATEMENTS = 64
 
 
 def powers_of_two(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Cuts rows into powers of two: the few statements for them are prepared once and kept."""
+    """Split rows into groups of powers of two, so that only a few statements need to be prepared and cached."""
     begin, size = 0, _ROWS_A_STATEMENT
     while begin < len(rows):
         while size > len(rows) - begin:
@@ -45,7 +45,7 @@ def upsert(
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: tuple[str, ...], place: str) -> str:
-    """The statement that inserts so many rows, or changes what is there; `place` is how the driver marks a value."""
+    """Return the statement that inserts or updates `count` rows; `place` is the driver's placeholder for a value."""
     columns = ", ".join(column.name for column in table.columns)
     row = ",".join([place] * len(table.columns))
     key = ", ".join(column.name for column in table.primary_key.columns)

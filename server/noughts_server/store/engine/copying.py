@@ -1,4 +1,4 @@
-"""A league, copied from one database to another, of whatever kind."""
+"""Copy a whole database to another one of any kind."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -17,15 +17,15 @@ _ROWS_AT_ONCE = 1_000
 async def copy_database(
     source: Store, target: Store, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, int]:
-    """Copies all rows in one transaction, and compares each with its copy; returns their number by table.
+    """Copy all rows in one transaction and compare each with its copy; return the number of rows by table.
 
-    `on_progress` is called now and then with the rows done and the rows in all. Raises DatabaseUnusable: there is
-    something in the target already, or the copy is not the same. The target is empty then.
+    `on_progress` is called now and then with the number of rows copied and of all rows. Raises DatabaseUnusable if the
+    target is not empty or the copy differs; the target is then unchanged.
     """
     loop = asyncio.get_running_loop()
 
     def reading(there: Connection) -> dict[str, int]:
-        # In a thread of the source's; the other transaction runs in one of the target's.
+        # This runs in a thread of the source; the other transaction runs in one of the target.
         copying = target.write(lambda here: _copy(there, here, target.url, on_progress))
         return asyncio.run_coroutine_threadsafe(copying, loop).result()
 
@@ -33,7 +33,7 @@ async def copy_database(
 
 
 def _copy(source: Connection, target: Connection, name: str, on_progress: Callable[[int, int], None]) -> dict[str, int]:
-    # Who belongs to a cluster there does not belong to one here.
+    # The members of the source's cluster do not belong to a cluster of the target.
     tables = [table for table in metadata.sorted_tables if table is not nodes]
     for table in tables:
         if target.execute(select(func.count()).select_from(table)).scalar_one():
@@ -59,7 +59,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
 
 
 def _parts(connection: Connection, table: Table) -> Iterator[list[Any]]:
-    """All rows in the order of their keys, some at a time."""
+    """Yield all rows in the order of their keys, in batches."""
     rows = 1 if table is programs else _ROWS_AT_ONCE
     ordered = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=rows)
     for part in connection.execute(ordered).partitions():
@@ -67,7 +67,7 @@ def _parts(connection: Connection, table: Table) -> Iterator[list[Any]]:
 
 
 def _count_on(target: Connection, table: Table) -> None:
-    """The next row gets a number that none has."""
+    """Set the sequence of the table so that the next row gets an unused number."""
     target.execute(
         text(
             f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), max(id)) FROM {table.name} HAVING max(id) > 0"  # noqa: S608  # a name of ours

@@ -1,7 +1,7 @@
-"""The database: one writer thread, a few reader threads, and everything in transactions.
+"""The database: one writer thread, a few reader threads, and every access in a transaction.
 
-It is in trouble from the moment at which it cannot be used (`Store.trouble`) until what has been tried again since then
-has been done. Whoever does not wait for that is refused at once.
+`Store.trouble` is set while the database is unavailable: from the first failure until all transactions that retry since
+then have succeeded. Other writes fail at once meanwhile.
 """
 
 import asyncio
@@ -30,42 +30,42 @@ _LONGEST_RETRY_SECONDS = 2.0
 
 
 def default_database_url() -> str:
-    """Where the database lies when nobody says: in the user's data folder."""
+    """Return the default address of the database, in the user's data folder."""
     from platformdirs import user_data_path
 
     return sqlite.url_of(user_data_path("noughts") / "noughts.db")
 
 
 def wall_clock_ms() -> int:
-    """Milliseconds since 1970 in UTC: the only place where the server's store asks for the time of day."""
+    """Return milliseconds since 1970 in UTC; only here does the store read the time of day."""
     return time.time_ns() // 1_000_000
 
 
 class Store:
     """An open database. Functions of the `store` modules run in it through `read` and `write`.
 
-    Writes run one after the other, in the order in which they were asked for, each in a transaction of its own.
-    Reads run beside them and each sees one state of the database throughout. Safe to use from one event loop.
+    Writes run one after the other, in the order of the calls, each in its own transaction. Reads run concurrently, and
+    each sees one state of the database. Use a store from one event loop only.
     """
 
     def __init__(self, url: URL, busy_seconds: float, now_ms: Callable[[], int], readers: int) -> None:
         self.url = url.render_as_string()
-        """Its address, without a password."""
+        """The address, without a password."""
         self.created = False
-        """Whether there was no database before."""
+        """Whether `open` created the database."""
         self.now_ms = now_ms
         """Milliseconds since 1970 in UTC."""
         self.trouble: DatabaseTrouble | None = None
-        """Why it cannot be used now; None: it can, for all that is known."""
+        """Why the database is unavailable; None if no failure is known."""
         self.on_trouble: Callable[[], None] = lambda: None
-        """Called when `trouble` has begun, has become another one, or is over."""
+        """Called when `trouble` has begun, changed or ended."""
         self.closed_to_others = False
-        """Whether other users of this machine could read it, or hold its locks, until it was opened."""
+        """Whether other users of this machine could read the database or hold its locks before it was opened."""
         self._place = url
         self._dialect = dialect.of_url(url)
         self._identity: troubles.Identity | None = None
         self._trying_again = 0
-        """Transactions that wait for the end of the trouble."""
+        """The number of transactions that retry until the trouble ends."""
         self._hurry = asyncio.Event()
         self._patience_ends = float("inf")
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
@@ -87,14 +87,12 @@ class Store:
         create: bool = True,
         reading: bool = False,
     ) -> "Store":
-        """Opens a database, makes it where there is none if `create`, and brings its schema up to date.
+        """Open a database, create it if it is missing and `create` is true, and migrate its schema to this version.
 
-        With `reading` it may also be a file that cannot be written, of the current schema.
-
-        Transactions wait up to `busy_seconds` (`BUSY_SECONDS` unless set) for another process that holds the database.
-        With `alone` no other store may be open that was opened so: two servers would play each other's tournaments.
-        Raises BadDatabaseUrl, DatabaseUnusable (none there, cannot be written, damaged, held, not ours),
-        DatabaseTooNew.
+        With `reading`, the file can be read-only if it has the current schema. With `alone`, only one store can be open
+        at a time, because two servers would play the same tournaments. Transactions wait up to `busy_seconds` (default:
+        `BUSY_SECONDS`) for another process that locks the database. Raises BadDatabaseUrl, DatabaseTooNew and
+        DatabaseUnusable (missing, read-only, damaged, locked, not a database of Noughts).
         """
         parsed = dialect.parse_url(url)
         kind = dialect.of_url(parsed)
@@ -121,10 +119,10 @@ class Store:
         return store
 
     async def write(self, function: Callable[[Connection], Result]) -> Result:
-        """Runs `function` in the one writer thread, inside one transaction.
+        """Run `function` in the one writer thread, inside one transaction.
 
-        An exception rolls everything back and is raised here. Raises DatabaseTrouble where it cannot be written, at
-        once while others wait for that; DatabaseDamaged, DatabaseGone; and Draining after `close`.
+        An exception rolls everything back and is raised here. Raises DatabaseTrouble if the database cannot be written
+        (at once while other transactions retry), DatabaseDamaged, DatabaseGone, and Draining after `close`.
         """
         self.check_trouble()
         result = await self._run(self._writer, self._write, function)
@@ -132,39 +130,39 @@ class Store:
         return result
 
     async def write_patiently(self, function: Callable[[Connection], Result]) -> Result:
-        """As `write`, but tries again for as long as the trouble lasts; see `lose_patience`.
+        """Run `function` as `write` does, but retry for as long as the trouble lasts; see `lose_patience`.
 
-        `function` must leave nothing behind when it is rolled back: it may run several times.
+        `function` can run several times: it must leave no effects behind when it is rolled back.
         """
         return await self._patiently(lambda: self._run(self._writer, self._write, function))
 
     async def read(self, function: Callable[[Connection], Result]) -> Result:
-        """Runs `function` in a reader thread; what it sees does not change meanwhile, and it cannot change anything.
+        """Run `function` in a reader thread; it sees one state of the database and cannot change it.
 
-        Raises DatabaseTrouble, DatabaseDamaged; Draining after `close`.
+        Raises DatabaseTrouble, DatabaseDamaged, and Draining after `close`.
         """
         return await self._run(self._readers, self._read, function)
 
     async def read_patiently(self, function: Callable[[Connection], Result]) -> Result:
-        """As `read`, but tries again for as long as the trouble lasts; see `lose_patience`."""
+        """Run `function` as `read` does, but retry for as long as the trouble lasts; see `lose_patience`."""
         return await self._patiently(lambda: self._run(self._readers, self._read, function))
 
     def check_trouble(self) -> None:
-        """Raises the trouble while somebody waits for its end: to try it once more would only take time."""
+        """Raise the trouble if other transactions retry already: one more attempt would only take time."""
         if self.trouble is not None and self._trying_again:
             raise type(self.trouble)(self.trouble.got)
 
     async def try_to_write(self) -> None:
-        """Returns when the database can be written."""
+        """Return as soon as the database can be written."""
         await self.write_patiently(self._dialect.write_for_real)
 
     def lose_patience(self, seconds: float) -> None:
-        """Those who wait for the end of a trouble give up after so many seconds, and raise it."""
+        """Make transactions that retry give up after so many seconds and raise their trouble."""
         self._patience_ends = min(self._patience_ends, asyncio.get_running_loop().time() + seconds)
         self._hurry.set()
 
     def check_place(self) -> None:
-        """Raises DatabaseGone when the files are not those that were opened: what is written now would be lost."""
+        """Raise DatabaseGone if the files are not those that were opened, because writes would be lost."""
         if self._identity is None:
             return
         problem = self._dialect.missing(self._place, self._identity)
@@ -172,14 +170,14 @@ class Store:
             raise DatabaseGone(self._dialect.place(self._place), problem)
 
     def size_bytes(self) -> int:
-        """How much room the database takes on this machine's disk."""
+        """Return the size of the database on this machine's disk."""
         return self._dialect.size_bytes(self._place)
 
     async def close(self) -> None:
-        """Finishes what was asked for, then closes every connection. May be called again."""
+        """Finish the pending transactions, then close every connection. Further calls do nothing."""
         self._closed = True
         loop = asyncio.get_running_loop()
-        # The default executor only waits here; both pools end their own threads.
+        # The default executor only waits; both pools end their own threads.
         await loop.run_in_executor(None, self._shut_down)
 
     def _shut_down(self) -> None:
@@ -211,7 +209,7 @@ class Store:
         return result
 
     async def _pause(self, seconds: float, trouble: DatabaseTrouble) -> None:
-        """Waits before the next attempt; raises the trouble when there is to be none."""
+        """Wait before the next attempt; raise the trouble if there is no time for one."""
         if not self._hurry.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -229,7 +227,7 @@ class Store:
             self.on_trouble()
 
     def _see_end(self) -> None:
-        """Something was done: the trouble is over, unless others have still to find that."""
+        """End the trouble after a success, unless other transactions still retry."""
         if self.trouble is not None and not self._trying_again:
             self.trouble = None
             self.on_trouble()
@@ -254,18 +252,18 @@ class Store:
                 result = function(connection)
         except DBAPIError as error:
             raise self._dialect.named(error) or error from error
-        # Before anybody relies on it: a file that was deleted takes everything, and keeps nothing.
+        # This comes before anyone relies on the write: SQLite writes to a deleted file without an error.
         self.check_place()
         return result
 
     def _read(self, function: Callable[[Connection], Result]) -> Result:
         try:
-            # Rolled back at the end: to commit what was read fails where a part of it is damaged.
+            # The transaction is rolled back: a commit after a read fails if the part that was read is damaged.
             with self._reading.connect() as connection:
                 return function(connection)
         except DBAPIError as error:
             name = self._dialect.named(error)
-            # A reader that wanted to write was refused; nothing is wrong with the database.
+            # A reader tried to write and was refused; the database itself works.
             raise error if name is None or isinstance(name, DatabaseReadOnly) else name from error
 
 
@@ -295,7 +293,7 @@ def _check_current(engine: Engine, url: URL) -> None:
 
 
 def _prepare(engine: Engine, url: URL) -> bool:
-    """Makes what is not there and tries to write; returns whether a file was closed to other users."""
+    """Create what is missing and try to write; return whether a file was closed to other users."""
     kind = dialect.of_url(url)
     place = kind.place(url)
     try:

@@ -1,6 +1,6 @@
-"""What differs between databases: each has a module of these functions, and this one finds which.
+"""Select the module that holds what differs between databases.
 
-The statements of the other modules are SQL that all of them understand.
+All statements of the other modules are SQL that every database understands.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from noughts_server.store.engine.troubles import Identity
 
 
 class Closing(Protocol):
-    """Something that is held until it is closed."""
+    """A resource that is kept until it is closed."""
 
     def close(self) -> None: ...
 
 
 class Dialect(Protocol):
-    """What a module of a database has; what its functions do is said there."""
+    """The functions of a database's module; `sqlite` and `postgresql` document them."""
 
     def place(self, url: URL) -> str: ...
     def is_new(self, url: URL) -> bool: ...
@@ -44,7 +44,7 @@ class Dialect(Protocol):
 
 
 def parse_url(url: str) -> URL:
-    """Reads the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
+    """Parse the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
     if url.startswith("postgres"):
         from noughts_server.store.engine import postgresql
 
@@ -53,12 +53,12 @@ def parse_url(url: str) -> URL:
 
 
 def of_url(url: URL) -> Dialect:
-    """The module of the database at this address."""
+    """Return the module for the database at this address."""
     return _named(url.get_backend_name())
 
 
 def of(connection: Connection) -> Dialect:
-    """The module of the database of this connection."""
+    """Return the module for the database of this connection."""
     return _named(connection.dialect.name)
 
 

@@ -1,4 +1,4 @@
-"""Requests that may come again: the second time they get the first answer."""
+"""Repeated requests get the answer of the first one."""
 
 import hashlib
 from collections.abc import Callable
@@ -22,11 +22,11 @@ def answer_once(
     now_ms: int,
     action: Callable[[], str],
 ) -> str:
-    """Runs `action` and returns its answer; for a repeated request, only returns the first answer. Writes.
+    """Run `action` and return its answer; for a repeated request, return the first answer instead. Writes.
 
-    `action` runs in the same transaction and answers with at most 400 characters, e.g. a resource name. Without a
-    `request_id` every request is a new one. Raises InvalidArgument, RequestConflict (another method or body), and
-    what `action` raises (a failed request is not remembered).
+    `action` runs in the same transaction and answers with at most 400 characters, e.g. a resource name. A request
+    without a `request_id` is always new. Raises InvalidArgument, RequestConflict (another method or body) and the
+    errors of `action` (a failed request is not stored).
     """
     if not request_id:
         return action()

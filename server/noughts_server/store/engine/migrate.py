@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this version."""
+"""Migrate a database to the schema of this version."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 def upgrade(connection: Connection, database: str) -> None:
-    """Makes the schema in an empty database, or migrates an older one, in the transaction of `connection`.
+    """Create the schema in an empty database, or migrate an older one, in the transaction of `connection`.
 
-    Raises DatabaseTooNew, and DatabaseUnusable when the tables in it are not ours.
+    Raises DatabaseTooNew, and DatabaseUnusable if the database has tables of other programs.
     """
     found = _revision(connection, database)
-    # Both usual cases do without Alembic: to import it takes longer than all the rest.
+    # Both usual cases avoid importing Alembic, which takes longer than everything else here.
     if found is None:
         _create(connection)
     elif found != REVISION:
@@ -24,7 +24,7 @@ def upgrade(connection: Connection, database: str) -> None:
 
 
 def check_current(connection: Connection, database: str) -> None:
-    """Raises DatabaseUnusable unless the database has the schema of this version: it cannot be migrated."""
+    """Raise DatabaseUnusable unless the database has the schema of this version, because it cannot be migrated."""
     found = _revision(connection, database)
     if found != REVISION:
         problem = f"it cannot be written and has schema {found}, not {REVISION}"
@@ -32,7 +32,7 @@ def check_current(connection: Connection, database: str) -> None:
 
 
 def _create(connection: Connection) -> None:
-    """The tables of the code. That the migrations would have made the same ones, a test holds."""
+    """Create the tables as the code defines them; a test checks that the migrations produce the same ones."""
     metadata.create_all(connection, checkfirst=False)
     connection.execute(
         text(

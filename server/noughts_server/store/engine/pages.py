@@ -1,4 +1,4 @@
-"""Pages of long lists: sizes and page tokens, the same for every method that lists something."""
+"""Pages of long lists: sizes and page tokens, shared by all methods that list something."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -13,12 +13,12 @@ LARGEST_SIZE = 1000
 
 Item = TypeVar("Item")
 Key = list[int | float | str]
-"""The sort key of the last item of a page, as JSON can carry it."""
+"""The sort key of the last item of a page, in types that JSON has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some items in order, and where the next page begins."""
+    """A page of items in order, with the token of the next page."""
 
     items: list[Item]
     next_page_token: str
@@ -26,20 +26,20 @@ class Page(Generic[Item]):
 
 
 def page_size(requested: int) -> int:
-    """How many items a page has: 0 means 50, more than 1,000 means 1,000. Raises InvalidArgument when negative."""
+    """Return the size of a page: 0 means 50, more than 1,000 means 1,000. Raises InvalidArgument if negative."""
     if requested < 0:
         raise InvalidArgument.of("page_size", requested, "0 or more")
     return min(requested, LARGEST_SIZE) or DEFAULT_SIZE
 
 
 def write_page_token(method: str, key: Key) -> str:
-    """The token after which `method` continues behind `key`. `method` also names what is listed, e.g. a parent."""
+    """Return the token with which `method` continues after `key`. `method` also names what is listed, e.g. a parent."""
     payload = json.dumps(key, separators=(",", ":")).encode()
     return urlsafe_b64encode(_check(method, payload) + payload).decode().rstrip("=")
 
 
 def read_page_token(method: str, token: str, example: Key) -> Key | None:
-    """The key in a token that `write_page_token` made for the same method; None for the empty token (first page).
+    """Return the key in a token that `write_page_token` made for this method; None for the empty token (first page).
 
     The key has the length and the types of `example`. Raises InvalidArgument for anything else.
     """
@@ -58,13 +58,13 @@ def read_page_token(method: str, token: str, example: Key) -> Key | None:
     return key
 
 
-# Not a secret: the check finds tokens of other lists and torn ones; whoever forges one only pages from elsewhere.
+# Not a secret: the check detects truncated tokens and those of other lists. A forged one only starts a page elsewhere.
 _CHECK_BYTES = 6
 _LONGEST_TOKEN = 2_000
 
 
 def _too_large(part: int | float | str) -> bool:
-    # Databases keep 64 bits.
+    # Databases store 64 bits.
     return isinstance(part, int) and not -(1 << 63) <= part < 1 << 63
 
 

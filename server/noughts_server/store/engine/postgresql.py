@@ -1,7 +1,7 @@
-"""PostgreSQL: what `dialect` asks of a database.
+"""PostgreSQL: the functions that `dialect` needs.
 
-Whoever writes holds a lock of the whole database for its transaction, as with SQLite: what a function has read stays so
-until its transaction ends, in whatever process it runs.
+A writing transaction takes a lock of the whole database, as with SQLite. So what a function has read stays true until
+its transaction ends, in any process.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,32 +29,34 @@ from noughts_server.store.engine.troubles import Identity
 
 _DRIVER = "postgresql+psycopg"
 _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
-"""Keys of advisory locks; they are a database's own."""
+"""Keys of advisory locks, which PostgreSQL keeps separate for each database."""
 _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
-"""So long a connection may hear nothing."""
+"""Limit for a connection without an answer from the other side."""
 _RESTING_SECONDS = 3
-"""So long a transaction may rest between two statements: while it has the lock, no node of a cluster can say that it
-lives, so this is well below the time after which one counts as dead."""
+"""Limit for a transaction between two statements, well below the time after which a node of a cluster counts as dead.
+
+No node can send a heartbeat while a transaction has the lock.
+"""
 
 _KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
-    "08": DatabaseUnreachable,  # the connection
+    "08": DatabaseUnreachable,  # connection
     "53100": DatabaseFull,
     "53": DatabaseBusy,  # memory, connections
     "25006": DatabaseReadOnly,
-    "25P03": DatabaseUnreachable,  # we have said nothing for so long that it has hung up
-    "55P03": DatabaseBusy,  # a lock was waited for too long
+    "25P03": DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
+    "55P03": DatabaseBusy,  # waiting for a lock took too long
     "57014": DatabaseBusy,  # a statement took too long
-    "57P": DatabaseUnreachable,  # it starts, or stops
-    "58": DatabaseUnreachable,  # the system beneath it
+    "57P": DatabaseUnreachable,  # PostgreSQL starts or stops
+    "58": DatabaseUnreachable,  # its operating system
     "XX001": DatabaseDamaged,
     "XX002": DatabaseDamaged,
 }
-"""By SQLSTATE, or its beginning."""
+"""Errors by SQLSTATE, or by its beginning."""
 
 
 def parse_url(url: str) -> URL:
-    """Reads the address of a database. Raises BadDatabaseUrl."""
+    """Parse the address of a database. Raises BadDatabaseUrl."""
     expected = f"e.g. `{_DRIVER}://USER@HOST/DATABASE`"
     try:
         parsed = make_url(url)
@@ -66,12 +68,12 @@ def parse_url(url: str) -> URL:
 
 
 def place(url: URL) -> str:
-    """What the database is called in messages: its address, without a password."""
+    """Return the name of the database for messages: its address, without a password."""
     return url.render_as_string()
 
 
 def is_new(url: URL) -> bool:
-    """Whether there is nothing in the database yet. Raises DatabaseUnusable where it cannot be reached."""
+    """Return whether the database is empty. Raises DatabaseUnusable if it cannot be reached."""
     try:
         with closing(psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS)) as connection:
             found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
@@ -83,26 +85,26 @@ def is_new(url: URL) -> bool:
 
 
 def prepare_place(url: URL) -> bool:
-    """Whoever runs PostgreSQL has made the place."""
+    """Do nothing: the operator of PostgreSQL has created the database."""
     return False
 
 
 def remove_if_empty(url: URL) -> None:
-    """The place stays."""
+    """Do nothing."""
 
 
 def is_writable(url: URL) -> bool:
-    """True: what a user may do, PostgreSQL says when it is asked."""
+    """Return True: PostgreSQL itself refuses what a user may not do."""
     return True
 
 
 def size_bytes(url: URL) -> int:
-    """What it takes on this machine's disk, which is nothing."""
+    """Return 0: the database takes no space on this machine's disk."""
     return 0
 
 
 def lock_for_one(url: URL) -> "psycopg.Connection[Any]":
-    """Locks the database for one server until the returned connection is closed. Raises BlockingIOError."""
+    """Lock the database for one server until the returned connection is closed. Raises BlockingIOError."""
     connection = psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS, autocommit=True)
     got = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
     if got is None or not got[0]:
@@ -112,22 +114,21 @@ def lock_for_one(url: URL) -> "psycopg.Connection[Any]":
 
 
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
-    """An engine with a pool of so many connections, which any thread may use one at a time.
+    """Create an engine with a pool of `connections`; any thread may use one at a time.
 
-    Transactions of one that writes take the database before they read anything. In one that does not, a statement that
-    would change anything fails, and all see one state of the database.
+    With `writes`, a transaction locks the database before it reads anything. Without, every statement of a transaction
+    sees one state of the database, and those that would change it fail.
     """
     engine = create_engine(
         url,
         pool_size=connections,
         max_overflow=0,
-        # A server that was started again has forgotten all connections.
+        # A restarted PostgreSQL has closed all connections.
         pool_pre_ping=True,
         isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args={
             "connect_timeout": _CONNECT_SECONDS,
-            # Neither side waits for a machine that is gone: what it holds, above all the lock of those who write, is
-            # needed by others.
+            # Neither side waits for a machine that is gone, because others need its locks, above all the writer lock.
             "options": " ".join(f"-c {name}={value}" for name, value in _settings(busy_seconds).items()),
             "keepalives_idle": 2,
             "keepalives_interval": 1,
@@ -142,7 +143,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
 
 
 def _settings(busy_seconds: float) -> dict[str, str | int]:
-    """What a session asks PostgreSQL for; times in milliseconds or seconds, as it has them."""
+    """Return the settings of a session; times are in ms or s, as PostgreSQL expects them."""
     return {
         "lock_timeout": round(1000 * busy_seconds),
         "timezone": "UTC",
@@ -159,12 +160,12 @@ def _take(connection: Connection) -> None:
 
 
 def write_for_real(connection: Connection) -> None:
-    """Writes a row: whether that goes is not known before."""
+    """Write a row, because only an attempt shows whether the database can be written."""
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
 
 
 def next_attempt(connection: Connection, table: Table, **key: int) -> int:
-    """Counts the column `attempt` of the row with this key up, from 0 where there is none, and returns it."""
+    """Increment the column `attempt` of the row with this key, or insert the row with 1; return the new value."""
     statement = postgresql_insert(table).values(attempt=1, **key)
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
@@ -173,13 +174,13 @@ def next_attempt(connection: Connection, table: Table, **key: int) -> int:
 
 
 def now_ms(connection: Connection) -> int:
-    """What time it is by the database's clock, in milliseconds since 1970."""
+    """Return the time by the database's clock, in milliseconds since 1970."""
     statement = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     return int(connection.exec_driver_sql(statement).scalar_one())
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Stores games whose slots are free, by COPY; raises IntegrityError of the driver when one is not."""
+    """Store games whose slots are free, by COPY; raise the driver's IntegrityError if a slot is not."""
     driver: Any = connection.connection.driver_connection
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
@@ -187,7 +188,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     )
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}) FROM STDIN") as copy:
         for game in games:
-            # A plus makes plain numbers of members of enumerations.
+            # The plus converts members of enumerations to plain numbers.
             copy.write_row(
                 (
                     *game[:5],
@@ -204,12 +205,12 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
 
 
 def findings(connection: Connection) -> Iterator[str]:
-    """PostgreSQL checks its pages and its foreign keys itself, whenever it reads or writes them."""
+    """Yield nothing: PostgreSQL checks pages and foreign keys whenever it reads or writes them."""
     yield from ()
 
 
 def named(error: DBAPIError) -> NoughtsError | None:
-    """The error by our name for it; None for one of ours, as of a statement that is wrong."""
+    """Return our error for one of the driver; None if our statement was wrong."""
     state: str | None = getattr(error.orig, "sqlstate", None)
     if state is None:
         lost = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
@@ -222,19 +223,19 @@ def named(error: DBAPIError) -> NoughtsError | None:
 
 
 def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
-    """What keeps a database from being opened, with its place, and what to do."""
+    """Return the reason why a database cannot be opened, with its address and a hint."""
     if isinstance(error, DatabaseTrouble):
         return DatabaseUnusable(place(url), f"{error.problem} ({error.got})", hint=error.remedy)
     return DatabaseUnusable(place(url), str(error), hint="Look into the log of PostgreSQL.")
 
 
 def identity(url: URL) -> Identity | None:
-    """It is none of this machine's files."""
+    """Return None: the database is not a file of this machine."""
     return None
 
 
 def missing(url: URL, before: Identity) -> str | None:
-    """Nothing can be."""
+    """Return None: there is no file that could be missing."""
     return None
 
 

@@ -1,10 +1,10 @@
-"""The tables. Plain SQL that SQLite and PostgreSQL share; moments are milliseconds since 1970 in UTC.
+"""The tables, in SQL that SQLite and PostgreSQL share. Times are milliseconds since 1970 in UTC.
 
-- Slots and units are arithmetic (`competition`), not rows: a tournament of 100 million games starts at once. Only
-  pairings that follow from results, or were added to a tournament later, are rows (`pairings`).
-- `pair_scores` and `entry_scores` are written in the transaction of the games that they count: standings
-  and crosstables never read games.
-- `rating_runs` is the log of the ratings: see there.
+- Slots and units are computed (`competition`), not rows, so a tournament of 100 million games starts at once. Only
+  pairings that follow from results, or that an extension added, are rows (`pairings`).
+- `pair_scores` and `entry_scores` are written in the transaction that stores their games, so standings and crosstables
+  never read games.
+- `rating_runs` is the log of the ratings.
 """
 
 from enum import IntEnum
@@ -31,11 +31,11 @@ from sqlalchemy import (
 from noughts_referee.rules import FAULTS
 
 REVISION = "0014"
-"""The newest migration: what a database of this version of Noughts is stamped with."""
+"""The newest migration; the revision that a database of this version of Noughts has."""
 
 
 class TournamentState(IntEnum):
-    """Values equal those of the protocol's enum."""
+    """The state of a tournament; values equal those of the protocol's enum."""
 
     OPEN = 1
     RUNNING = 2
@@ -48,11 +48,11 @@ class TournamentState(IntEnum):
 
 
 class Kind(IntEnum):
-    """What a tournament is for."""
+    """The purpose of a tournament."""
 
     ORGANISED = 1
     CHALLENGE = 2
-    """A few unrated games between two bots; lists leave it out unless asked."""
+    """A few unrated games between two bots; lists omit it by default."""
 
 
 metadata = MetaData(
@@ -64,7 +64,7 @@ metadata = MetaData(
     }
 )
 
-# SQLite numbers rows by itself only when the key is exactly INTEGER (64 bits there).
+# SQLite assigns row numbers only if the type of the key is exactly INTEGER (64 bits there).
 _Key = BigInteger().with_variant(Integer, "sqlite")
 
 owners = Table(
@@ -77,15 +77,15 @@ tokens = Table(
     Column("id", _Key, primary_key=True),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("label", String(200), nullable=False),
-    # SHA-256 of the secret, which is random enough that no slow hash is needed.
+    # SHA-256 of the secret, which has enough entropy to need no slow hash.
     Column("hash", LargeBinary(32), nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("last_used_at", BigInteger),
-    # What it permits, words separated by spaces; see `store.scopes`.
+    # Its scopes, separated by spaces; see `store.people.scopes`.
     Column("scopes", String(400), nullable=False, server_default="play organise"),
     Column("expires_at", BigInteger),
-    # The token that made it over the network; null: made at the server's machine.
+    # The token that created it over the network; null: created on the server's machine.
     Column("made_by", BigInteger),
     Index(None, "made_by"),
 )
@@ -97,7 +97,7 @@ bots = Table(
     Column("name", String(63), nullable=False, unique=True),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # A retired bot keeps its name and its past, and plays no more.
+    # A retired bot keeps its name and its history but plays no more.
     Column("retired_at", BigInteger),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
@@ -113,7 +113,7 @@ bot_versions = Table(
     UniqueConstraint("bot_id", "version"),
 )
 
-# Bots that were handed in as files. Programs are kept once, whoever handed them in.
+# Bots that were submitted as files. Equal programs are stored once, even from different owners.
 programs = Table(
     "programs",
     metadata,
@@ -131,7 +131,7 @@ submissions = Table(
     Column("program_id", ForeignKey("programs.id"), nullable=False),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("kind", String(16), nullable=False),
-    # Of Python: FILE.py:CLASS.
+    # For Python: FILE.py:CLASS.
     Column("entry", String(400), nullable=False),
     Column("file_name", String(200), nullable=False),
     Column("submitted_at", BigInteger, nullable=False),
@@ -154,38 +154,37 @@ tournaments = Table(
     Column("schedule", SmallInteger, nullable=False),
     Column("games_per_pair", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
-    # Unsigned 64 bits, kept as signed (`seeds.signed` and `stored_seed`).
+    # Unsigned 64 bits, stored as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
     Column("rated", Boolean(create_constraint=False), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("ended_at", BigInteger),
-    # All zero until the start.
+    # Both are 0 until the start.
     Column("games_total", BigInteger, nullable=False),
     Column("games_done", BigInteger, nullable=False),
     # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
     Column("unit_games", Integer, nullable=False),
-    # Every slot up to this ordinal has its game; in rated tournaments those are the games that count already.
+    # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
     Column("folded", BigInteger, nullable=False),
-    # 1: organised; 2: a challenge, which lists leave out unless asked.
+    # 1: organised; 2: a challenge, which lists omit by default.
     Column("kind", SmallInteger, nullable=False, server_default="1"),
     Column("entries_min", Integer, nullable=False, server_default="2"),
     Column("entries_max", Integer, nullable=False, server_default="4096"),
-    # The join window, and the scheduled start; null: from the creation on, until the start, by hand.
+    # The join window and the scheduled start; null: open since the creation, open until the start, started by hand.
     Column("join_from", BigInteger),
     Column("join_until", BigInteger),
     Column("start_at", BigInteger),
-    # Why it was cancelled, where that was not its owner's wish.
+    # Why it was cancelled, if not by its owner.
     Column("reason", String(200)),
-    # Times of single entries by label, as text: {"Slow": "180/30+0"}. Null: none has its own.
+    # Time controls of single entries by label, as text: {"Slow": "180/30+0"}. Null: all have the same.
     Column("own_times", JSON(none_as_null=True)),
-    # What few tournaments have: see `tournament_options`. Null: nothing of it.
+    # Rarely used settings: see `tournament_options`. Null: none.
     Column("options", JSON(none_as_null=True)),
-    # The entries and games a pair that the arithmetic part of its slots is made for, where some have been added since;
-    # null: all of them.
+    # The entries and games a pair from which its slots are computed, if an extension has added some since; null: all.
     Column("base_entries", Integer),
     Column("base_games_per_pair", Integer),
-    # A SeedKind: how it came about, and what follows from it.
+    # A SeedKind: the origin of the seed.
     Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     # Whether games between bots of one owner are rated.
     Column("own_rated", Boolean(create_constraint=False), nullable=False, server_default="1"),
@@ -193,8 +192,8 @@ tournaments = Table(
     Index(None, "kind"),
 )
 
-# Before the start numbers only give the order of joining (gaps where somebody withdrew); from the start on they
-# count from 0 without gaps and never change.
+# Before the start, numbers only give the order of joining, with gaps after withdrawals. From the start on they count
+# from 0 without gaps and never change.
 entries = Table(
     "entries",
     metadata,
@@ -202,16 +201,16 @@ entries = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
-    # When it left a tournament that had begun, and why where that was not its owner's wish; it gets no new pairings.
+    # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_reason", String(200)),
     UniqueConstraint("tournament_id", "label"),
-    # From a bot to its tournaments.
+    # To find the tournaments of a bot.
     Index(None, "bot_version_id", "tournament_id", "number"),
 )
 
-# Slots that do not follow from their ordinals: of rounds that were paired by results, and of extensions. Written in the
-# transaction from whose games they follow, and never changed. Ordinals go on where the arithmetic part ends.
+# Slots that do not follow from their ordinals: those of rounds paired by results, and of extensions. The transaction
+# that stores the games from which they follow writes them; they never change. Their ordinals follow the computed ones.
 pairings = Table(
     "pairings",
     metadata,
@@ -219,16 +218,16 @@ pairings = Table(
     Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     Column("first_entry", Integer, nullable=False),
     Column("second_entry", Integer, nullable=False),
-    # Games of one encounter, sides alternating, have one number; it counts from 0.
+    # The number, from 0, of the pairing: its games, with alternating colours, share it.
     Column("encounter", BigInteger, nullable=False),
-    # From 1; 0: of no round.
+    # From 1; 0: outside any round.
     Column("round", Integer, nullable=False),
     Index(None, "tournament_id", "first_entry", "ordinal"),
     Index(None, "tournament_id", "second_entry", "ordinal"),
     sqlite_with_rowid=False,
 )
 
-# Who had no opponent in a round, and got the points of all games of an encounter for it.
+# Entries without an opponent in a round, which got the points of all games of a pairing.
 byes = Table(
     "byes",
     metadata,
@@ -237,40 +236,40 @@ byes = Table(
     Column("entry", Integer, primary_key=True, autoincrement=False),
 )
 
-# The attempt under which a unit was claimed last; no row: never.
+# The attempt of the last claim of a unit; no row: never claimed.
 units = Table(
     "units",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("attempt", Integer, nullable=False),
-    # In a cluster: the referee that plays it (`nodes.name`); null: none, or a server that is alone.
+    # In a cluster: the referee that plays it (`nodes.name`); null: none, or not in a cluster.
     Column("holder", String(80)),
-    # In a cluster: how many slots it had when all of them were played. Extensions may give it more.
+    # In a cluster: its number of slots when all of them were played. Extensions can add more.
     Column("played", Integer, nullable=False, server_default="0"),
-    # How many of its holders were lost with it.
+    # How many of its holders were lost while they played it.
     Column("deaths", SmallInteger, nullable=False, server_default="0"),
 )
 
-# The servers and referees of a cluster, while they live.
+# The live servers and referees of a cluster.
 nodes = Table(
     "nodes",
     metadata,
     Column("name", String(80), primary_key=True),
     # A NodeKind.
     Column("kind", SmallInteger, nullable=False),
-    # Moments by the clock of the database: those of the machines may differ.
+    # Times are by the database's clock, because the machines' clocks may differ.
     Column("started_at", BigInteger, nullable=False),
     Column("seen_at", BigInteger, nullable=False),
-    # Games of bots of its own that it plays at once.
+    # Its capacity: concurrent games of bots that it starts itself.
     Column("seats", Integer, nullable=False),
 )
 
 LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")
-"""Of `games`. In words, not with parameters: only so does SQLite see that an index has just these rows."""
+"""A condition on `games`. It is literal SQL because SQLite does not match parameters to the partial index."""
 
-# Stored in the order of its key (SQLite: without rowid), which is the order in which it is exported and rated.
-# No foreign key: at 100,000 games a second checking one would cost as much as storing them.
+# Stored in the order of its key (SQLite: without rowid), which is the order of exports and of the rating. There is no
+# foreign key: at 100,000 games a second, checking one would cost as much as storing them.
 games = Table(
     "games",
     metadata,
@@ -284,17 +283,17 @@ games = Table(
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
-    # Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it".
+    # Why the loser lost by its own fault, if known: a phrase that follows "it".
     Column("fault", Text),
-    # How many of the moves were on the board when the game began.
+    # How many of the moves belong to the opening.
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
-    # What moves were allowed beyond the clocks; NULL in games without clocks, and in those of older servers.
+    # Time allowed for moves beyond the clock; NULL in games without clocks and in those of older servers.
     Column("allowances", LargeBinary),
-    # Few games, and looked for among very many.
+    # It finds few games among very many.
     Index(
         "ix_games_faults",
         "tournament_id",
-        # Without statistics SQLite takes the index only where it fits better than the key.
+        # Without statistics, SQLite uses the index only if it fits better than the key.
         "termination",
         "ordinal",
         sqlite_where=LOST_BY_FAULT,
@@ -303,8 +302,8 @@ games = Table(
     sqlite_with_rowid=False,
 )
 
-# Games of long time controls that are being played, after the last move that was committed: a row goes in the
-# transaction in which the game is stored. The sides are those that the players have agreed on.
+# Unfinished games of long time controls, as of the last move that was committed. The transaction that stores the game
+# deletes its row. The sides are those after an opening agreement.
 journal = Table(
     "journal",
     metadata,
@@ -314,14 +313,14 @@ journal = Table(
     Column("second_entry", Integer, nullable=False),
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
-    # What the clocks showed after the last move; 0 of a side without a limit.
+    # The clocks after the last move; 0 for a side without a limit.
     Column("first_clock_us", BigInteger, nullable=False),
     Column("second_clock_us", BigInteger, nullable=False),
     Column("opening_plies", SmallInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 
-# What is worth keeping of a side that failed: why its process ended, and what it wrote to stderr. Most games have none.
+# Details of a side that failed: why its process ended, and its output to stderr. Most games have none.
 game_notes = Table(
     "game_notes",
     metadata,
@@ -332,7 +331,7 @@ game_notes = Table(
     Column("text", Text, nullable=False),
 )
 
-# From the first mover's point of view. Void games count nowhere.
+# From the first mover's point of view. Void games do not count.
 pair_scores = Table(
     "pair_scores",
     metadata,
@@ -344,7 +343,7 @@ pair_scores = Table(
     Column("losses", BigInteger, nullable=False),
 )
 
-# The sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
+# Sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
 entry_scores = Table(
     "entry_scores",
     metadata,
@@ -374,12 +373,12 @@ ratings = Table(
     Column("wins", BigInteger, nullable=False),
     Column("draws", BigInteger, nullable=False),
     Column("losses", BigInteger, nullable=False),
-    # A leaderboard is read in this order.
+    # The order of a leaderboard.
     Index(None, "list_id", "rating", "bot_id"),
     Index(None, "bot_id"),
 )
 
-# A bot's rating after some of its rated games: some 32 points for each doubling of their number (`elo.next_point`).
+# A bot's rating after some of its rated games: about 32 points for each doubling of their number (`elo.next_point`).
 rating_history = Table(
     "rating_history",
     metadata,
@@ -391,9 +390,9 @@ rating_history = Table(
     sqlite_with_rowid=False,
 )
 
-# The log of the ratings. One row: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order, as
-# rating_seq first_seq, first_seq + 1, and so on. So no game needs to be written twice, and the log stays small.
-# Slots without a rated game (void, or not played when the tournament was cancelled) keep their number unused.
+# The log of the ratings. A row means: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order,
+# as rating_seq first_seq, first_seq + 1, and so on. So no game needs to be written twice, and the log stays small.
+# Slots without a rated game (void, or not played before the tournament was cancelled) leave their number unused.
 rating_runs = Table(
     "rating_runs",
     metadata,
@@ -405,7 +404,7 @@ rating_runs = Table(
     Index(None, "tournament_id", "first_ordinal"),
 )
 
-# What was answered to requests that may come again.
+# Answers of requests, for clients that repeat one.
 requests = Table(
     "requests",
     metadata,
@@ -414,6 +413,6 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
-    # 0: by a version that did not write it down.
+    # 0: stored by a version that did not record the time.
     Column("created_at", BigInteger, nullable=False, server_default="0"),
 )

@@ -1,4 +1,4 @@
-"""SQLite: what `dialect` asks of a database."""
+"""SQLite: the functions that `dialect` needs."""
 
 import os
 import sqlite3
@@ -23,8 +23,8 @@ from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable, NoughtsError
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.bulk import powers_of_two
 
-# Rows of up to 2,030 bytes stay within their page (a timed game that fills a 15x15 board has 1,140); with SQLite's
-# usual 4,096 bytes a page, a row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
+# Rows of up to 2,030 bytes fit into their page (a timed game that fills a 15x15 board has 1,140). With SQLite's default
+# of 4,096 bytes a page, a row of more than 1,002 bytes in a table without rowid needs an overflow page.
 _PAGE_BYTES = 8_192
 _JOURNAL_BYTES = 64 << 20
 _FILE_MODE = 0o600
@@ -35,12 +35,12 @@ _MOST_FINDINGS = 100
 
 
 def url_of(file: Path | str) -> str:
-    """Return the address of the database in a file, whatever characters the path of the file has."""
+    """Return the address of the database in a file; the path can have any characters."""
     return URL.create("sqlite", database=str(file)).render_as_string(hide_password=False)
 
 
 def parse_url(url: str) -> URL:
-    """Reads the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
+    """Parse the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
     expected = "e.g. `sqlite:///relative/path.db` or `sqlite:////absolute/path.db`"
     try:
         parsed = make_url(url)
@@ -49,21 +49,21 @@ def parse_url(url: str) -> URL:
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise BadDatabaseUrl(parsed.render_as_string(), expected)
     if not parsed.database or parsed.database == ":memory:" or parsed.query:
-        # Every thread has its own connection, and to SQLite each would be another database.
+        # Every thread has its own connection, and in memory each would be a separate database.
         raise BadDatabaseUrl(url, f"a file, {expected}")
     return parsed
 
 
 def place(url: URL) -> str:
-    """What the database is called in messages: its file."""
+    """Return the name of the database for messages: its file."""
     return str(url.database)
 
 
 def prepare_place(url: URL) -> bool:
-    """Makes the folder and the file where there are none, for this user alone; closes a file that others may read.
+    """Create a missing folder and file for this user only, and close an existing file to other users.
 
-    SQLite gives the files that it makes beside it the same rights. A process that may only read them could hold their
-    locks, and so everything up. Returns whether a file was closed to others. Raises OSError.
+    SQLite gives the log files next to it the same mode. A process that can read them could lock them and so block the
+    server. Returns whether a file was closed to others. Raises OSError.
     """
     path = Path(str(url.database))
     if not path.parent.is_dir():
@@ -76,7 +76,7 @@ def prepare_place(url: URL) -> bool:
     for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", ".lock"))):
         with suppress(FileNotFoundError):
             status = file.stat()
-            # Not where it would fail anyway: the file of somebody else, and a read-only disk.
+            # Skip cases that would fail anyway: files of another user and read-only disks.
             if S_ISREG(status.st_mode) and status.st_mode & ~_FILE_MODE & 0o777 and status.st_uid == os.geteuid():
                 with suppress(OSError):
                     file.chmod(S_IMODE(status.st_mode) & _FILE_MODE)
@@ -85,7 +85,7 @@ def prepare_place(url: URL) -> bool:
 
 
 def remove_if_empty(url: URL) -> None:
-    """Leaves nothing of a database that could not be made."""
+    """Remove the empty file that a failed creation leaves."""
     path = Path(str(url.database))
     with suppress(OSError):
         if path.stat().st_size == 0:
@@ -93,25 +93,25 @@ def remove_if_empty(url: URL) -> None:
 
 
 def is_new(url: URL) -> bool:
-    """Whether there is no such database yet."""
+    """Return whether the file is missing."""
     return not Path(str(url.database)).exists()
 
 
 def is_writable(url: URL) -> bool:
-    """Whether the file, if there is one, can be written, for all that is seen from outside."""
+    """Return whether the file is missing, or writable as far as its mode and disk tell."""
     return is_new(url) or troubles.unwritable(Path(place(url))) is None
 
 
 def size_bytes(url: URL) -> int:
-    """The size of the database's file and of its write-ahead log."""
+    """Return the size of the database's file and of its write-ahead log."""
     files = (Path(f"{url.database}{suffix}") for suffix in ("", "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
 def lock_for_one(url: URL) -> IO[str] | None:
-    """Locks the database for one server until the returned file is closed, or its process ends.
+    """Lock the database for one server until the returned file is closed or its process ends.
 
-    Raises BlockingIOError when another one has it. None where there is no such lock (Windows).
+    Raises BlockingIOError if another process has the lock. Returns None on Windows, which has no such lock.
     """
     if sys.platform == "win32":
         return None
@@ -131,14 +131,14 @@ def _for_this_user(path: str, flags: int) -> int:
 
 
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
-    """An engine with a pool of so many connections, which any thread may use one at a time.
+    """Create an engine with a pool of `connections`; any thread may use one at a time.
 
-    Transactions of one that writes take the database before they read anything. In one that does not, a statement that
-    would change anything fails; it also reads a file that cannot be written.
+    With `writes`, a transaction locks the database before it reads anything. Without, statements that would change the
+    database fail, and the file can be read-only.
     """
     target, read_only = place(url), not writes and not is_writable(url)
     if read_only:
-        # Unless its log is in use, SQLite has to be told that nobody writes: it cannot make the file to find out.
+        # SQLite cannot create the log here. Unless a log is in use, it must know that no process writes.
         log = Path(f"{target}-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         target = f"file:{quote(os.path.abspath(target))}?{mode}"
@@ -158,13 +158,13 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
 
 
 def write_for_real(connection: Connection) -> None:
-    """Writes a page: whether that goes is not known before."""
+    """Write a page, because only an attempt shows whether the database can be written."""
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     connection.exec_driver_sql(f"PRAGMA user_version = {version}")
 
 
 def next_attempt(connection: Connection, table: Table, **key: int) -> int:
-    """Counts the column `attempt` of the row with this key up, from 0 where there is none, and returns it."""
+    """Increment the column `attempt` of the row with this key, or insert the row with 1; return the new value."""
     statement = sqlite_insert(table).values(attempt=1, **key)
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
@@ -173,12 +173,12 @@ def next_attempt(connection: Connection, table: Table, **key: int) -> int:
 
 
 def now_ms(connection: Connection) -> int:
-    """What time it is on this machine, in milliseconds since 1970."""
+    """Return the time of this machine, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Stores games whose slots are free; raises IntegrityError when one is not."""
+    """Store games whose slots are free; raise IntegrityError if a slot is not."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
         for (
@@ -195,7 +195,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
             opening_plies,
             allowances,
         ) in part:
-            # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
+            # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
             parameters += (
                 tournament,
                 ordinal,
@@ -214,7 +214,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
 
 
 def findings(connection: Connection) -> Iterator[str]:
-    """What the database's own check finds, the first of it."""
+    """Yield the first findings of SQLite's own check."""
     try:
         for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
             if row[0] != "ok":
@@ -226,28 +226,29 @@ def findings(connection: Connection) -> Iterator[str]:
 
 
 def named(error: DBAPIError) -> NoughtsError | None:
-    """The error by our name for it; None for one of ours, as of a statement that is wrong."""
+    """Return our error for one of the driver; None if our statement was wrong."""
     return troubles.named(error)
 
 
 def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
-    """What keeps a database from being opened, with its place, and what to do."""
+    """Return the reason why a database cannot be opened, with its file and a hint."""
     return troubles.unusable(Path(place(url)), error)
 
 
 def identity(url: URL) -> troubles.Identity | None:
-    """Which files the database is; None where it is none."""
+    """Return the identity of the database's files; None if they are missing."""
     return troubles.identity(place(url))
 
 
 def missing(url: URL, before: troubles.Identity) -> str | None:
-    """What has become of the files of an open database; None: they are there."""
+    """Return what happened to the files of an open database; None if they are unchanged."""
     return troubles.missing(before, troubles.identity(place(url)))
 
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
-    # In the order of a FinishedGame's fields. Numbered parameters would spare the SELECT, but cost more than all else.
+    # In the order of FinishedGame's fields. Numbered parameters would avoid the SELECT but cost more than everything
+    # else.
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
         "opening_plies, allowances"
@@ -258,12 +259,13 @@ def _insert_statement(count: int) -> str:
 
 
 def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # Transactions are begun by us (see `make_engine`); Python's own handling would begin them too late.
+    # We begin transactions ourselves (see `make_engine`), because Python would begin them too late.
     dbapi_connection.isolation_level = None
     cursor = dbapi_connection.cursor()
     cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    # In WAL mode a crash of the machine may lose the last commits, never the database; of the process, nothing.
+    # In WAL mode a crash of the machine may lose the last commits, never the database. A crash of the process loses
+    # nothing.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
@@ -271,5 +273,5 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
 
 
 def _forbid_writing(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # Not `mode=ro`: a reader of a database in WAL mode may have to recover it after a crash.
+    # Not `mode=ro`, because a reader of a database in WAL mode may have to recover it after a crash.
     dbapi_connection.execute("PRAGMA query_only = ON")

@@ -1,4 +1,4 @@
-"""What SQLite's errors mean, in our words, and what can be seen of them at the database's place."""
+"""Translate SQLite's errors, and find their causes in the database's folder."""
 
 import os
 import sqlite3
@@ -21,7 +21,7 @@ from noughts_server.errors import (
 _KINDS: dict[int, type[DatabaseTrouble | DatabaseDamaged]] = {
     sqlite3.SQLITE_BUSY: DatabaseBusy,
     sqlite3.SQLITE_LOCKED: DatabaseBusy,
-    # A reader gives up after some seconds if another process holds locks of the -shm file for ever.
+    # A reader gives up after some seconds if another process never unlocks the -shm file.
     sqlite3.SQLITE_PROTOCOL: DatabaseBusy,
     sqlite3.SQLITE_FULL: DatabaseFull,
     sqlite3.SQLITE_READONLY: DatabaseReadOnly,
@@ -32,12 +32,12 @@ _KINDS: dict[int, type[DatabaseTrouble | DatabaseDamaged]] = {
     sqlite3.SQLITE_NOTADB: DatabaseDamaged,
 }
 
-# The files that SQLite makes beside an empty database have so much.
+# The size of the files that SQLite creates next to an empty database.
 _LEAST_BYTES = 64 << 10
 
 
 def named(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
-    """The error by our name for it; None for one of ours, as of a statement that is wrong."""
+    """Return our error for one of SQLite; None if our statement was wrong."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code: int | None = getattr(cause, "sqlite_errorcode", None)
     if code is None:
@@ -47,7 +47,7 @@ def named(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
 
 
 def unusable(path: Path, error: NoughtsError) -> DatabaseUnusable:
-    """What keeps a database from being opened, with its place, and what to do."""
+    """Return the reason why a database cannot be opened, with its file and a hint."""
     if isinstance(error, DatabaseDamaged):
         hint = "Choose another file with --db, or put a backup there."
         return DatabaseUnusable(str(path), f"the file is no database, or damaged ({error.got})", hint=hint)
@@ -71,7 +71,7 @@ def _free_bytes(path: Path) -> int:
 
 
 def unwritable(path: Path) -> str | None:
-    """Why the file cannot be written, as far as can be seen from outside."""
+    """Return why the file cannot be written, as far as modes and disks tell; None if nothing prevents it."""
     folder = path.parent
     if path.is_dir():
         return "it is a folder"
@@ -79,7 +79,7 @@ def unwritable(path: Path) -> str | None:
         return f"its folder {folder} does not exist"
     if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:
         return f"its folder {folder} lies on a disk that is read-only"
-    # SQLite makes files beside it.
+    # SQLite creates files next to it.
     if not os.access(folder, os.W_OK):
         return f"its folder {folder} may not be written by this user"
     if path.exists():
@@ -93,16 +93,16 @@ def unwritable(path: Path) -> str | None:
 _FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
 
 Identity = tuple[tuple[int, int] | None, ...]
-"""Which files a database is, the log with what is not in the file yet among them: others of the same name are not."""
+"""The inodes of a database's files, including the log, which has what is not yet in the main file."""
 
 
 def identity(path: str) -> Identity:
-    """Which files lie there now."""
+    """Return the identity of the files at this path."""
     return tuple(_inode(f"{path}{suffix}") for suffix in _FILES)
 
 
 def missing(before: Identity, now: Identity) -> str | None:
-    """What has become of the files of an open database; None: they are there."""
+    """Return what happened to the files of an open database; None if they are unchanged."""
     for name, old, new in zip(_FILES.values(), before, now, strict=True):
         if old != new:
             return f"{name} was {'deleted or moved' if new is None else 'replaced'}"

@@ -1,1 +1,1 @@
-"""Games: how they are stored and found, and what is counted of them."""
+"""Games: storage, queries and statistics."""

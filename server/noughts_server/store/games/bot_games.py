@@ -1,7 +1,7 @@
-"""A bot's games, newest first, and what it has scored against another bot.
+"""Find a bot's games, newest first, and its score against another bot.
 
-Games have no index by bot: it would cost as much as storing them. A bot's entries are few, and the slots of an entry
-follow from the schedule (`competition.schedule`), so its games are fetched by their key.
+Games have no index by bot, because it would cost as much as storing them. A bot has few entries, and the slots of an
+entry follow from the schedule (`competition.schedule`), so its games are read by key.
 """
 
 from collections import defaultdict
@@ -22,45 +22,43 @@ from noughts_server.store.games.games import EVERY_GAME, StoredGame, Wanted, rea
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
-# A page looks at so many slots and tournaments at most, so that gaps cannot make one slow: those of a cancelled
-# tournament, or of a running one in which a bot is missing.
+# Limit of the slots and tournaments that one page reads, so that gaps cannot make it slow. Cancelled tournaments have
+# gaps, and running ones in which a bot is absent.
 _MOST_LOOKED_AT = 10_000
-# Databases limit how deep the conditions of a statement are nested.
+# Databases limit the nesting of a statement's conditions.
 _PAIRS_A_STATEMENT = 200
 
 
 @dataclass(slots=True)
 class ScoreBySide:
-    """Results by who moved first."""
+    """A bot's results, separately for games in which it moved first and second."""
 
     first: Score = field(default_factory=Score)
-    """The bot did."""
     second: Score = field(default_factory=Score)
-    """Its opponent did."""
 
     @property
     def games(self) -> int:
-        """All of them."""
+        """Return the number of all games."""
         return self.first.games + self.second.games
 
 
 class HeadToHead(NamedTuple):
-    """What a bot has scored against another one; void games count nowhere."""
+    """A bot's score against another one; void games do not count."""
 
     total: ScoreBySide
     variants: dict[str, ScoreBySide]
-    """By variant, in order of their names; only those that they have played."""
+    """Only variants that they have played, in order of their names."""
     last_games: list[StoredGame]
     """Newest first."""
 
 
 class _Played(NamedTuple):
-    """A tournament in which the bot has entries, by their numbers."""
+    """A tournament in which the bot has entries, with their numbers."""
 
     tournament_id: int
     own: list[int]
     others: list[int] | None
-    """The opponent's entries; None: whoever it played."""
+    """The opponent's entries; None for any opponent."""
 
 
 def list_bot_games(
@@ -73,11 +71,10 @@ def list_bot_games(
     page_token: str = "",
     wanted: Wanted = EVERY_GAME,
 ) -> Page[StoredGame]:
-    """The games of all versions of a bot: of the newest tournament first, and in each the highest ordinal first.
+    """Return the games of all versions of a bot: newest tournament first, in each the highest ordinal first.
 
-    `opponent` (a bot), `tournament` (a slug) and `wanted` restrict them; empty means all. A page may have
-    fewer games than were asked for, even none, and yet not be the last. Raises NotFound, InvalidArgument for a bad size
-    or page token.
+    `opponent` (a bot), `tournament` (a slug) and `wanted` restrict them; empty means all. A page can have fewer games
+    than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad size or page token.
     """
     limit = page_size(size)
     method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{wanted}' if wanted != EVERY_GAME else ''}"
@@ -104,7 +101,7 @@ def list_bot_games(
                 return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
             if looked_at >= _MOST_LOOKED_AT:
                 return Page(found, write_page_token(method, [here.id, ordinals[-1]]))
-            # Where there are gaps there may be many.
+            # Where there is a gap, more may follow.
             batch = min(2 * batch, LARGEST_SIZE)
         if looked_at >= _MOST_LOOKED_AT:
             return Page(found, write_page_token(method, [here.id, 0]))
@@ -112,7 +109,9 @@ def list_bot_games(
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
-    """What `bot` has scored against `opponent` in all versions and tournaments. Raises NotFound, InvalidArgument."""
+    """Return the score of `bot` against `opponent`, over all versions and tournaments. Raises NotFound,
+    InvalidArgument.
+    """
     if bot == opponent:
         raise InvalidArgument.of("opponent", f"bots/{opponent}", "another bot than `bot`")
     if last_games < 0:
@@ -135,7 +134,7 @@ def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games:
 
 
 def _tournaments_of(connection: Connection, bot_id: int, opponent_id: int | None) -> Iterator[_Played]:
-    """The tournaments in which the bot (and the opponent) entered, newest first."""
+    """Yield the tournaments that the bot (and the opponent) entered, newest first."""
     other = None if opponent_id is None else dict(_entries_of(connection, opponent_id))
     for tournament_id, own in _entries_of(connection, bot_id):
         if other is None:
@@ -145,7 +144,7 @@ def _tournaments_of(connection: Connection, bot_id: int, opponent_id: int | None
 
 
 def _entries_of(connection: Connection, bot_id: int) -> Iterator[tuple[int, list[int]]]:
-    """Tournaments that have started and the numbers of the bot's entries there, newest first."""
+    """Yield the started tournaments with the numbers of the bot's entries, newest first."""
     rows = connection.execute(
         select(entries.c.tournament_id, entries.c.number)
         .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
@@ -158,7 +157,7 @@ def _entries_of(connection: Connection, bot_id: int) -> Iterator[tuple[int, list
 
 
 def _slots(connection: Connection, tournament: Tournament, played: _Played, below: int) -> Iterator[int]:
-    """The ordinals below `below` of the bot's slots, from the highest of which there is a game down."""
+    """Yield the ordinals of the bot's slots below `below`, from the highest one with a game downwards."""
     highest = connection.execute(
         select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournament.id)
     ).scalar_one()
@@ -167,10 +166,10 @@ def _slots(connection: Connection, tournament: Tournament, played: _Played, belo
     if played.others is None:
         parts = [schedule.slots_of(entry, below) for entry in played.own]
     else:
-        # Two versions of one bot are each other's opponents, and make one pair.
+        # Two versions of one bot can be opponents; they are one pair.
         pairs = {(min(pair), max(pair)) for pair in product(played.own, played.others)}
         parts = [schedule.slots_between(one, other, below) for one, other in pairs]
-    # A game of two versions of the bot is a slot of both.
+    # A game between two versions of the bot is a slot of both.
     return (ordinal for ordinal, _ in groupby(merge(*parts, reverse=True)))
 
 
@@ -183,7 +182,7 @@ def _variants(connection: Connection, tournament_ids: Sequence[int]) -> dict[int
 
 
 def _pairs(connection: Connection, played: Sequence[_Played]) -> Iterator[tuple[int, bool, Row[Any]]]:
-    """Tournament, whether the bot moved first, and the scores of each pair of entries of the two bots."""
+    """Yield the tournament, whether the bot moved first, and the scores of each pair of entries of the two bots."""
     keys: dict[tuple[int, int, int], bool] = {}
     for each in played:
         for own, other in product(each.own, each.others or ()):
@@ -191,7 +190,7 @@ def _pairs(connection: Connection, played: Sequence[_Played]) -> Iterator[tuple[
             keys[each.tournament_id, other, own] = False
     column = pair_scores.c
     for batch in in_batches(keys, _PAIRS_A_STATEMENT):
-        # Not `(..., ...) IN (VALUES ...)`, for which SQLite reads the whole table.
+        # Not `(..., ...) IN (VALUES ...)`, because SQLite would read the whole table.
         these = (
             and_(column.tournament_id == tournament_id, column.first_entry == first, column.second_entry == second)
             for tournament_id, first, second in batch

@@ -1,4 +1,4 @@
-"""What a bot has scored against whom, how its games ended, and how long its moves took."""
+"""A bot's scores by opponent, how its games ended, and the times of its moves."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from noughts_server.store.games.games import StoredGame
 from noughts_server.store.people.bots import get_bot
 
 NEWEST_GAMES = 1_000
-"""How its games ended, and its times, are those of so many."""
+"""Terminations and times come from this many of the newest games."""
 _MOST_LOOKED_AT = 50_000
-"""Pairs of entries: so many are a tenth of a second."""
+"""Limit of the pairs of entries that are read; they take 0.1 s."""
 
 
 class MoveTimes(NamedTuple):
-    """How long moves took, in microseconds: half of them at most so long, and so on."""
+    """Quantiles of the times of moves, in microseconds."""
 
     median_us: int = 0
     percentile90_us: int = 0
@@ -31,7 +31,7 @@ class MoveTimes(NamedTuple):
 
     @classmethod
     def of(cls, times_us: Sequence[int]) -> "MoveTimes":
-        """Each is the time of one of the moves: of the least that so large a share of them does not exceed."""
+        """Return the quantiles, each the time of an actual move (nearest rank); all 0 without moves."""
         ordered = sorted(times_us)
         last = len(ordered) - 1
         return (
@@ -41,22 +41,22 @@ class MoveTimes(NamedTuple):
 
 @dataclass(slots=True)
 class BotStatistics:
-    """Of all versions of a bot."""
+    """Statistics of all versions of a bot."""
 
     opponents: dict[str, ScoreBySide]
-    """By the opponent's name."""
+    """By name of the opponent."""
     total: ScoreBySide
     partial: bool
-    """Whether the oldest tournaments are left out of both."""
+    """Whether both omit the oldest tournaments."""
     games: int = 0
-    """So many of its newest games the rest is taken from."""
+    """The number of newest games from which the other fields come."""
     terminations: defaultdict[Termination, Score] = field(default_factory=lambda: defaultdict(Score))
     times_us: list[int] = field(default_factory=list)
-    """Of the moves that it chose itself."""
+    """Times of the moves that the bot chose itself."""
 
 
 def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
-    """The statistics of this bot. Raises NotFound."""
+    """Return the statistics of this bot. Raises NotFound."""
     bot_id = get_bot(connection, bot).id
     newest, partial = _tournaments(connection, bot_id)
     opponents: defaultdict[str, ScoreBySide] = defaultdict(ScoreBySide)
@@ -93,7 +93,7 @@ def _add(found: BotStatistics, game: StoredGame, side: int) -> None:
 
 
 def _tournaments(connection: Connection, bot_id: int) -> tuple[list[int], bool]:
-    """The newest in which it has entries, as many as may be looked at; and whether there are others."""
+    """Return the newest tournaments with entries of the bot, up to the limit, and whether there are others."""
     other = entries.alias()
     largest = select(func.max(other.c.number)).where(other.c.tournament_id == tournaments.c.id).scalar_subquery()
     rows = connection.execute(
@@ -116,7 +116,7 @@ def _tournaments(connection: Connection, bot_id: int) -> tuple[list[int], bool]:
 
 
 def _scores(bot_id: int, tournament_ids: Sequence[int], *, first: bool) -> Select[Any]:
-    """The sums of the pairs of these tournaments in which the bot moved first (or second), by the other's name."""
+    """Select the sums of the pairs in which the bot moved first (or second), by name of the opponent."""
     own, other, version, others = entries.alias(), entries.alias(), bot_versions.alias(), bot_versions.alias()
     x, o = (own, other) if first else (other, own)
     of_pair = and_(

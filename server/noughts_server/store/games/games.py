@@ -1,4 +1,4 @@
-"""Reading stored games, and those that the journal has."""
+"""Read stored games and those of the journal."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ Condition = ColumnElement[bool] | TextClause
 
 _ROWS_AT_ONCE = 1000
 _MOST_LOOKED_AT = 100_000
-"""Games that one page looks at if only some are wanted, so that rare ones cannot make it slow."""
+"""Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
 
 
 class Wanted(NamedTuple):
-    """Which games are wanted; by default all."""
+    """A filter for games; the default accepts all."""
 
     faults: bool = False
-    """Only those that a side lost by its own fault."""
+    """Only games that a side lost by its own fault."""
     result: Result | None = None
     termination: Termination | None = None
     won: bool | None = None
-    """Only those that the entries in question won, or lost."""
+    """Only games that the given entries won (or lost, if False)."""
 
     def among(self, entries: Collection[int] | None) -> list[Condition]:
-        """Return the conditions; `entries` are the entries in question, None: all."""
+        """Return the conditions; `entries` are those that `won` refers to, None for all."""
         found: list[Condition] = [LOST_BY_FAULT] if self.faults else []
         if self.result is not None:
             found.append(games.c.result == int(self.result))
@@ -62,67 +62,65 @@ EVERY_GAME = Wanted()
 
 
 class Agreement(NamedTuple):
-    """How a game's opening was agreed on."""
+    """The agreement of the players on the opening of a game."""
 
     rule: str
     """`swap` or `swap2`."""
     opener: str
-    """The label of the entry that put the first stones."""
+    """The label of the entry that placed the first stones."""
     stones: int
-    """How many moves of the game were put by agreement: three or five; fewer where the game ended before that."""
+    """The number of moves placed by agreement: three or five, or fewer if the game ended earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """A stored game."""
-
     tournament_id: int
     """The store's key."""
     tournament: str
     """`tournaments/ID`."""
     ordinal: int
-    """Its slot, from 1: `tournaments/ID/games/ORDINAL`."""
+    """Its slot, from 1, as in `tournaments/ID/games/ORDINAL`."""
     variant: str
     first: str
     """Labels of the entries."""
     second: str
     first_bot: str
-    """`bots/NAME/versions/V` of the entries."""
+    """The entry's bot version, `bots/NAME/versions/V`."""
     second_bot: str
     seed: int
-    """The game's own; a side's is `side_seed(seed, side)`."""
+    """The seed of the game; that of a side is `side_seed(seed, side)`."""
     moves: list[int]
-    """Cells in the order played."""
+    """Cells in playing order."""
     times_us: list[int]
-    """Thinking time of each move in microseconds."""
+    """The time of each move in microseconds."""
     result: Result
     termination: Termination
     first_time: TimeControl
-    """Thinking time of the two sides."""
+    """The time controls of the two sides."""
     second_time: TimeControl
     ended_at: int
-    """When it was stored, in milliseconds since 1970 in UTC."""
+    """When the game was stored, in milliseconds since 1970 in UTC."""
     fault: str
-    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
+    """Why the loser lost by its own fault, if known: a phrase that follows "it"; else empty."""
     rating_seq: int | None
-    """Its place in the order in which games were rated; None: not rated, or not yet."""
+    """The position in the order of rated games; None: not rated, or not yet."""
     agreement: Agreement | None = None
-    """How its opening was agreed on, if it was."""
+    """None without an opening agreement."""
     opening_plies: int = 0
-    """How many of the moves were on the board when the game began."""
+    """How many of the moves belong to the opening."""
     allowances: tuple[Allowance, Allowance] | None = None
-    """What the two sides' moves were allowed beyond their clocks, if that is known and there were any."""
+    """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
     clocks_us: tuple[int, int] | None = None
-    """Of a game that is being played what the two clocks showed after its last move: nothing is said of its end yet."""
+    """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
     @property
     def name(self) -> str:
-        """`tournaments/ID/games/ORDINAL`."""
+        """Return `tournaments/ID/games/ORDINAL`."""
         return f"{self.tournament}/games/{self.ordinal}"
 
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
-    """The game `tournaments/SLUG/games/ORDINAL`; one that is being played, if it is journaled. Raises NotFound."""
+    """Return the game `tournaments/SLUG/games/ORDINAL`, even in progress if it is journaled. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
@@ -136,7 +134,7 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
 def read_games(
     connection: Connection, tournament: Tournament, ordinals: Sequence[int], *conditions: Condition
 ) -> list[StoredGame]:
-    """Those of these games that are stored and meet the conditions, in slot order; up to 1,001 ordinals."""
+    """Return the games of up to 1,001 ordinals that are stored and meet the conditions, in slot order."""
     return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
 
 
@@ -149,10 +147,10 @@ def list_games(
     wanted: Wanted = EVERY_GAME,
     entry: str = "",
 ) -> Page[StoredGame]:
-    """A tournament's stored games in slot order: those that are wanted, and with `entry` only those of an entry.
+    """Return a page of a tournament's stored games in slot order that match `wanted` and `entry`.
 
-    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, InvalidArgument for a bad size or page
-    token.
+    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, and InvalidArgument for a bad size or
+    page token.
     """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
@@ -181,15 +179,15 @@ def _after(tournament: Tournament, after: int, most: int) -> Select[Any]:
 def _some(
     connection: Connection, tournament: Tournament, after: int, most: int, conditions: Sequence[Condition]
 ) -> list[int]:
-    """The ordinals of games behind `after` that meet the conditions; one of these has an index."""
-    # As an expression: in the order of the key SQLite would read all games.
+    """Return the ordinals of games after `after` that meet the conditions, one of which has an index."""
+    # An expression, because SQLite would read all games in the order of the key.
     ordinal = games.c.ordinal + 0
     chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
     return list(connection.scalars(chosen.order_by(ordinal).limit(most)))
 
 
 def _entries_called(connection: Connection, tournament: Tournament, entry: str) -> list[int]:
-    """The numbers of the entry of this label, or of a bot's entries. Raises NotFound."""
+    """Return the number of the entry with this label, or those of a bot's entries. Raises NotFound."""
     called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
     of_tournament = entries.c.tournament_id == tournament.id
     chosen = select(entries.c.number).select_from(entries).join(bot_versions)
@@ -201,7 +199,7 @@ def _entries_called(connection: Connection, tournament: Tournament, entry: str) 
 
 
 def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
-    """How many games each entry lost by its own fault; only entries that did."""
+    """Return how many games each entry lost by its own fault; entries without such a game are absent."""
     loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
     chosen = select(loser, func.count()).where(
         games.c.tournament_id == tournament_id,
@@ -212,41 +210,41 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
 
 
 class ExportedGame(NamedTuple):
-    """A game in the words of game files."""
+    """A game in the notation of game files."""
 
     variant: str
     first: str
     """Labels of the entries."""
     second: str
     seed: int
-    """The game's own; a side's is `side_seed(seed, side)`."""
+    """The seed of the game; that of a side is `side_seed(seed, side)`."""
     moves: list[int]
-    """Cells in the order played."""
+    """Cells in playing order."""
     times_us: list[int]
-    """Thinking time of each move in microseconds."""
+    """The time of each move in microseconds."""
     result: str
     """`1-0`, `1/2-1/2`, `0-1` or `*`."""
     termination: str
     first_time: str = ""
-    """Thinking time of the two sides, as on the command line; empty where bots have no times of their own."""
+    """The time controls of the two sides as on the command line; empty if all bots have the same."""
     second_time: str = ""
     fault: str = ""
-    """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
+    """Why the loser lost, as in `StoredGame`; never empty after an offence."""
     agreement: Agreement | None = None
-    """How its opening was agreed on, if it was."""
+    """None without an opening agreement."""
     opening_plies: int = 0
-    """How many of the moves were on the board when the game began; their times are 0."""
+    """How many of the moves belong to the opening; their times are 0."""
 
     @property
     def loser(self) -> int | None:
-        """The side that lost: 0 moved first, 1 second; None when nobody did."""
+        """Return the side that lost: 0 moved first, 1 second; None without a loser."""
         return {"1-0": 1, "0-1": 0}.get(self.result)
 
 
 def export(
     connection: Connection, tournament_id: int, *, after: int = 0, through: int | None = None
 ) -> Iterator[ExportedGame]:
-    """A tournament's stored games in slot order, a few at a time in memory: all, or of some slots. Raises NotFound."""
+    """Yield a tournament's stored games (or some slots) in slot order, a few at a time in memory. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
     variant, seed = settings.variant, settings.seed
@@ -261,7 +259,7 @@ def export(
     chosen = _games(tournament).where(games.c.ordinal > after)
     if through is not None:
         chosen = chosen.where(games.c.ordinal <= through)
-    # Whoever stops in the middle leaves no cursor open.
+    # This closes the cursor even if the caller stops early.
     with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows:
             first, second = labels[row.first_entry], labels[row.second_entry]
@@ -283,7 +281,7 @@ def export(
 
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
-    """All stored games of a tournament in slot order, as they were handed in, a few at a time in memory."""
+    """Yield all stored games of a tournament in slot order as they were submitted, a few at a time in memory."""
     columns = (games.c.tournament_id, games.c.ordinal, games.c.attempt, games.c.first_entry, games.c.second_entry)
     results = (games.c.result, games.c.termination, games.c.moves, games.c.times, games.c.fault, games.c.opening_plies)
     chosen = (
@@ -296,7 +294,7 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
-    """How many of a tournament's games ended in each way; only ways that occurred. Reads all its games."""
+    """Return how many of a tournament's games ended in each way that occurred. Reads all its games."""
     rows = connection.execute(
         select(games.c.termination, func.count())
         .where(games.c.tournament_id == tournament_id)
@@ -330,7 +328,7 @@ def _read(connection: Connection, tournament: Tournament, statement: Select[Any]
 def _agreements(
     connection: Connection, tournament: Tournament
 ) -> Callable[[Row[Any], Mapping[int, str]], Agreement | None]:
-    """Tells of a tournament's rows how their openings were agreed on, by the labels of the entries."""
+    """Return a function from a row and the entries' labels to the agreement on the opening."""
     variant = parse_variant(tournament.settings.variant)
     if not variant.agreement:
         return lambda row, labels: None
@@ -375,7 +373,7 @@ def _game(
 
 
 def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
-    """A game of the journal, in the words of one that is over."""
+    """Select a journaled game with the columns of a finished one."""
     lacking = (
         literal(int(Result.VOID)).label("result"),
         literal(int(Termination.VOID)).label("termination"),
@@ -391,7 +389,7 @@ def _games(tournament: Tournament) -> Select[Any]:
 
 
 def _rated_games(tournament: Tournament) -> Select[Any]:
-    """Games with `rating_seq`: their place in the log's run that holds their slot, if there is one."""
+    """Select games with `rating_seq`: their position in the run of the log that has their slot, if any."""
     run = rating_runs.c
     place = games.c.ordinal - run.first_ordinal
     rating_seq = (

@@ -1,4 +1,4 @@
-"""Notes on games: what is kept of a side that failed."""
+"""Notes on games: details of a side that failed."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from noughts_server.store.engine.schema import bot_versions, bots, entries, game
 from noughts_server.store.tournaments.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
-"""Characters; of a longer text the beginning, which says why, and the end."""
+"""Characters; a longer text keeps its beginning, which has the reason, and its end."""
 _REASON = 1_000
 _CUT = "\n[...]\n"
 
 
 class GameNote(NamedTuple):
-    """What is known of one side of a game beyond its moves."""
+    """What is known of one side of a game in addition to its moves."""
 
     tournament: int
     """The store's key."""
@@ -26,7 +26,7 @@ class GameNote(NamedTuple):
 
 
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
-    """Keeps notes; one that is there already is replaced."""
+    """Store notes and replace existing ones."""
     rows = [note._replace(text=_shortened(note.text))._asdict() for note in notes]
     if not rows:
         return
@@ -39,7 +39,7 @@ def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
 
 
 def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str]) -> None:
-    """Says of stored games, by ordinal, why the loser lost: what was not known yet when they were stored."""
+    """Set the reason of the loss for games, by ordinal, that were stored before it was known."""
     column = games.c
     of_game = (column.tournament_id == bindparam("tournament"), column.ordinal == bindparam("number"))
     rows = [{"tournament": tournament, "number": number, "why": _shortened(why)} for number, why in faults.items()]
@@ -48,9 +48,9 @@ def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str
 
 
 def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int | None = None) -> dict[int, str]:
-    """The notes on a game by side; with `owner_id` those on this owner's bot, or all of them to the organiser.
+    """Return the notes on a game by side; with `owner_id`, those on this owner's bot, or all if it is the organiser.
 
-    Raises NotFound for a tournament that does not exist.
+    Raises NotFound for an unknown tournament.
     """
     tournament = get_tournament(connection, slug)
     column = game_notes.c
@@ -74,7 +74,7 @@ def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int |
 
 
 def _shortened(text: str) -> str:
-    # PostgreSQL keeps no NUL in a text.
+    # PostgreSQL accepts no NUL in a text.
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if len(text) <= LONGEST_NOTE:
         return text

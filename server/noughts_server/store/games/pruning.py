@@ -1,4 +1,4 @@
-"""What nobody needs any more: old answers to repeated requests, old notes on games."""
+"""Delete what is no longer needed: old answers to repeated requests and old notes on games."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, Table, and_, delete, exists, func, se
 from noughts_server.store.engine.schema import game_notes, games, requests
 
 REQUESTS_MS = 7 * 86_400_000
-"""A request that comes again does so within minutes, or a restart."""
+"""Clients repeat a request within minutes, or after a restart."""
 NOTES_MS = 90 * 86_400_000
 
 _ROWS_AT_ONCE = 1000
@@ -17,20 +17,20 @@ _ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Rows of one table that may go."""
+    """Rows of one table that can be deleted."""
 
     name: str
-    """In words, in the plural."""
+    """What the rows are, in the plural, for messages."""
     table: Table
     older_than_ms: int
     _old: Callable[[int], Any]
 
     def count(self, connection: Connection, now_ms: int) -> int:
-        """How many there are."""
+        """Return how many there are."""
         return int(connection.execute(self._chosen(now_ms, func.count())).scalar_one())
 
     def drop_some(self, connection: Connection, now_ms: int) -> int:
-        """Drops a thousand of them at most, so that nobody waits for long; returns how many. Writes."""
+        """Delete up to 1,000 rows, so that no other transaction waits for long; return their number. Writes."""
         keys = tuple(self.table.primary_key.columns)
         rows = connection.execute(self._chosen(now_ms, *keys).limit(_ROWS_AT_ONCE)).all()
         if rows:
@@ -42,7 +42,7 @@ class Leftover:
 
 
 def leftovers(requests_ms: int = REQUESTS_MS, notes_ms: int = NOTES_MS) -> tuple[Leftover, ...]:
-    """What is dropped after so long."""
+    """Return what can be deleted after these ages."""
     return (
         Leftover("answers to requests", requests, requests_ms, lambda before: requests.c.created_at < before),
         Leftover("notes on games", game_notes, notes_ms, _noted),

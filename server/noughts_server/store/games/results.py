@@ -1,4 +1,4 @@
-"""Storing finished games: each slot exactly once, with everything that follows from it in one transaction."""
+"""Store finished games: each slot exactly once, with everything that follows from it in one transaction."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from noughts_server.store.ratings.rater import (
 )
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw_failing
 
-# Built once: that takes longer than to execute them, and every commit needs them.
+# Built once, because every commit needs them and building takes longer than executing.
 _ATTEMPTS = select(units.c.number, units.c.attempt).where(
     units.c.tournament_id == bindparam("tournament"), units.c.number.in_(bindparam("numbers", expanding=True))
 )
@@ -43,7 +43,7 @@ _PROGRESS = (
 
 
 class TournamentProgress(NamedTuple):
-    """How far a tournament is after a commit."""
+    """The progress of a tournament after a commit."""
 
     tournament: int
     """The store's key."""
@@ -52,25 +52,25 @@ class TournamentProgress(NamedTuple):
     games_done: int
     games_total: int
     finished: bool
-    """Whether this commit stored its last game."""
+    """Whether this commit stored the last game."""
     withdrawn: tuple[Withdrawal, ...] = ()
-    """Who has been taken out by this commit, for failing too often."""
+    """Entries that this commit withdrew because they failed too often."""
 
 
 @dataclass(slots=True)
 class CommitReport:
-    """What one commit did."""
+    """The result of one commit."""
 
     games: list[FinishedGame] = field(default_factory=list)
-    """The games that were stored, those of one tournament side by side."""
+    """The games that were stored, grouped by tournament."""
     stale: int = 0
-    """Games dropped because their unit was claimed anew, or their tournament cancelled."""
+    """Games dropped because another attempt at their unit has begun or their tournament was cancelled."""
     duplicates: int = 0
     """Games dropped because their slot had a game already."""
     progress: list[TournamentProgress] = field(default_factory=list)
     """One for each tournament with new games."""
     seconds: float = 0.0
-    """How long it took from asking for it to having it, waiting included."""
+    """The time from the request to the end of the commit, including the wait."""
     changes: Changes = field(default_factory=Changes)
     """For `FoldingState.apply`, after the commit."""
 
@@ -84,12 +84,12 @@ def commit_games(
     advanced: Sequence[GameSoFar] = (),
     again: bool = False,
 ) -> CommitReport:
-    """Stores a batch of games with scores, progress and ratings, and how far others are, of no slot two.
+    """Store games with their scores, progress and ratings, and the state of unfinished ones; no slot occurs twice.
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
-    `again`: the same was tried before, and nobody knows whether it was committed. Then games of the current attempt
-    that are stored already were stored so, and the report has them.
-    Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
+    `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
+    current attempt that are stored already. Pass `report.changes` to `state.apply` after the transaction was committed,
+    and only then.
     """
     report = CommitReport()
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
@@ -97,7 +97,7 @@ def commit_games(
         batches[game.tournament].append(game)
     rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
     if advanced:
-        # Before the slots that have their games now are forgotten.
+        # This comes before the journal deletes the slots that now have a game.
         keep_so_far(connection, _current(connection, advanced, rows))
     ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
     for tournament_id in sorted(batches):
@@ -124,7 +124,7 @@ def _commit_tournament(
 ) -> None:
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
-        progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # some have joined
+        progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # entries have joined
     fresh, known = _admit(connection, batch, row, progress, report)
     if again and known:
         report.games += known
@@ -161,12 +161,12 @@ def _commit_tournament(
 def _admit(
     connection: Connection, batch: list[FinishedGame], row: Row[Any], progress: Progress, report: CommitReport
 ) -> tuple[dict[int, FinishedGame], list[FinishedGame]]:
-    """The games to store, by ordinal and in its order; and those of the current attempt whose slots have their game."""
+    """Return the games to store, by ordinal and ascending, and games of the current attempt that are stored already."""
     unit_games, total = row.unit_games, row.games_total
     if not total:
         report.stale += len(batch)
         return {}, []
-    # The unit follows from the slot, so that no game can hide behind the attempt of another unit.
+    # The unit follows from the slot, so a game cannot pass under the attempt of another unit.
     attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
     folded, beyond = progress.folded, progress.beyond
     fresh: dict[int, FinishedGame] = {}
@@ -186,7 +186,7 @@ def _admit(
 def _current(
     connection: Connection, advanced: Sequence[GameSoFar], rows: Mapping[int, Row[Any]]
 ) -> Iterator[GameSoFar]:
-    """Those that whoever plays the slot now has got so far."""
+    """Yield the states that come from the current attempt at their slot."""
     by_tournament: defaultdict[int, list[GameSoFar]] = defaultdict(list)
     for game in advanced:
         by_tournament[game.tournament].append(game)
@@ -227,7 +227,7 @@ def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotR
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:
-    """Folds the games that now stand without a gap before them."""
+    """Fold the games that no longer have a gap before them."""
     beyond = progress.beyond
     run = []
     folded = progress.folded

@@ -1,4 +1,4 @@
-"""How the entries of a tournament stand."""
+"""Standings and crosstables of tournaments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ _MOST_AT_TOP = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One entry's line in the table."""
+    """One entry's row of the standings."""
 
     number: int
-    """The entry's number, by which games name it from the start on."""
+    """The number by which games refer to the entry after the start."""
     label: str
     bot_id: int
     bot_version_id: int
@@ -42,20 +42,20 @@ class Standing:
     draws: int
     losses: int
     rating: float | None
-    """The bot's rating now; None in unrated tournaments and before its first rated game."""
+    """The bot's current rating; None in unrated tournaments and before its first rated game."""
     byes: int = 0
     """Rounds without an opponent."""
     bye_points: float = 0.0
-    """What they count: as much as all games of an encounter won."""
+    """Points for byes: each counts as all games of a pairing won."""
     withdrawn_at: int | None = None
-    """When it left the tournament after that had begun, in milliseconds since 1970 in UTC."""
+    """When it withdrew after the start, in milliseconds since 1970 in UTC."""
     withdrawn_reason: str = ""
     faults: int = 0
-    """How many of the losses were by its own fault."""
+    """Losses by its own fault."""
 
     @property
     def points(self) -> float:
-        """A win counts 1, a draw 1/2; see `bye_points`."""
+        """Return the points: 1 for a win, 1/2 for a draw, plus `bye_points`."""
         return self.wins + self.draws / 2 + self.bye_points
 
 
@@ -63,7 +63,7 @@ class CrosstableCell(NamedTuple):
     """The games in which `first` moved first against `second`, from the first mover's point of view."""
 
     first: str
-    """Labels."""
+    """Labels of the entries."""
     second: str
     wins: int
     draws: int
@@ -71,24 +71,24 @@ class CrosstableCell(NamedTuple):
 
 
 class CrosstablePage(NamedTuple):
-    """Each entry's score against each other, or a page of it."""
+    """Each entry's score against each other entry, or a page of it."""
 
     standings: list[Standing]
-    """In order of points; empty from the second page on."""
+    """In order of points; empty after the first page."""
     cells: list[CrosstableCell]
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
     """Empty on the last page."""
     matches: Sequence[BracketMatch] = ()
-    """Of a knockout, round by round; empty from the second page on."""
+    """Of a knockout, round by round; empty after the first page."""
     encounters: Sequence[BracketMatch] = ()
-    """Of a Swiss tournament, round by round; empty from the second page on."""
+    """Of a Swiss tournament, round by round; empty after the first page."""
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
-    """The table in order of points, then wins, then joining; before the start in order of joining.
+    """Return the standings in order of points, wins, then joining; before the start in order of joining.
 
-    That of a knockout begins with those who have come furthest.
+    In a knockout, entries that reached a later round come first.
     """
     rows = connection.execute(
         select(
@@ -126,7 +126,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
 
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
-    """The byes of each entry that had one, if they win points."""
+    """Return the number of byes of each entry that had one, if byes win points."""
     if not tournament.settings.schedule.byes_win:
         return {}
     rows = connection.execute(
@@ -136,10 +136,10 @@ def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
 
 
 def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> CrosstablePage:
-    """Each entry's score against each other, as many rows as make some 65,000 cells at a time.
+    """Return each entry's score against each other entry, in pages of about 65,000 cells.
 
-    With `top` only the cells among so many entries at the top, in one page. Raises InvalidArgument for a bad page token
-    or too many.
+    With `top`, return one page with the cells among that many leading entries. Raises InvalidArgument for a bad page
+    token or a `top` that is too large.
     """
     check_number("top", top, 0, _MOST_AT_TOP)
     method = f"{tournament.name}/crosstable"
@@ -169,7 +169,7 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
 
 
 def whole_crosstable(connection: Connection, tournament: Tournament) -> CrosstablePage:
-    """All of it, for whoever is in the same process."""
+    """Return all pages of the crosstable as one."""
     whole = page = crosstable(connection, tournament)
     while page.next_page_token:
         page = crosstable(connection, tournament, page_token=page.next_page_token)

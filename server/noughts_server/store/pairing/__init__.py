@@ -1,1 +1,1 @@
-"""Who meets whom: rows of pairings, of rounds and of ladders."""
+"""Stored pairings: rows of pairings, rounds and ladders."""

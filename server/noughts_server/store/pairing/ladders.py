@@ -1,4 +1,4 @@
-"""Ladders in the store: what is paired next follows from all games so far, and from who came and left."""
+"""Ladders in the store: the next pairings follow from all games so far, and from joining and withdrawn entries."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -16,13 +16,13 @@ _PAIR = 2
 
 
 class StoredLadder:
-    """A ladder as the database has it. It is remembered between transactions, and made anew where that differs."""
+    """A ladder as stored. It is cached between transactions, and rebuilt if the database differs."""
 
     def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
         self.games_total = int(tournament.games_total)
         self.games_done = 0
         self._length = int(tournament.games_per_pair)
-        """Games of an encounter: those of one follow each other, so its number follows from the ordinal."""
+        """Games of an encounter. Their ordinals are consecutive, so an encounter's number follows from the ordinal."""
         self._open: dict[int, _Open] = {}
         present = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
         self._entries = {row.number for row in present}
@@ -31,7 +31,7 @@ class StoredLadder:
         self._ladder = Ladder.rebuilt(sorted(self._entries), self._gone, history)
 
     def take(self, stored: Iterable[FinishedGame]) -> None:
-        """Games that are stored in this transaction."""
+        """Add games that are stored in this transaction."""
         for game in stored:
             number = (game.ordinal - 1) // self._length
             meeting = self._open[number]
@@ -42,7 +42,7 @@ class StoredLadder:
                 self._ladder.played(meeting.first, meeting.second, meeting.points, self._length - meeting.points)
 
     def follow(self, connection: Connection, tournament_id: int) -> None:
-        """Who has come and left since."""
+        """Add entries that have joined since, and withdraw those that left."""
         for row in connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament_id)):
             if row.number not in self._entries:
                 self._entries.add(row.number)
@@ -52,7 +52,7 @@ class StoredLadder:
                 self._ladder.withdraw(row.number)
 
     def pair(self, at_once: int) -> list[Pairing]:
-        """The slots of the encounters that may begin now, so that as many games as that can be played."""
+        """Return the slots of the encounters that can begin now, so that `at_once` games can be played concurrently."""
         wanted = max(1, at_once // self._length) - len(self._open)
         slots: list[Pairing] = []
         number = self.games_total // self._length
@@ -91,7 +91,7 @@ class StoredLadder:
 
 
 class _Open:
-    """An encounter some games of which are to come."""
+    """An encounter with unfinished games."""
 
     __slots__ = ("first", "games", "points", "second")
 
@@ -99,7 +99,7 @@ class _Open:
         self.first, self.second = first, second
         self.games = 0
         self.points = 0.0
-        """Those of `first`."""
+        """The points of `first`."""
 
     def add(self, x: int, result: int) -> None:
         self.games += 1
@@ -112,9 +112,9 @@ _ENTRIES = select(entries.c.number, entries.c.withdrawn_at).order_by(entries.c.n
 def append_to_ladder(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], remembered: StoredLadder | None
 ) -> StoredLadder:
-    """Pairs what can be paired after these games, which this transaction has stored already.
+    """Pair the entries that can be paired after these games, which this transaction has stored already.
 
-    `tournament` is the row as it was before. Returns what is to be remembered once the transaction is committed.
+    `tournament` is the row as it was before. Returns the ladder to cache after the commit.
     """
     before = (tournament.games_done, tournament.games_total)
     if remembered is not None and (remembered.games_done, remembered.games_total) == before:

@@ -1,4 +1,4 @@
-"""What a game counts in an encounter, whoever moved first in it."""
+"""The points that a game counts in an encounter, whichever entry moved first."""
 
 from noughts_referee.rules import Result
 
@@ -6,9 +6,9 @@ _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Re
 
 
 def points_of_first(first: int, x: int, result: int) -> float:
-    """The points of the entry `first` in a game that the entry `x` began: 1 for a win, half of one for a draw.
+    """Return the points of the entry `first` in a game that the entry `x` began: 1 for a win, 1/2 for a draw.
 
-    Who agreed on sides may have begun without having been first in the slot.
+    After an agreement on sides, `x` can be the second entry of the slot.
     """
     points = _POINTS[Result(result)]
     return points if x == first else 1 - points

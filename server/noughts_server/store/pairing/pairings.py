@@ -1,4 +1,4 @@
-"""Slots that are rows: of rounds that were paired by results, and of extensions."""
+"""Slots that are rows: those of rounds paired by results, and of extensions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
@@ -16,7 +16,7 @@ _NOTHING_BEFORE = 0
 
 
 class Pairing(NamedTuple):
-    """A slot to be stored. Its ordinal is the next one."""
+    """A slot to be stored. It gets the next ordinal."""
 
     first: int
     """Entry numbers."""
@@ -24,16 +24,16 @@ class Pairing(NamedTuple):
     encounter: int
     """See `Schedule.encounter`."""
     round: int
-    """From 1; 0: of no round."""
+    """From 1; 0: outside any round."""
 
 
 class StoredSchedule:
-    """The slots of a tournament some of which are rows: the first ones may follow from their ordinals."""
+    """The slots of a tournament with stored pairings; the first ones can follow from their ordinals."""
 
     def __init__(
         self, connection: Connection, tournament_id: int, entries: int, total: int, base: Schedule | None = None
     ) -> None:
-        """`base` has the slots that follow from their ordinals; None: there are none."""
+        """Create a schedule. `base` has the slots that follow from their ordinals; None: no slots do."""
         self.entries = entries
         self.total = total
         self._connection = connection
@@ -42,13 +42,13 @@ class StoredSchedule:
         self._base_total = base.total if base is not None else _NOTHING_BEFORE
 
     def slot(self, ordinal: int) -> Slot:
-        """See `Schedule`."""
+        """See `Schedule.slot`."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         return next(self.slots([ordinal]))
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """See `Schedule`."""
+        """See `Schedule.slots`."""
         wanted = list(ordinals)
         if self._base is not None:
             yield from self._base.slots(ordinal for ordinal in wanted if ordinal <= self._base_total)
@@ -59,14 +59,14 @@ class StoredSchedule:
                 yield found[ordinal]
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule`."""
+        """See `Schedule.encounter`."""
         if self._base is not None and ordinal <= self._base_total:
             return self._base.encounter(ordinal)
         [row] = self._rows(pairings.c.ordinal == ordinal)
         return int(row.encounter)
 
     def encounters(self, ordinals: Iterable[int]) -> dict[int, int]:
-        """The same for several ordinals, by ordinal."""
+        """Return `encounter` of several ordinals, by ordinal."""
         wanted = list(ordinals)
         found = {}
         if self._base is not None:
@@ -77,7 +77,7 @@ class StoredSchedule:
         return found
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """See `Schedule`."""
+        """See `Schedule.slots_of`."""
         yield from merge(
             self._descending(pairings.c.first_entry == entry, before),
             self._descending(pairings.c.second_entry == entry, before),
@@ -87,7 +87,7 @@ class StoredSchedule:
             yield from self._base.slots_of(entry, before)
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """See `Schedule`."""
+        """See `Schedule.slots_between`."""
         first, second = pairings.c.first_entry, pairings.c.second_entry
         yield from merge(
             self._descending(and_(first == one, second == other), before),
@@ -115,7 +115,7 @@ class StoredSchedule:
 
 
 def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:
-    """Stores slots; their ordinals follow `after`."""
+    """Store slots; their ordinals follow `after`."""
     rows = [
         {
             "tournament_id": tournament_id,
@@ -132,7 +132,7 @@ def append_pairings(connection: Connection, tournament_id: int, after: int, slot
 
 
 def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
-    """The number of the encounter that is paired next."""
+    """Return the number of the next encounter."""
     stored: int | None = connection.execute(
         select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
     ).scalar()

@@ -1,6 +1,6 @@
-"""Pairings that follow from results, stored in the transaction of the games that they follow from.
+"""Pairings that follow from results, stored in the same transaction as the games from which they follow.
 
-So a crash in between loses and repeats nothing: either the games and the pairings after them are there, or neither.
+So a crash loses and repeats nothing: either the games and their pairings are stored, or neither.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ from noughts_server.store.tournament_options import read_options
 
 
 def append_batch(connection: Connection, tournament: Row[Any], games_done: int) -> int:
-    """Pairs what follows from the stored games; returns the number of slots then.
+    """Pair what follows from the stored games; return the new number of slots.
 
-    `tournament` is its row, `games_done` what this transaction makes of that.
+    `tournament` is its row; `games_done` is the new value of this transaction.
     """
     kind, total = format_of(tournament.schedule), int(tournament.games_total)
     if games_done < total or not isinstance(kind, InRounds):
@@ -39,7 +39,7 @@ def append_batch(connection: Connection, tournament: Row[Any], games_done: int) 
 
 
 def pair_next(connection: Connection, tournament_id: int) -> None:
-    """Pairs what follows without a game that was just played: at the start, and when something was added."""
+    """Pair what follows without a new game: at the start, and after an extension."""
     tournament = tournament_row(connection, tournament_id)
     if format_of(tournament.schedule).endless:
         append_to_ladder(connection, tournament, (), None)
@@ -48,7 +48,7 @@ def pair_next(connection: Connection, tournament_id: int) -> None:
 
 
 def read_field(connection: Connection, tournament: Row[Any]) -> Field:
-    """What the pairings of a round follow from."""
+    """Return the data from which the pairings of a round follow."""
     rows = connection.execute(
         select(entries.c.number, entries.c.withdrawn_at).where(entries.c.tournament_id == tournament.id)
     ).all()
@@ -69,17 +69,17 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
 
 
 def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
-    """The row that the functions of this module take."""
+    """Return the row that the functions of this module take."""
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
 
 
 def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
-    """The encounters all of whose games are stored, in order of slots."""
+    """Yield the finished encounters in order of slots."""
     return (played for played, games_left in read_encounters(connection, tournament_id) if not games_left)
 
 
 def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
-    """The encounters from this round on, in order of slots, as far as they are played, and how many games are left."""
+    """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
     same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
     rows = connection.execute(
         select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination)
@@ -112,7 +112,7 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
 
 
 def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
-    # What the schedule calls an encounter is two games on one opening; those of a wave may be longer.
+    # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
     numbers = count(next_encounter(connection, tournament.id, None))
     slots = [
         Pairing(*sides, number, wave.round)

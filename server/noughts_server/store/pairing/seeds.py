@@ -1,4 +1,4 @@
-"""Tournaments' seeds as they are stored."""
+"""Seeds of tournaments as stored."""
 
 from enum import IntEnum
 from typing import Any
@@ -9,22 +9,22 @@ from noughts_referee.rules import OldSeed
 
 
 class SeedKind(IntEnum):
-    """How a tournament's seed came about."""
+    """The origin of a tournament's seed."""
 
     OLD = 0
-    """Before seeds were kept secret: an `OldSeed`."""
+    """From a version that did not keep seeds secret: an `OldSeed`."""
     DRAWN = 1
-    """By the server: nobody knows it before the end."""
+    """Chosen at random by the server and secret until the end."""
     GIVEN = 2
-    """Whoever created the tournament chose it."""
+    """Chosen by the creator of the tournament."""
 
 
 def signed(seed: int) -> int:
-    """An unsigned 64-bit number as the signed one with the same bits, which databases can keep."""
+    """Return the signed 64-bit number with the same bits, because databases store no unsigned ones."""
     return seed - (1 << 64) if seed >> 63 else seed
 
 
 def stored_seed(row: Row[Any]) -> int:
-    """The seed of a row of `tournaments`."""
+    """Return the seed of a row of `tournaments`."""
     seed: int = row.seed & ((1 << 64) - 1)
     return OldSeed(seed) if row.seed_kind == SeedKind.OLD else seed

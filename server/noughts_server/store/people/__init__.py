@@ -1,1 +1,1 @@
-"""Who plays and who may: bots, what was submitted, tokens."""
+"""Bots, submitted programs and tokens."""

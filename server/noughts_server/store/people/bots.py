@@ -16,9 +16,9 @@ from noughts_server.store.validation import check_name, check_text
 _LONGEST_SEARCH = 63
 
 FIRST_VERSION = "1"
-"""The version of a bot whose author gives none."""
+"""The default version of a bot."""
 
-# Made once: an alias of a table is hundreds of objects in cycles.
+# Created once, because an alias of a table is hundreds of objects in reference cycles.
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _UNKNOWN_BOT = (
@@ -29,7 +29,7 @@ _UNKNOWN_BOT = (
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A registered bot. `created_at` in milliseconds since 1970 in UTC."""
+    """A registered bot. `created_at` is in milliseconds since 1970 in UTC."""
 
     id: int
     name: str
@@ -37,13 +37,13 @@ class Bot:
     owner_id: int
     owner: str
     latest_version: str
-    """The version that was registered last."""
+    """The newest registered version."""
     created_at: int
     retired_at: int | None
 
 
 class LoggedIn(NamedTuple):
-    """A bot that dialled in."""
+    """A bot that has connected."""
 
     bot_id: int
     bot_version_id: int
@@ -66,26 +66,26 @@ class BotVersion(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """`bots/NAME/versions/V`."""
+        """Return `bots/NAME/versions/V`."""
         return version_name(self.bot, self.version)
 
 
 COURSE_LABEL = "course"
-"""The label of the tokens of a course's students."""
+"""The label of tokens for the students of a course."""
 
 
 def version_name(bot: str, version: str) -> str:
-    """`bots/NAME/versions/V`."""
+    """Return `bots/NAME/versions/V`."""
     return f"bots/{bot}/versions/{version}"
 
 
 def log_in(
     connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int, limits: Limits | None = None
 ) -> LoggedIn:
-    """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
+    """Return the bot `name` of this owner in this version (default: `1`); register both if they are new.
 
-    Raises InvalidArgument, PermissionDenied when the name belongs to another owner, WrongState when it is retired, and
-    LimitReached when the owner has too many bots or versions already (None: without limits).
+    Raises InvalidArgument, PermissionDenied if the name belongs to another owner, WrongState if the bot is retired, and
+    LimitReached if the owner has too many bots or versions (`limits` None: unlimited).
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
@@ -127,7 +127,7 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
 
 
 def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
-    """As `log_in` for a version that was seen before; writes nothing. Raises NotFound, PermissionDenied, WrongState."""
+    """Log in a known version as `log_in` does; write nothing. Raises NotFound, PermissionDenied, WrongState."""
     found = get_version(connection, name, version or FIRST_VERSION)
     if found.owner_id != owner_id:
         raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
@@ -136,7 +136,7 @@ def log_in_again(connection: Connection, *, owner_id: int, name: str, version: s
 
 
 def get_bot(connection: Connection, name: str) -> Bot:
-    """The bot called `name`. Raises NotFound."""
+    """Return the bot `name`. Raises NotFound."""
     found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
     if found is None:
         raise NotFound(f"bots/{name}", hint=_UNKNOWN_BOT)
@@ -144,7 +144,7 @@ def get_bot(connection: Connection, name: str) -> Bot:
 
 
 def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
-    """A version of a bot; empty means the newest. Raises NotFound."""
+    """Return a version of a bot; empty means the newest. Raises NotFound."""
     bot = get_bot(connection, name)
     version = version or bot.latest_version
     key: int | None = connection.execute(
@@ -156,7 +156,7 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
 
 
 def get_version_by_id(connection: Connection, key: int) -> BotVersion:
-    """The version with this key of the store."""
+    """Return the version with this key."""
     row = connection.execute(
         select(bot_versions.c.id, bots.c.id, bots.c.owner_id, bots.c.name, bot_versions.c.version, bots.c.retired_at)
         .join(bots)
@@ -166,14 +166,14 @@ def get_version_by_id(connection: Connection, key: int) -> BotVersion:
 
 
 def require_in_service(name: str, retired_at: int | None) -> None:
-    """Raises WrongState for a bot that is retired."""
+    """Raise WrongState if the bot is retired."""
     if retired_at is not None:
         hint = f"Its owner takes it back with: noughts bot retire {name} --undo"
         raise WrongState(f"bots/{name}", got="retired", expected="a bot in service", hint=hint)
 
 
 def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
-    """Gives a bot another name; the old one becomes free. With `owner_id` only that owner's.
+    """Rename a bot; the old name becomes free. With `owner_id`, the bot must belong to this owner.
 
     Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists.
     """
@@ -189,10 +189,10 @@ def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: in
 def retire_bot(
     connection: Connection, name: str, *, undo: bool = False, now_ms: int, owner_id: int | None = None
 ) -> Bot:
-    """Takes a bot out of service, or back; again does no harm. With `owner_id` only that owner's.
+    """Retire a bot, or undo that; repeating it has no effect. With `owner_id`, the bot must belong to this owner.
 
-    Its entries in tournaments that are open are withdrawn: they would wait for it for ever.
-    Raises NotFound, PermissionDenied.
+    Retiring also withdraws its entries from open tournaments, which would wait for it for ever. Raises NotFound,
+    PermissionDenied.
     """
     bot = _owned(connection, name, owner_id)
     if undo != (bot.retired_at is None):
@@ -223,12 +223,10 @@ def list_bots(
     owner: str = "",
     search: str = "",
 ) -> Page[Bot]:
-    """Bots by name, those of a page in natural order (b2 before b10).
+    """Return a page of bots by name, in natural order within the page (b2 before b10).
 
-    With `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs, with `search` only
-    those whose name contains it.
-
-    Raises InvalidArgument for a bad size or page token.
+    `bot_ids`, `owner` and `search` (a part of the name) restrict them; `retired` includes retired bots. Raises
+    InvalidArgument for a bad size or page token.
     """
     limit = page_size(size)
     statement = _bots().order_by(bots.c.name).limit(limit + 1)
@@ -249,13 +247,13 @@ def list_bots(
 
 
 def named_like(text: str) -> ColumnElement[bool]:
-    """Whether a bot's name contains the text, in capitals or not. Raises InvalidArgument."""
+    """Return the condition that a bot's name contains the text, ignoring case. Raises InvalidArgument."""
     check_text("search", text, _LONGEST_SEARCH)
     return bots.c.name.icontains(text, autoescape=True)
 
 
 class VersionRow(NamedTuple):
-    """A version, and when it logged in for the first time or was handed in."""
+    """A version, and when it was submitted or first connected."""
 
     id: int
     version: str
@@ -263,7 +261,7 @@ class VersionRow(NamedTuple):
 
 
 def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[VersionRow]:
-    """A bot's newest versions, the newest first, and when they logged in for the first time."""
+    """Return up to `most` versions of a bot, newest first."""
     found = connection.execute(
         select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
         .where(bot_versions.c.bot_id == bot_id)

@@ -1,12 +1,12 @@
-"""What a token permits: words, of which a token has one or several.
+"""The scopes of a token, which say what it permits. A token has one or several.
 
     play         play as any bot of the owner, enter it, rename it, retire it, challenge with it
     play:NAME    the same for that bot only
-    submit       hand in bots of the owner as files, which the server plays
+    submit       submit bots of the owner as files, which the server plays
     organise     create, start, pause and cancel tournaments of the owner
     admin        everything, also what belongs to others
 
-Asking about a scope is asking for the narrowest that would do: `play:ada` is held by a token with `play`, too.
+Callers ask for the narrowest scope that is enough: a token with `play` also permits `play:ada`.
 """
 
 from collections.abc import Iterable
@@ -21,18 +21,18 @@ _EXPECTED = "`play`, `play:NAME`, `submit`, `organise` or `admin`"
 
 
 def play_as(bot: str) -> str:
-    """The scope to act for the bot called `bot`."""
+    """Return the scope to act for this bot."""
     return f"{PLAY}:{bot}"
 
 
 def permits(held: Iterable[str], wanted: str) -> bool:
-    """Whether a token with the scopes `held` may do what takes the scope `wanted`."""
+    """Return whether a token with the scopes `held` permits what needs the scope `wanted`."""
     wider = {wanted, ADMIN, PLAY} if wanted.startswith(f"{PLAY}:") else {wanted, ADMIN}
     return not wider.isdisjoint(held)
 
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
-    """The scopes, each once and in order; none given: the default. Raises InvalidArgument."""
+    """Return the scopes in order without duplicates; the default if there are none. Raises InvalidArgument."""
     wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
     for scope in wanted:
         kind, colon, bot = scope.partition(":")

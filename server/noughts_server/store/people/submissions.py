@@ -1,4 +1,4 @@
-"""Bots that were handed in as files: who handed in what, and which of them are needed now."""
+"""Bots submitted as files: their programs and owners, and which of them are needed now."""
 
 import hashlib
 from collections.abc import Iterable
@@ -31,11 +31,11 @@ _HOUR_MS = 3_600_000
 
 
 class Upload(NamedTuple):
-    """What somebody hands in."""
+    """A program to submit."""
 
     bot: str
     version: str
-    """Empty: the next number."""
+    """Empty for the next number."""
     kind: str
     entry: str
     file_name: str
@@ -48,7 +48,7 @@ class Upload(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """A version that was handed in."""
+    """A submitted version of a bot."""
 
     bot_version_id: int
     bot_id: int
@@ -70,24 +70,24 @@ class Submission(NamedTuple):
 
     @property
     def logged_in(self) -> LoggedIn:
-        """As who it plays."""
+        """Return the identity under which it plays."""
         return LoggedIn(self.bot_id, self.bot_version_id, f"bots/{self.bot}", self.resource)
 
 
 class Stored(NamedTuple):
-    """What has become of an upload."""
+    """The result of an upload."""
 
     submission: Submission
     is_new: bool
-    """False: the newest version is of the same file."""
+    """False if the newest version has the same program."""
 
 
 def check_submission(
     connection: Connection, *, owner_id: int, bot: str, size: int, now_ms: int, limits: Limits
 ) -> None:
-    """Raises what would keep an upload of this size from being stored, before it is read.
+    """Check, before its content is read, whether an upload of this size could be stored.
 
-    PermissionDenied when the name belongs to another owner, WrongState when the bot is retired, LimitReached.
+    Raises PermissionDenied if the name belongs to another owner, WrongState if the bot is retired, and LimitReached.
     """
     found = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
     if found is not None and found.owner_id != owner_id:
@@ -105,9 +105,9 @@ def check_submission(
 
 
 def store_submission(connection: Connection, upload: Upload, *, owner_id: int, now_ms: int, limits: Limits) -> Stored:
-    """Makes it a version of the bot; nothing is stored again when the newest version is of the same file.
+    """Store an upload as a version of the bot, unless the newest version has the same program.
 
-    Raises what `check_submission` and `log_in` raise, and AlreadyExists when the version was taken.
+    Raises what `check_submission` and `log_in` raise, and AlreadyExists if the version exists.
     """
     newest = newest_submission(connection, upload.bot)
     same = newest is not None and (newest.hash, newest.kind, newest.entry) == (upload.hash, upload.kind, upload.entry)
@@ -142,24 +142,24 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
 
 
 def newest_submission(connection: Connection, bot: str) -> Submission | None:
-    """The newest version of a bot, if that was handed in."""
+    """Return the newest version of a bot, if it was submitted."""
     newest = select(func.max(bot_versions.c.id)).join(bots).where(bots.c.name == bot)
     return next(iter(submissions_of(connection, [connection.execute(newest).scalar() or 0])), None)
 
 
 def submissions_of(connection: Connection, versions: Iterable[int]) -> list[Submission]:
-    """Those of these versions that were handed in."""
+    """Return those of these versions that were submitted."""
     return _read(connection, _rows().where(submissions.c.bot_version_id.in_(list(versions))))
 
 
 def ready_submissions(connection: Connection) -> list[Submission]:
-    """Of each bot in service the newest version, where that was handed in: it plays whenever somebody wants it."""
+    """Return the newest version of each active bot, if it was submitted: it plays on demand."""
     newest = select(func.max(bot_versions.c.id)).group_by(bot_versions.c.bot_id)
     return _read(connection, _rows().where(bots.c.retired_at.is_(None), submissions.c.bot_version_id.in_(newest)))
 
 
 def needed_submissions(connection: Connection) -> list[Submission]:
-    """Those with an entry in a tournament that is running."""
+    """Return the submissions with an entry in a running tournament."""
     needed = (
         select(entries.c.bot_version_id)
         .join(tournaments, tournaments.c.id == entries.c.tournament_id)
@@ -169,7 +169,7 @@ def needed_submissions(connection: Connection) -> list[Submission]:
 
 
 def program_of(connection: Connection, hash_: bytes) -> bytes:
-    """The content of a program."""
+    """Return the content of a program."""
     content: bytes = connection.execute(select(programs.c.content).where(programs.c.hash == hash_)).scalar_one()
     return content
 

@@ -25,7 +25,7 @@ _TOUCH_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token without its secret. Moments are milliseconds since 1970 in UTC."""
+    """A token without its secret. Times are milliseconds since 1970 in UTC."""
 
     id: int
     owner: str
@@ -33,7 +33,7 @@ class Token:
     created_at: int
     revoked_at: int | None
     last_used_at: int | None
-    """To the minute."""
+    """Accurate to one minute."""
     scopes: tuple[str, ...]
     expires_at: int | None
 
@@ -46,7 +46,7 @@ class NewToken(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who presented a token."""
+    """The token of a caller and its owner."""
 
     token_id: int
     owner_id: int
@@ -54,20 +54,20 @@ class Caller(NamedTuple):
     scopes: tuple[str, ...]
     expires_at: int | None
     stale: bool
-    """Whether `touch_token` is due: a token that is used all the time is written once a minute."""
+    """Whether `touch_token` is due: the use of a token is recorded once a minute."""
 
     def permits(self, scope: str) -> bool:
-        """Whether the token has this scope, or a wider one."""
+        """Return whether the token has this scope or a wider one."""
         return permits(self.scopes, scope)
 
     @property
     def only_owner(self) -> int | None:
-        """The owner to whose things the caller is confined; None for `admin`."""
+        """Return the owner to whose resources the caller is limited; None for `admin`."""
         return None if ADMIN in self.scopes else self.owner_id
 
 
 def create_owner(connection: Connection, name: str) -> int:
-    """The key of the owner called `name`, who is made if new. Raises InvalidArgument."""
+    """Return the key of the owner `name`, created if new. Raises InvalidArgument."""
     check_name("owner", name)
     known: int | None = connection.execute(select(owners.c.id).where(owners.c.name == name)).scalar()
     if known is not None:
@@ -86,11 +86,10 @@ def create_token(
     now_ms: int,
     limits: Limits | None = None,
 ) -> NewToken:
-    """Makes a token for an owner, who is made too if new; no scopes: `play organise`.
+    """Create a token for an owner, who is created if new. Default scopes: `play organise`.
 
-    Raises InvalidArgument, and LimitReached when the owner has too many that are good for something (None: no limit).
-
-    It expires after `life_ms` milliseconds; None: never. `made_by` is the token that asked for it.
+    It expires after `life_ms` milliseconds (None: never). `made_by` is the token of the request. Raises
+    InvalidArgument, and LimitReached if the owner has too many valid tokens (`limits` None: unlimited).
     """
     check_text("token.label", label, _LONGEST_LABEL)
     if life_ms is not None:
@@ -115,7 +114,7 @@ def create_token(
 
 
 def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
-    """Who holds this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
+    """Return the caller with this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
     found = connection.execute(
         select(
             tokens.c.id,
@@ -139,7 +138,7 @@ def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
 
 
 def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
-    """Which of these tokens are worthless by now, and why."""
+    """Return those of these tokens that are no longer valid, with the reason."""
     ended: dict[int, Unauthenticated] = {}
     for batch in in_batches(token_ids):
         rows = connection.execute(
@@ -159,12 +158,12 @@ def _ended(revoked_at: int | None, expires_at: int | None, now_ms: int) -> Unaut
 
 
 def touch_token(connection: Connection, token_id: int, *, now_ms: int) -> None:
-    """Notes that a token was used."""
+    """Record that a token was used."""
     connection.execute(update(tokens).where(tokens.c.id == token_id).values(last_used_at=now_ms))
 
 
 def list_tokens(connection: Connection, *, owner_id: int | None = None) -> list[Token]:
-    """The tokens of one owner, or all of them, oldest first."""
+    """Return the tokens of one owner, or all, oldest first."""
     statement = _tokens().order_by(tokens.c.id)
     if owner_id is not None:
         statement = statement.where(tokens.c.owner_id == owner_id)
@@ -172,7 +171,7 @@ def list_tokens(connection: Connection, *, owner_id: int | None = None) -> list[
 
 
 def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, page_token: str = "") -> Page[Token]:
-    """As `list_tokens`, page by page. Raises InvalidArgument for a bad size or page token."""
+    """Return a page of what `list_tokens` returns. Raises InvalidArgument for a bad size or page token."""
     limit = page_size(size)
     statement = _tokens().order_by(tokens.c.id).limit(limit + 1)
     if owner_id is not None:
@@ -186,8 +185,8 @@ def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, p
 
 
 def get_token(connection: Connection, token_id: int, *, owner_id: int | None = None) -> Token:
-    """The token with this number. Raises NotFound, PermissionDenied (another owner's)."""
-    # Databases keep 64 bits; a larger number is nobody's.
+    """Return the token with this number. Raises NotFound, PermissionDenied (another owner's)."""
+    # Databases store 64 bits; no token has a larger number.
     known = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
     owner: int | None = connection.execute(known).scalar()
     if owner is None:
@@ -198,10 +197,9 @@ def get_token(connection: Connection, token_id: int, *, owner_id: int | None = N
 
 
 def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
-    """Makes a token worthless from now on, and what it has made for its owner; again does no harm.
+    """Revoke a token and those that it created for its owner; repeating it has no effect.
 
-    Whoever steals a token must not keep a foot in the door by making others. Raises NotFound, PermissionDenied
-    (another owner's).
+    So a thief of a token cannot keep access by creating others. Raises NotFound, PermissionDenied (another owner's).
     """
     get_token(connection, token_id, owner_id=owner_id)
     doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)

@@ -1,4 +1,4 @@
-"""Reading ratings: leaderboards, the lists there are, a bot's place in each of them and how it got there."""
+"""Read ratings: leaderboards, rating lists, and a bot's rank and history in each list."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -20,10 +20,9 @@ _FEWEST_FOR_TREND = 10
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """A bot's place."""
+    """A bot's row of a leaderboard."""
 
     rank: int
-    """From 1."""
     bot_id: int
     bot: str
     """Without the `bots/`."""
@@ -34,38 +33,37 @@ class LeaderboardRow:
     draws: int
     losses: int
     before: float | None
-    """What the rating was when it had nine tenths of its games; None with fewer than ten."""
+    """The rating after nine tenths of its games; None with fewer than ten games."""
 
     @property
     def trend(self) -> float | None:
-        """What it has gained since."""
+        """Return the change of the rating since `before`."""
         return None if self.before is None else self.rating - self.before
 
     @property
     def provisional(self) -> bool:
-        """Too few games to be sure."""
+        """Return whether the bot has too few games for a reliable rating."""
         return Rating(games=self.games).provisional
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which bots of a list are shown; by default all that are in service."""
+    """A filter for the bots of a list; the default accepts all active bots."""
 
     owner: str = ""
-    """Only bots of this owner."""
     online: Collection[int] | None = field(default=None, compare=False)
-    """Only these bots, by key of the store: those that are online."""
+    """Only these bots, by key: those that are online."""
     min_games: int = 0
-    """Only bots with at least so many rated games in the list."""
+    """The minimal number of rated games in the list."""
     exclude_provisional: bool = False
     retired: bool = False
-    """Also bots that are out of service."""
+    """Whether to include retired bots."""
     search: str = ""
-    """Only bots whose name contains this, in capitals or not."""
+    """Only bots whose name contains this, ignoring case."""
 
     @property
     def fewest_games(self) -> int:
-        """What both bounds on the number of games come to."""
+        """Return the larger of both limits on the number of games."""
         return max(self.min_games, PROVISIONAL_GAMES if self.exclude_provisional else 0)
 
 
@@ -75,18 +73,17 @@ class RatingList(NamedTuple):
     variant: str
     time_class: str
     bots: int
-    """Bots that have a rated game here."""
+    """Bots with a rated game in this list."""
     games: int
-    """Rated games."""
 
     @property
     def name(self) -> str:
-        """`VARIANT/TIME_CLASS`."""
+        """Return `VARIANT/TIME_CLASS`."""
         return f"{self.variant}/{self.time_class}"
 
 
 class RatingPoint(NamedTuple):
-    """A bot's rating after so many of its rated games."""
+    """A bot's rating after its first `games` rated games."""
 
     games: int
     rating: float
@@ -96,13 +93,13 @@ class RatingPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
-    """How a bot's rating went in one list."""
+    """The history of a bot's rating in one list."""
 
     rating_list: str
     points: list[RatingPoint]
     """Oldest first; empty before the first rated game."""
     rating: float
-    """Now."""
+    """The current rating."""
     games: int
 
 
@@ -115,20 +112,20 @@ def leaderboard(
     size: int = 0,
     page_token: str = "",
 ) -> Page[LeaderboardRow]:
-    """The bots of one list, strongest first, of equal ones the one that was registered last. Ranks count what is shown.
+    """Return a page of one list, highest rating first, newest bot first among equals.
 
-    Raises InvalidArgument, and NotFound for an owner whom the server does not know.
+    Ranks count the bots that are shown. Raises InvalidArgument, and NotFound for an unknown owner.
     """
     filters = filters or Filters()
     name = list_name(variant, time_class)
     limit = page_size(size)
-    # `online` is left out: bots come and go while the list is paged.
+    # `online` is omitted because bots connect and disconnect between pages.
     method = (
         f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}&{filters.retired}"
         f"&{filters.search}"
     )
     after = read_page_token(method, page_token, [0.0, 0, 0])
-    # A list that nobody was ever rated in has no key, and no row has none.
+    # A list without rated bots has no key, which matches no row.
     in_list = ratings.c.list_id == _list_id(connection, name)
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
     if not filters.retired:
@@ -141,7 +138,7 @@ def leaderboard(
         statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < (rating, bot_id))
     among = _among(connection, filters)
     if among is None:
-        # Backwards through the index (list_id, rating, bot_id).
+        # This walks backwards through the index (list_id, rating, bot_id).
         ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
         found = list(connection.execute(ordered.limit(limit + 1)))
     else:
@@ -155,7 +152,7 @@ def leaderboard(
 
 
 def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[RatingList]:
-    """All rating lists, by variant and time class. Raises InvalidArgument for a bad size or page token."""
+    """Return a page of the rating lists, by variant and time class. Raises InvalidArgument (size, page token)."""
     limit = page_size(size)
     key = tuple_(rating_lists.c.variant, rating_lists.c.time_class)
     of_list = ratings.c.list_id == rating_lists.c.id
@@ -164,7 +161,7 @@ def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str 
             rating_lists.c.variant,
             rating_lists.c.time_class,
             select(func.count()).where(of_list).scalar_subquery(),
-            # Each game counts for both of its bots.
+            # Each game counts for both bots.
             select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery(),
         )
         .order_by(rating_lists.c.variant, rating_lists.c.time_class)
@@ -184,9 +181,9 @@ def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str 
 def list_bot_ratings(
     connection: Connection, bot: str, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[str, LeaderboardRow]]:
-    """A bot's place in each list in which it has a rated game, with the list's name: among those in service and itself.
+    """Return the name of each list in which a bot has a rated game, with its row; ranks count active bots and itself.
 
-    Raises NotFound, InvalidArgument for a bad size or page token.
+    Raises NotFound, and InvalidArgument for a bad size or page token.
     """
     limit = page_size(size)
     method = f"bots/{bot}/ratings"
@@ -212,7 +209,7 @@ def list_bot_ratings(
 
 
 def rating_history(connection: Connection, bot: str, *, variant: str = "", time_class: str = "") -> RatingHistory:
-    """How a bot's rating went in one list. Raises NotFound, InvalidArgument."""
+    """Return the history of a bot's rating in one list. Raises NotFound, InvalidArgument."""
     name = list_name(variant, time_class)
     bot_id = get_bot(connection, bot).id
     list_id = _list_id(connection, name)
@@ -235,7 +232,7 @@ def _list_id(connection: Connection, name: str) -> int | None:
 
 
 def _rows() -> Select[Any]:
-    """Ratings with their bots."""
+    """Select ratings with their bots."""
     before = (
         select(history.c.rating)
         .where(
@@ -258,7 +255,7 @@ def _rows() -> Select[Any]:
 
 
 def _among(connection: Connection, filters: Filters) -> set[int] | None:
-    """The only bots that can be shown; None: all."""
+    """Return the only bots that can be shown; None for all."""
     among = None if filters.online is None else set(filters.online)
     if filters.owner:
         owner_id = connection.execute(select(owners.c.id).where(owners.c.name == filters.owner)).scalar()
@@ -281,7 +278,8 @@ def _rank(connection: Connection, row: Row[Any]) -> int:
         .where(
             ratings.c.list_id == row.list_id,
             tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
-            # Few are retired: cheaper than a look at each bot above. SQLite takes its index for a comparison only.
+            # Few bots are retired, so this is cheaper than a check of each bot above. SQLite uses the index only for a
+            # comparison.
             ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )

@@ -1,4 +1,4 @@
-"""The scores of a whole rating list, pair by pair: what batch ratings are fitted to."""
+"""The scores of a whole rating list by pair, from which batch ratings are computed."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from noughts_server.store.ratings.rating_lists import list_name
 
 
 class RatedPair(NamedTuple):
-    """The games of one rating list in which a bot moved first against another, from the first mover's side."""
+    """The score of the games of one rating list in which `first` moved first against `second`."""
 
     first: str
     """Without the `bots/`."""
@@ -25,15 +25,15 @@ class RatedPair(NamedTuple):
 def rated_pairs(
     connection: Connection, *, variant: str = "", time_class: str = "", min_games: int = 0
 ) -> list[RatedPair]:
-    """All pairs of a list, also of games that are stored but not yet counted in the live ratings.
+    """Return all pairs of a list, including games that are stored but not yet rated.
 
-    With `min_games` only between bots that have so many games in the list. Raises InvalidArgument.
+    With `min_games`, return only pairs of bots with that many games in the list. Raises InvalidArgument.
     """
     name, _, time_class = list_name(variant, time_class).rpartition("/")
     scores: defaultdict[tuple[str, str], Score] = defaultdict(Score)
     for batch in in_batches(_tournaments(connection, name, time_class)):
         for first, second, wins, draws, losses in connection.execute(_of_tournaments(batch)):
-            # Two versions of one bot play each other, but not for its rating.
+            # Games between two versions of one bot are not rated.
             if first != second:
                 scores[first, second] += Score(int(wins), int(draws), int(losses))
     games: defaultdict[str, int] = defaultdict(int)

@@ -1,11 +1,11 @@
-"""The rater: folds each tournament's stored games into the ratings, strictly in the order of their slots.
+"""The rater folds each tournament's stored games into the ratings, strictly in the order of their slots.
 
-Games finish in any order; a game counts when every slot before it is stored. So ratings depend on the games alone,
-not on how many were played at once or in which order they were committed.
+Games finish in any order; a game counts when every slot before it is stored. So ratings depend only on the games, not
+on concurrency or on the order of commits.
 
-`FoldingState` saves reading everything back at each commit. It is a cache and never trusted: whatever it holds is
-compared with a few numbers of the database at the start of each transaction, and read again where they differ.
-Changes reach it only after the commit (`apply`), so a failed transaction leaves no trace in it.
+`FoldingState` avoids reading everything again at each commit. It is a cache that is never trusted: each transaction
+first compares it with a few numbers of the database and reads again what differs. Changes reach it only after the
+commit (`apply`), so a failed transaction leaves no trace in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,17 +35,17 @@ SlotResult = tuple[int, int, int]
 """First entry, second entry, result."""
 
 HistoryRow = tuple[int, int, int, float, int]
-"""A row of `rating_history`: list, bot, number of games, rating, moment in milliseconds since 1970."""
+"""A row of `rating_history`: list, bot, number of games, rating, time in milliseconds since 1970."""
 
 
-# Built once: that takes longer than to execute them, and every commit needs them.
+# Built once, because every commit needs them and building takes longer than executing.
 _NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
 _TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a tournament is, as the database had it when this was read or last changed."""
+    """The progress of a tournament when it was last read or changed."""
 
     folded: int
     games_done: int
@@ -54,13 +54,13 @@ class Progress:
     bots: tuple[int, ...]
     """The bot of each entry."""
     owners: tuple[int, ...] | None
-    """The owner of each entry's bot, where games between bots of one owner are not rated."""
+    """The owner of each entry's bot, if games between bots of one owner are not rated."""
     rating_list: int | None
-    """None: not rated."""
+    """None if not rated."""
 
 
 class Advance(NamedTuple):
-    """What a transaction changes in a tournament's progress."""
+    """The changes of one transaction to a tournament's progress."""
 
     folded: int
     games_done: int
@@ -70,29 +70,29 @@ class Advance(NamedTuple):
 
 @dataclass(slots=True)
 class Changes:
-    """What a transaction changes; to be handed to `FoldingState.apply` once it is committed."""
+    """The changes of one transaction; pass them to `FoldingState.apply` after the commit."""
 
     advances: dict[int, Advance] = field(default_factory=dict)
     ratings: dict[int, dict[int, Rating]] = field(default_factory=dict)
     """By rating list and bot."""
     next_seq: int | None = None
-    """Of the ratings log; None: nothing was folded."""
+    """The next number of the ratings log; None if nothing was folded."""
     ladders: dict[int, StoredLadder] = field(default_factory=dict)
-    """Those that games were paired on, by tournament."""
+    """Ladders with new pairings, by tournament."""
 
 
 class FoldingState:
-    """What the rater remembers between transactions. One for all writers of a process."""
+    """The rater's cache between transactions, shared by all writers of a process."""
 
     def __init__(self) -> None:
         self._progress: dict[int, Progress] = {}
         self._ratings: dict[int, dict[int, Rating]] = {}
         self._next_seq = 0
         self.ladders: dict[int, StoredLadder] = {}
-        """Of tournaments that are paired as they go. A transaction takes one out, and it comes back with `apply`."""
+        """By tournament. A transaction takes its ladder out, and `apply` puts it back."""
 
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
-        """How far a tournament is, of which `tournament` is the row as this transaction sees it."""
+        """Return the progress of a tournament; `tournament` is its row in this transaction."""
         known = self._progress.get(tournament.id)
         if known and known.folded == tournament.folded and known.games_done == tournament.games_done:
             return known
@@ -100,9 +100,9 @@ class FoldingState:
         return known
 
     def ratings(self, connection: Connection, list_id: int, bots: Iterable[int], next_seq: int) -> dict[int, Rating]:
-        """Ratings of these bots, to read only; `next_seq` is the log's as this transaction sees it."""
+        """Return ratings of these bots, to read only; `next_seq` is the log's in this transaction."""
         if next_seq != self._next_seq:
-            # Somebody else has folded games: a cancellation, or another server.
+            # Another writer has folded games: a cancellation or another server.
             self._ratings.clear()
             self._next_seq = next_seq
         known = self._ratings.setdefault(list_id, {})
@@ -111,7 +111,7 @@ class FoldingState:
         return known
 
     def apply(self, changes: Changes) -> None:
-        """Takes over what a transaction changed. Only after its commit."""
+        """Apply the changes of a transaction, after its commit only."""
         for tournament_id, advance in changes.advances.items():
             progress = self._progress[tournament_id]
             progress.beyond.update(advance.beyond)
@@ -127,13 +127,13 @@ class FoldingState:
         self.ladders.update(changes.ladders)
 
     def forget(self, tournament_id: int) -> None:
-        """A tournament is over: its memory is not needed any more."""
+        """Delete the cached data of a tournament that has ended."""
         self._progress.pop(tournament_id, None)
         self.ladders.pop(tournament_id, None)
 
 
 class Ledger:
-    """The ratings within one transaction: reads, folds, writes back."""
+    """The ratings within one transaction: read, fold, write back."""
 
     def __init__(self, connection: Connection, state: FoldingState, changes: Changes, *, now_ms: int) -> None:
         self._connection = connection
@@ -146,7 +146,7 @@ class Ledger:
         self._next_seq = self._read_seq
 
     def fold(self, tournament_id: int, progress: Progress, span: int, scores: Sequence[SlotResult]) -> None:
-        """Rates the next `span` slots of a rated tournament, in which `scores` were played, and logs them."""
+        """Rate the next `span` slots of a rated tournament, in which `scores` were played, and log them."""
         list_id = progress.rating_list
         if list_id is None or not span:
             return
@@ -161,7 +161,7 @@ class Ledger:
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
-        """Writes the changed ratings and their history."""
+        """Write the changed ratings and their history."""
         rows = [
             rating_row(list_id, bot, rating)
             for list_id, changed in self._changes.ratings.items()
@@ -170,7 +170,7 @@ class Ledger:
             if rating.games
         ]
         write_ratings(self._connection, rows)
-        # In the order of their key, so that those of a bot are written side by side.
+        # In the order of the key, so that the rows of a bot are written together.
         write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
             self._changes.next_seq = self._next_seq
@@ -187,11 +187,11 @@ class Ledger:
         head = self._head
         first_seq = self._next_seq
         if head and head.tournament_id == tournament_id and head.first_ordinal + head.games == first_ordinal:
-            # The newest run goes on: one tournament alone makes one row, however many commits it takes.
+            # This extends the newest run: a single tournament makes one row, however many commits it takes.
             first_seq, first_ordinal = head.first_seq, head.first_ordinal
         run = (first_seq, list_id, tournament_id, first_ordinal, span)
         upsert(self._connection, rating_runs, [run], add=("games",))
-        # A second tournament in the same transaction must not go on with the run of the first.
+        # A second tournament in the same transaction must not extend the run of the first.
         self._head = None
         self._next_seq += span
 
@@ -203,9 +203,9 @@ def rate_scores(
     on_point: Callable[[int, Rating], None],
     owners: Sequence[int] | None = None,
 ) -> None:
-    """Rates games in order, but those of a bot against itself, and with `owners` those of two bots of one owner.
+    """Rate games in order, except games of a bot against itself and, with `owners`, those between bots of one owner.
 
-    `on_point` is called with a bot and its rating whenever its history has a point.
+    `on_point` is called with a bot and its rating whenever its history gets a point.
     """
     by_entry: dict[int, Rating] = {}
     for first, second, result in scores:
@@ -216,7 +216,7 @@ def rate_scores(
             second_rating = by_entry[second] = rated[bots[second]]
         if first_rating is not second_rating and (owners is None or owners[first] != owners[second]):
             rate_game(first_rating, second_rating, result)
-            # After a void game the numbers are as they were, and `due` is ahead of them.
+            # After a void game the number of games is unchanged and below `due`.
             if first_rating.games == first_rating.due:
                 first_rating.due = next_point(first_rating.due)
                 on_point(bots[first], first_rating)
@@ -226,7 +226,7 @@ def rate_scores(
 
 
 def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> None:
-    """Rates what a cancelled tournament has stored behind its first gap; slots without a game are skipped."""
+    """Rate the stored games of a cancelled tournament behind its first gap; skip slots without a game."""
     state, changes = FoldingState(), Changes()
     row = tournament_rows(connection, [tournament_id])[tournament_id]
     progress = state.progress(connection, row)
@@ -241,12 +241,12 @@ def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> Non
 
 
 def tournament_rows(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, Row[Any]]:
-    """The rows that `FoldingState.progress` takes, by key."""
+    """Return the rows that `FoldingState.progress` takes, by key."""
     return {row.id: row for row in connection.execute(_TOURNAMENTS, {"ids": list(tournament_ids)})}
 
 
 def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
-    """The bot of each entry of a started tournament, by entry number."""
+    """Return the bot of each entry of a started tournament, by entry number."""
     return tuple(
         connection.scalars(
             select(bot_versions.c.bot_id)
@@ -258,7 +258,7 @@ def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
 
 
 def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] | None:
-    """The owner of each entry's bot, by entry number; None where games between bots of one owner are rated, too."""
+    """Return the owner of each entry's bot, by entry number; None if games between bots of one owner are rated."""
     if tournament.own_rated:
         return None
     return tuple(
@@ -273,12 +273,12 @@ def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] |
 
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
-    """Stores ratings, whether or not the bots have one already."""
+    """Insert or overwrite ratings."""
     upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
 
 
 def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
-    """Stores points of ratings' histories, over those that stand there already."""
+    """Insert or overwrite points of rating histories."""
     upsert(connection, rating_history, rows, replace=("rating", "at"))
 
 
@@ -320,5 +320,5 @@ def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict
 
 
 def rating_row(list_id: int, bot: int, rating: Rating) -> tuple[int, int, float, int, int, int, int]:
-    """A row of `ratings`."""
+    """Return a row of `ratings`."""
     return (list_id, bot, rating.rating, rating.games, rating.wins, rating.draws, rating.losses)

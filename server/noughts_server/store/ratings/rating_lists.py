@@ -1,4 +1,4 @@
-"""Rating lists, and recomputing them from the log."""
+"""Rating lists, and their computation from the log."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A stored rating that the log does not confirm."""
+    """A stored rating that differs from the log."""
 
     rating_list: str
     bot: str
@@ -29,22 +29,22 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What recomputing the ratings found."""
+    """The result of computing the ratings from the log."""
 
     slots: int
     """Slots in the log."""
     bots: int
-    """Ratings computed, over all lists."""
+    """Computed ratings, in all lists."""
     differences: list[Difference]
-    """Ratings that were stored otherwise; empty when all were right."""
+    """Stored ratings that were wrong."""
     history_points: int = 0
-    """Points of the ratings' histories, over all lists."""
+    """Points of rating histories, in all lists."""
     history_corrected: int = 0
-    """Points that were missing, wrong, or stored without being any."""
+    """Points that were missing, wrong or superfluous."""
 
 
 def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
-    """The key of the rating list of a canonical variant and a time class, which is made if new."""
+    """Return the key of the rating list of a canonical variant and a time class, created if new."""
     this = and_(rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
     known: int | None = connection.execute(select(rating_lists.c.id).where(this)).scalar()
     if known is not None:
@@ -54,7 +54,7 @@ def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
 
 
 def list_name(variant: str = "", time_class: str = "") -> str:
-    """`VARIANT/TIME_CLASS` in canonical spelling; empty means `tictactoe` and `untimed`. Raises InvalidArgument."""
+    """Return the canonical `VARIANT/TIME_CLASS`; empty means `tictactoe` and `untimed`. Raises InvalidArgument."""
     try:
         canonical = parse_variant(variant or "tictactoe").name
     except VariantError as error:
@@ -66,10 +66,10 @@ def list_name(variant: str = "", time_class: str = "") -> str:
 
 
 def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> RebuildReport:
-    """Computes all ratings again from the log, compares them with what is stored, and stores the result. Writes.
+    """Compute all ratings from the log, compare them with the stored ones, and store the result. Writes.
 
-    `on_progress` is called now and then with the slots done and the slots in all. No server should be running on the
-    database: it would go on from the ratings that it remembers.
+    `on_progress` is called now and then with the number of slots done and of all slots. No server should use the
+    database meanwhile, because it would continue from its cached ratings.
     """
     replay = replay_ratings(connection, on_progress)
     differences = replay.differences()
@@ -89,7 +89,7 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
 
 
 def replay_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> "Replay":
-    """Computes all ratings again from the log, and changes nothing; `on_progress` as for `rebuild_ratings`."""
+    """Compute all ratings from the log without changing anything; `on_progress` as for `rebuild_ratings`."""
     total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
     replay = Replay(connection)
     for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
@@ -100,23 +100,23 @@ def replay_ratings(connection: Connection, on_progress: Callable[[int, int], Non
 
 
 class Replay:
-    """Rates the games of the log once more."""
+    """A second rating of the games of the log."""
 
     def __init__(self, connection: Connection) -> None:
         self.ratings: dict[tuple[int, int], Rating] = {}
         """By list and bot."""
         self.history: dict[tuple[int, int, int], tuple[float, int]] = {}
-        """Rating and moment, by list, bot and number of games."""
+        """Rating and time, by list, bot and number of games."""
         self.slots = 0
-        """Slots of the log that were gone through."""
+        """The number of slots of the log that were read."""
         self._connection = connection
         self._playing: dict[int, tuple[tuple[int, ...], tuple[int, ...] | None]] = {}
-        """By tournament: the bot of each entry, and its owner where that matters."""
+        """The bot of each entry, and its owner if that matters, by tournament."""
         self._ended_at = 0
-        """Of the game that is being rated."""
+        """The end of the game that is being rated."""
 
     def rate(self, run: Row[Any]) -> None:
-        """Rates the next run of the log."""
+        """Rate the next run of the log."""
         tournament, connection = run.tournament_id, self._connection
         if tournament not in self._playing:
             row = rater.tournament_rows(connection, [tournament])[tournament]
@@ -132,22 +132,22 @@ class Replay:
 
     @property
     def rebuilt(self) -> dict[tuple[int, int], Rating]:
-        """The ratings of those that have played rated games, by list and bot."""
+        """Return the ratings of bots with rated games, by list and bot."""
         return {key: rating for key, rating in self.ratings.items() if rating.games}
 
     def differences(self) -> list[Difference]:
-        """Ratings that are stored otherwise."""
+        """Return the stored ratings that differ."""
         return _compare(self._connection, self.rebuilt)
 
     def surplus_points(self) -> list[tuple[int, int, int]]:
-        """Points of histories that are stored without being any: list, bot, number of games."""
+        """Return stored points of histories that should not exist: list, bot, number of games."""
         return sorted(self._points().keys() - self.history.keys())
 
     def wrong_points(self) -> list[rater.HistoryRow]:
-        """Points of histories that are missing or stored otherwise, as they should be. Moments known are kept.
+        """Return the correct points of histories that are missing or differ. Known times are kept.
 
-        The log does not say when a game was counted, which is when the last gap before it was closed: a point that
-        was missing gets the moment at which its own game was stored.
+        The log does not record when a game counted, which is when the last gap before it was filled. So a missing point
+        gets the time at which its own game was stored.
         """
         stored = self._points()
         wrong: list[rater.HistoryRow] = []

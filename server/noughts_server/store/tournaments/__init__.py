@@ -1,1 +1,1 @@
-"""Tournaments: their settings, entries and states, and which of their units is claimed by whom."""
+"""Tournaments: settings, entries, states, and the claims of their units."""

@@ -1,4 +1,4 @@
-"""The bracket or the rounds of a tournament, as they follow from the stored games."""
+"""The bracket or the rounds of a tournament, computed from the stored games."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,28 +13,27 @@ from noughts_server.store.pairing.rounds import read_encounters, read_field, tou
 from noughts_server.store.tournaments.tournaments import Tournament
 
 _MOST_ENCOUNTERS = 20_000
-"""A message holds so many with ease."""
+"""A message can hold that many."""
 
 
 class BracketMatch(NamedTuple):
-    """One place of the bracket, or an encounter of a round. Labels are None where they are not known yet."""
+    """A match of the bracket or a pairing of a round. Labels are None while unknown."""
 
     round: int
-    """From 1."""
     first: str | None
     second: str | None
-    """None: the other has a bye."""
+    """None if the other entry has a bye."""
     first_points: float
     second_points: float
     games: int
     winner: str | None
-    """None: it is not over, or (of a round only) drawn."""
+    """None if it is unfinished, or (in a round only) drawn."""
     decision: Decision | None
-    """None: it is not over."""
+    """None if it is unfinished."""
 
 
 class StoredBracket:
-    """The matches of a tournament that has begun, if its format has a bracket."""
+    """The matches of a started tournament whose format has a bracket."""
 
     def __init__(self, connection: Connection, tournament: Tournament) -> None:
         def read() -> Field:
@@ -43,12 +42,12 @@ class StoredBracket:
         self._rounds = tournament.settings.schedule.bracket(read) if tournament.games_total else ()
 
     def won(self) -> Counter[int]:
-        """How far each entry has come: matches won, byes included."""
+        """Return the number of matches that each entry won, including byes."""
         matches = (match for matches in self._rounds for match in matches)
         return Counter(match.winner for match in matches if match.winner is not None)
 
     def named(self, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
-        """All matches, by the labels of the entries; who has a bye stands first."""
+        """Yield all matches with the labels of the entries; an entry with a bye comes first."""
         for matches in self._rounds:
             for match in matches:
                 entries = (match.first, match.second, match.winner)
@@ -60,7 +59,7 @@ class StoredBracket:
 
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
-    """The encounters by round, if the format lists them, with the labels of the entries; of very many the newest."""
+    """Yield the pairings by round, with labels of entries, if the format lists them; of very many the newest."""
     if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
         return
     newest = connection.execute(

@@ -23,7 +23,7 @@ MOST_GAMES = 100
 
 @dataclass(frozen=True, slots=True)
 class NewChallenge:
-    """What the challenger chooses."""
+    """The challenger's choices."""
 
     challenger: BotVersion
     opponent: BotVersion
@@ -31,9 +31,9 @@ class NewChallenge:
     time: TimeControl
     games: int
     seed: int | None
-    """None: drawn here."""
+    """None: chosen at random."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
-    """The times of bots that have others than `time`, by name."""
+    """Time controls other than `time`, by name of the bot."""
     opponent_begins: bool = False
     openings: Openings = field(default_factory=Openings)
 
@@ -41,9 +41,9 @@ class NewChallenge:
 def create_challenge(
     connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
 ) -> Tournament:
-    """Makes a challenge of this owner and starts it. Raises InvalidArgument, LimitReached, WrongState (retired).
+    """Create a challenge of this owner and start it. Raises InvalidArgument, LimitReached, WrongState (retired).
 
-    The first game is begun by the challenger, unless it says otherwise.
+    The challenger begins the first game unless `opponent_begins`.
     """
     check_number("games", new.games, 1, MOST_GAMES)
     _check_bounds(connection, new, owner_id, limits)
@@ -72,7 +72,7 @@ def create_challenge(
 
 
 def open_challenges(connection: Connection) -> dict[str, list[int]]:
-    """The IDs of those being played, and the bot versions that play them."""
+    """Return the IDs of running challenges with their bot versions."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for slug, version in connection.execute(
         select(tournaments.c.slug, entries.c.bot_version_id)

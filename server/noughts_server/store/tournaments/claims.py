@@ -1,4 +1,4 @@
-"""Units of work: claiming one fences off whoever claimed it before."""
+"""Units of work: a claim invalidates all earlier claims of the unit."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -17,23 +17,23 @@ from noughts_server.store.pairing.pairings import StoredSchedule
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
 
 MOST_DEATHS = 5
-"""So many referees may be lost with a unit before nobody tries it any more: it may be what ended them."""
+"""After this many lost referees no other tries the unit, because it may be the cause."""
 
 
 class Claim(NamedTuple):
-    """The right to play a unit's missing games, until somebody else claims it."""
+    """The right to play a unit's missing games until the next claim."""
 
     attempt: int
     slots: tuple[Slot, ...]
-    """The slots that have no game yet, in order; empty when there is nothing left to do."""
+    """The slots without a game, in order; empty if the unit is complete."""
     encounters: tuple[int, ...]
-    """Of each of them, where the tournament has openings; else empty."""
+    """The encounter of each slot if the tournament has openings; else empty."""
     begun: Mapping[int, GameSoFar]
-    """Those whose games were journaled, by ordinal."""
+    """Journaled games of these slots, by ordinal."""
 
 
 def unfinished_units(connection: Connection, tournament_id: int) -> range:
-    """The numbers of the units that may have missing games, in the order in which they should be played.
+    """Return the numbers of the units that may have missing games, in the order in which to play them.
 
     Some behind the first gap may turn out to be complete when claimed. Raises NotFound.
     """
@@ -44,7 +44,7 @@ def unfinished_units(connection: Connection, tournament_id: int) -> range:
 
 
 def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim:
-    """Claims a unit: results of its earlier attempts are dropped from now on. Writes.
+    """Claim a unit; results of its earlier attempts are dropped from now on. Writes.
 
     A finished tournament has no slots left. Raises NotFound, WrongState (the tournament is not running).
     """
@@ -76,7 +76,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
 
 
 class HeldClaim(NamedTuple):
-    """A unit that a referee of a cluster holds until it gives it back, or is dead."""
+    """A unit that a referee of a cluster has until it returns it or is considered dead."""
 
     number: int
     claim: Claim
@@ -91,11 +91,11 @@ def claim_next(
     played: Collection[int],
     most: int = 1,
 ) -> list[HeldClaim]:
-    """Claims the first units, `most` at most, that have missing games and that nobody who lives is playing.
+    """Claim the first units, up to `most`, that have missing games and no live holder.
 
-    `holding` are those that the holder is playing, `played` those of which it has stored all games: they are given
-    back. Writes. Nothing comes of a tournament that is not running. Raises NotFound, WrongState (too many were lost
-    with a unit).
+    `holding` are the units that the holder plays; `played` are those whose games it has all stored, which are returned.
+    Writes. Returns nothing if the tournament is not running. Raises NotFound, WrongState (a unit lost too many
+    referees).
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:
@@ -138,7 +138,7 @@ def claim_next(
 
 
 def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
-    """The units that the holder has are anybody's, as if it had never claimed them. Writes."""
+    """Release the holder's units, so that others can claim them. Writes."""
     held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
     connection.execute(update(units).where(held).values(holder=None))
 

@@ -1,4 +1,4 @@
-"""Who takes part in a tournament, and how they stand."""
+"""Entries of tournaments."""
 
 from itertools import count
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from noughts_server.store.tournaments.tournaments import Tournament, check_size,
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
 from noughts_server.store.validation import check_name
 
-# Made once: an alias of a table is hundreds of objects in cycles.
+# Created once, because an alias of a table is hundreds of objects in reference cycles.
 _THIS, _OTHERS, _OWN = bot_versions.alias(), bot_versions.alias(), entries.alias()
 _MOST_WAITED_FOR = 20
 _LATE = {
@@ -44,11 +44,11 @@ def join_tournament(
     owner_id: int | None = None,
     now_ms: int | None = None,
 ) -> Entry:
-    """Enters a bot in a version (empty: the newest) under a label (empty: its name, `NAME#2` where that is taken).
+    """Enter a version of a bot (default: the newest) under a label (default: its name, or `NAME#2` if that is taken).
 
-    With `owner_id` only bots of that owner, with `now_ms` only inside the join window. Raises NotFound,
-    PermissionDenied, WrongState (also of a retired bot), InvalidArgument, AlreadyExists (the label, or this version
-    of the bot), TooManyEntries, ResourceExhausted (too many games).
+    With `owner_id`, the bot must belong to this owner; with `now_ms`, the join window must be open. Raises NotFound,
+    PermissionDenied, WrongState (also if the bot is retired), InvalidArgument, AlreadyExists (the label, or this
+    version of the bot), TooManyEntries, ResourceExhausted (too many games).
     """
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
@@ -86,7 +86,7 @@ def join_tournament(
 
 
 class EntryOwners(NamedTuple):
-    """Whom an entry concerns: its bot's name and owner, and the tournament's owner."""
+    """The bot of an entry, its owner, and the tournament's owner."""
 
     bot: str
     owner_id: int
@@ -94,7 +94,7 @@ class EntryOwners(NamedTuple):
 
 
 def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
-    """Whose the entry under this label is. Raises NotFound."""
+    """Return the owners of the entry with this label. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     found = connection.execute(
         select(bots.c.name, bots.c.owner_id)
@@ -111,10 +111,10 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
 def withdraw_entry(
     connection: Connection, slug: str, label: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
 ) -> list[Withdrawal]:
-    """Takes an entry out, also after the join window; its owner may, and the tournament's.
+    """Withdraw an entry, also after the join window; its owner and the tournament's owner can.
 
-    Before the start it has never been there; afterwards it gets no new games, and loses those that it has left.
-    Returns whom the referee should know of. Raises NotFound, PermissionDenied, WrongState.
+    Before the start the entry is deleted; afterwards it gets no new games and loses its remaining ones. Returns the
+    withdrawals that the referee must know. Raises NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
@@ -134,9 +134,9 @@ def withdraw_entry(
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
-    """`tournaments/ID` of those that are not over and have an entry of this bot, but only in other versions.
+    """Return `tournaments/ID` of unfinished tournaments that have this bot, but only in other versions.
 
-    Newest first, at most 20.
+    They are newest first, at most 20.
     """
     this, others, own = _THIS, _OTHERS, _OWN
     over = (TournamentState.FINISHED, TournamentState.CANCELLED)

@@ -1,4 +1,4 @@
-"""More games, rounds or entries for a tournament that has begun. What is played already stays what it is."""
+"""Add games, rounds or entries to a tournament that has started, without changing games already played."""
 
 from collections.abc import Iterable
 
@@ -26,10 +26,10 @@ _HINT = "Create another tournament for more."
 def extend_tournament(
     connection: Connection, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None
 ) -> Tournament:
-    """Adds so many games to each pair, or so many rounds to a Swiss; one that is finished is paused then.
+    """Add games to each pair, or rounds to a Swiss tournament; a finished tournament becomes paused.
 
-    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
-    ResourceExhausted.
+    With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState,
+    InvalidArgument, ResourceExhausted.
     """
     tournament = owned_tournament(connection, slug, owner_id)
     kind = tournament.settings.schedule
@@ -50,7 +50,7 @@ def extend_tournament(
 
 
 def reopen(connection: Connection, tournament: Tournament) -> Tournament:
-    """A finished tournament that goes on is paused until it is started."""
+    """Set a finished tournament to paused, so that it can be started again."""
     if tournament.state is TournamentState.FINISHED:
         connection.execute(
             update(tournaments)
@@ -61,10 +61,10 @@ def reopen(connection: Connection, tournament: Tournament) -> Tournament:
 
 
 def add_late_entry(connection: Connection, tournament: Tournament, number: int) -> None:
-    """Pairs an entry that was added after the start, as its format does; it has no games yet."""
+    """Pair an entry that was added after the start, as its format does; it has no games yet."""
     kind = tournament.settings.schedule
     if not isinstance(kind, FixedPairings):
-        # The next round has it, whenever that is paired. A ladder that has nobody to pair goes on at once.
+        # The next round includes it. A ladder without possible pairings can now pair at once.
         if kind.endless and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
         return
@@ -83,7 +83,7 @@ def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairin
     settings = tournament.settings
     wanted = settings.games_per_pair + games_per_pair
     if tournament.base_entries is None:
-        # Nothing but arithmetic so far: there is more of it.
+        # All slots are still computed, so only their number grows.
         change_settings(connection, tournament, games_per_pair=wanted)
         base = base_schedule(connection, get_tournament_by_id(connection, tournament.id))
         assert base is not None
@@ -108,7 +108,7 @@ def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> 
 
 
 def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Iterable[int]) -> None:
-    """Stores slots of a schedule that is larger than the stored one."""
+    """Store slots of a schedule that is larger than the stored one."""
     base = base_schedule(connection, tournament)
     encounter = next_encounter(connection, tournament.id, base)
     numbers: dict[int, int] = {}

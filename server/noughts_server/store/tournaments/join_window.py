@@ -1,4 +1,4 @@
-"""When bots may join a tournament, how many, and when it starts. Moments are milliseconds since 1970 in UTC."""
+"""When and how many bots can join a tournament, and when it starts. Times are milliseconds since 1970 in UTC."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,24 +8,24 @@ from noughts_server.store.validation import check_number
 
 FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
 
-_LATEST = 253_402_300_799_000  # the end of the year 9999, the last that a timestamp can name
+_LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
 
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """What the organiser chooses of it."""
+    """The organiser's choices."""
 
     entries_min: int = FEWEST_ENTRIES
     entries_max: int = MOST_ENTRIES
     join_from: int | None = None
-    """None: from the creation on."""
+    """None: from its creation."""
     join_until: int | None = None
     """None: until the start."""
     start_at: int | None = None
-    """None: started by its owner."""
+    """None: its owner starts it."""
 
     def check(self, now_ms: int) -> None:
-        """Whether a tournament may be created so. Raises InvalidArgument."""
+        """Check that a tournament can be created with these values. Raises InvalidArgument."""
         check_number("tournament.entries_min", self.entries_min, FEWEST_ENTRIES, MOST_ENTRIES)
         check_number("tournament.entries_max", self.entries_max, self.entries_min, MOST_ENTRIES)
         orders = (("join_from",), ("join_until", "join_from"), ("start_at", "join_from", "join_until"))
@@ -35,17 +35,17 @@ class Joining:
                 continue
             if not 0 <= moment <= _LATEST:
                 raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a moment from 1970 to 9999")
-            # Joining may have begun before the creation; the rest is still to come.
+            # Joining can begin before the creation; all other times must be in the future.
             if others and moment <= now_ms:
                 raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a moment after now ({utc(now_ms)})")
             for other in others:
                 bound: int | None = getattr(self, other)
-                # The start may be the end of the join window, but a window has some length.
+                # The start can be the end of the join window, but a window cannot be empty.
                 if bound is not None and moment < bound + (other == "join_from"):
                     raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"one after {other} ({utc(bound)})")
 
     def closed(self, now_ms: int) -> str:
-        """Why nobody may join now, e.g. `closed for entries since 2026-03-01 12:00:00 UTC`; empty if they may."""
+        """Return why no bot can join, e.g. `closed for entries since 2026-03-01 12:00:00 UTC`; empty if bots can."""
         if self.join_from is not None and now_ms < self.join_from:
             return f"closed for entries until {utc(self.join_from)}"
         if self.join_until is not None and now_ms >= self.join_until:
@@ -53,9 +53,9 @@ class Joining:
         return ""
 
     def not_yet(self, now_ms: int) -> str:
-        """What its owner has to wait for before starting it by hand; empty if nothing.
+        """Return what its owner must wait for before starting it by hand; empty if nothing.
 
-        Whoever reads that a tournament can be joined until then, or begins then, must be able to rely on it.
+        Bot authors must be able to rely on the announced times.
         """
         if self.start_at is not None and now_ms < self.start_at:
             return f"to wait for its start at {utc(self.start_at)}, which comes by itself"
@@ -64,13 +64,13 @@ class Joining:
         return ""
 
     def __str__(self) -> str:
-        """The join window, e.g. `from 2026-03-01 12:00:00 UTC until the start`."""
+        """Return the join window, e.g. `from 2026-03-01 12:00:00 UTC until the start`."""
         begin = "its creation" if self.join_from is None else utc(self.join_from)
         return f"from {begin} until {'the start' if self.join_until is None else utc(self.join_until)}"
 
 
 def utc(milliseconds: int) -> str:
-    """A moment for people, e.g. `2026-03-01 12:00:00 UTC`."""
+    """Return a readable time, e.g. `2026-03-01 12:00:00 UTC`."""
     if not 0 <= milliseconds <= _LATEST:
         return f"{milliseconds} ms after 1970"
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""Tournaments that were played on this machine alone: which of them is gone on with."""
+"""Tournaments played on this machine without a server: which one to resume."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,9 +11,9 @@ from noughts_server.store.engine.schema import TournamentState, bot_versions, en
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 
 OWNER = "local"
-"""Whose the tournaments are that are played on this machine alone."""
+"""The owner of such tournaments."""
 
-# What may be otherwise than before: how many games are played at once, and what it is called. More games are added.
+# Settings that can change: concurrency and title. Games and rounds can be added.
 _FREE = ("concurrency", "title", "games_per_pair", "rounds")
 
 
@@ -21,27 +21,26 @@ _OPTIONS = {"games_per_pair": "games"}
 
 
 class NotResumed(Exception):
-    """There is nothing to go on with, or something else than what was asked for."""
+    """There is no run to resume, or it differs from the wanted one."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What can be gone on with."""
+    """A run that can be resumed."""
 
     slug: str
     settings: TournamentSettings
     versions: Mapping[str, str]
-    """The version of the bot of each entry, by label, in order of the entries."""
+    """The bot version of each entry, by label, in order of the entries."""
     games_done: int
     games_total: int
 
     def resumed(
         self, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
     ) -> TournamentSettings:
-        """The settings that it goes on with, which may have more games or rounds. Raises NotResumed.
+        """Return the settings for resuming, which can have more games or rounds. Raises NotResumed.
 
-        With `same_seed` the seed that is wanted must be that of the games that were played. Openings need not be
-        asked for again: their file may be gone.
+        With `same_seed`, the seeds must be equal. Openings can be omitted, because their file may be gone.
         """
         wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
         if not wanted.openings:
@@ -62,7 +61,7 @@ class StoredRun:
 
 
 def cut_off_run(connection: Connection) -> Tournament | None:
-    """The newest of those that were killed: who is interrupted has time to pause the run, and to say so."""
+    """Return the newest run that was killed; a run that was interrupted has paused itself and said so."""
     key: int | None = connection.execute(
         select(tournaments.c.id)
         .join(owners)
@@ -76,9 +75,9 @@ def cut_off_run(connection: Connection) -> Tournament | None:
 async def run_to_resume(
     database: str, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
 ) -> tuple[StoredRun, TournamentSettings]:
-    """Of those that were begun there and are what is wanted, the newest, and the settings that it goes on with.
+    """Return the newest stored run that matches what is wanted, and the settings with which it resumes.
 
-    Raises NotResumed with what the newest of all lacks, and what opening a database raises.
+    Raises NotResumed with the difference of the newest run, and the errors of opening a database.
     """
     store = await Store.open(database, create=False)
     try:
@@ -95,7 +94,7 @@ async def run_to_resume(
 
 
 def _runs(connection: Connection) -> list[StoredRun]:
-    """Newest first."""
+    """Return all runs, newest first."""
     keys = connection.execute(
         select(tournaments.c.id)
         .join(owners)

@@ -1,4 +1,4 @@
-"""Starts that come by themselves."""
+"""Scheduled starts of tournaments."""
 
 from sqlalchemy import Connection, func, select
 
@@ -10,7 +10,7 @@ _LONGEST_REASON = 200
 
 
 def next_start(connection: Connection) -> int | None:
-    """When the next tournament starts by itself, in milliseconds since 1970 in UTC; it may be past. None: never."""
+    """Return the next scheduled start, in milliseconds since 1970 in UTC, even if past; None if there is none."""
     moment: int | None = connection.execute(
         select(func.min(tournaments.c.start_at)).where(tournaments.c.state == TournamentState.OPEN)
     ).scalar()
@@ -18,7 +18,7 @@ def next_start(connection: Connection) -> int | None:
 
 
 def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
-    """The IDs of those that should have started by now, in the order of their moments."""
+    """Return the IDs of tournaments that should have started by now, in the order of their start times."""
     statement = (
         select(tournaments.c.slug)
         .where(tournaments.c.state == TournamentState.OPEN, tournaments.c.start_at <= now_ms)
@@ -28,9 +28,9 @@ def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
 
 
 def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tournament:
-    """Starts a tournament whose moment has come, or cancels it when it cannot, say for want of entries. Writes.
+    """Start a due tournament, or cancel it if it cannot start, e.g. with too few entries. Writes.
 
-    Whatever is not open any more stays as it is. Raises NotFound.
+    A tournament that is no longer open stays unchanged. Raises NotFound.
     """
     tournament = get_tournament(connection, slug)
     if tournament.state is not TournamentState.OPEN:
@@ -45,5 +45,5 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     try:
         return start_tournament(connection, slug, now_ms=now_ms)
     except WrongState as error:
-        # Nobody is there to read it: more rounds than the entries can play, for one.
+        # No caller would see the error, e.g. more rounds than the entries can play.
         return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])

@@ -1,4 +1,4 @@
-"""What a tournament's settings may be."""
+"""Check the settings of tournaments."""
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
@@ -21,7 +21,7 @@ _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
 def check_settings(settings: TournamentSettings) -> None:
-    """Raises InvalidArgument for settings that no tournament may have."""
+    """Raise InvalidArgument for invalid settings."""
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
     check_games_per_pair(settings.games_per_pair)
     check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
@@ -33,12 +33,12 @@ def check_settings(settings: TournamentSettings) -> None:
 
 
 def check_games_per_pair(games: int) -> None:
-    """Raises InvalidArgument for more, or fewer, than a pair may play."""
+    """Raise InvalidArgument for an invalid number of games per pair."""
     check_number("tournament.games_per_pair", games, 1, _MOST_GAMES_PER_PAIR)
 
 
 def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
-    """A variant's name in its one spelling. Raises InvalidArgument of the request's `field`."""
+    """Return a variant's canonical name. Raises InvalidArgument for the request's `field`."""
     try:
         return parse_variant(variant).name
     except VariantError as error:

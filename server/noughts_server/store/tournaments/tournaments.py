@@ -1,4 +1,4 @@
-"""Tournaments: their conditions and their life from open to finished or cancelled."""
+"""Tournaments: their settings, and their states from open to finished or cancelled."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,13 +34,13 @@ from noughts_server.store.tournaments.settings_checks import (
 )
 from noughts_server.store.validation import check_slug
 
-# Slots of a unit where more are to come: few, so that all of a round are played at once.
+# Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class NewTournament:
-    """What the organiser chooses."""
+    """The organiser's choices."""
 
     slug: str
     """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
@@ -49,12 +49,12 @@ class NewTournament:
     kind: Kind = Kind.ORGANISED
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
-    """Whether games between bots of one owner are rated, where games are."""
+    """Whether games between bots of one owner are rated in a rated tournament."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """A stored tournament. Moments are milliseconds since 1970 in UTC."""
+    """A stored tournament. Times are milliseconds since 1970 in UTC."""
 
     id: int
     slug: str
@@ -75,29 +75,29 @@ class Tournament:
     kind: Kind
     joining: Joining
     reason: str
-    """Why it was cancelled, where that was not a caller's wish; else empty."""
+    """Why it was cancelled, if not by a caller; else empty."""
     base_entries: int | None = None
-    """The entries that its arithmetic slots are made for, where some have been added since."""
+    """The entries for which its slots are computed, if some have been added since."""
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
-    """Whether games between bots of one owner are rated, where games are."""
+    """Whether games between bots of one owner are rated in a rated tournament."""
 
     @property
     def name(self) -> str:
-        """`tournaments/ID`."""
+        """Return `tournaments/ID`."""
         return f"tournaments/{self.slug}"
 
     @property
     def ended(self) -> bool:
-        """Whether no game of it will be played any more, unless it is extended: what was secret may be told."""
+        """Return whether its games have ended, unless it is extended: secrets can be published."""
         return self.state in (TournamentState.FINISHED, TournamentState.CANCELLED)
 
 
 def create_tournament(
     connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int, limits: Limits | None = None
 ) -> Tournament:
-    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
+    """Create a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
     settings = new.settings
     check_slug("tournament.name", new.slug)
     check_settings(settings)
@@ -144,19 +144,19 @@ def create_tournament(
 
 
 def get_tournament(connection: Connection, slug: str) -> Tournament:
-    """The tournament `tournaments/SLUG`. Raises NotFound."""
+    """Return the tournament `tournaments/SLUG`. Raises NotFound."""
     return _one(connection, _tournaments().where(tournaments.c.slug == slug), f"tournaments/{slug}")
 
 
 def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tournament:
-    """The tournament with this key of the store. Raises NotFound."""
+    """Return the tournament with this key. Raises NotFound."""
     return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
 
 
 def list_tournaments(
     connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED, owner: str = ""
 ) -> Page[Tournament]:
-    """Tournaments of a kind, newest first; with `owner` only theirs.
+    """Return a page of tournaments of a kind (and an owner), newest first.
 
     Raises InvalidArgument for a bad size or page token.
     """
@@ -173,22 +173,22 @@ def list_tournaments(
 
 
 def running_tournaments(connection: Connection) -> list[Tournament]:
-    """The tournaments to go on with after a restart, oldest first."""
+    """Return the tournaments to resume after a restart, oldest first."""
     statement = _tournaments().where(tournaments.c.state == TournamentState.RUNNING).order_by(tournaments.c.id)
     return [_tournament(row) for row in connection.execute(statement)]
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Fixes entries and slots and sets the tournament running; resumes a paused one, or finishes it if no game is left.
+    """Fix entries and slots and start the tournament; resume a paused one, or finish it if no game is left.
 
-    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with too few entries, and
-    before its scheduled start or the end of its join window).
+    With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState (also with
+    too few entries, and before its scheduled start or the end of its join window).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.RUNNING:
         return tournament
     if tournament.state is TournamentState.PAUSED:
-        # Whatever has ended referees is tried again.
+        # Units that lost too many referees are tried again.
         connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(deaths=0))
         if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
@@ -217,7 +217,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         total = kind.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))
     else:
-        # Pairings of an endless one come one by one: a unit of it is never less than whole.
+        # Pairings of an endless tournament come one by one: each is a whole unit.
         unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
     _set_state(
         connection, tournament, state=TournamentState.RUNNING, started_at=now_ms, games_total=total, unit_games=unit
@@ -228,13 +228,13 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
 
 
 def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
-    """No unit can be claimed any more; games that are being played are still stored. Again does no harm.
+    """Stop claims of units; results of games in progress are still stored. Repeating it has no effect.
 
-    Raises NotFound, PermissionDenied, WrongState (also of a challenge).
+    Raises NotFound, PermissionDenied, WrongState (also for a challenge).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.kind is Kind.CHALLENGE:
-        # Resumed later, challenges would get round the bounds on how many may be open.
+        # Paused challenges would bypass the limits on open challenges.
         hint = "A challenge can only be cancelled."
         raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
     if tournament.state is TournamentState.PAUSED:
@@ -246,10 +246,9 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
 def cancel_tournament(
     connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
 ) -> Tournament:
-    """Ends a tournament for good. What is stored stays and is rated, later results are dropped. Again does no harm.
+    """Cancel a tournament: stored games stay and are rated, later results are dropped. Repeating it has no effect.
 
-    `reason` says why, where that is not a caller's wish.
-    Raises NotFound, PermissionDenied, WrongState (finished).
+    `reason` says why, if no caller asked for it. Raises NotFound, PermissionDenied, WrongState (finished).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.CANCELLED:
@@ -261,14 +260,14 @@ def cancel_tournament(
 
 
 def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
-    """Raises WrongState, with this hint, unless the tournament is in one of these states."""
+    """Raise WrongState, with this hint, unless the tournament is in one of these states."""
     if tournament.state not in states:
         expected = " or ".join(map(str, states))
         raise WrongState(tournament.name, got=str(tournament.state), expected=expected, hint=hint)
 
 
 def check_size(tournament: Tournament, count: int) -> None:
-    """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
+    """Raise ResourceExhausted if so many entries would make too many games."""
     settings = tournament.settings
     total = settings.schedule.most_games(settings, count)
     if total > MOST_GAMES:
@@ -277,7 +276,7 @@ def check_size(tournament: Tournament, count: int) -> None:
 
 
 def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
-    """The slots of a started tournament."""
+    """Return the slots of a started tournament."""
     base = base_schedule(connection, tournament)
     if base is not None and base.total == tournament.games_total:
         return base
@@ -285,7 +284,7 @@ def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
 
 
 def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
-    """Those of its slots that follow from their ordinals; None where pairings follow from results."""
+    """Return the slots that follow from their ordinals; None if pairings follow from results."""
     kind = tournament.settings.schedule
     if not isinstance(kind, FixedPairings):
         return None
@@ -296,15 +295,15 @@ def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | 
 
 
 def _count(connection: Connection, tournament: Tournament) -> int:
-    """The entries of a tournament that has begun."""
-    # They are numbered from 0 without gaps then; the highest is found without reading them all.
+    """Return the number of entries of a started tournament."""
+    # They are numbered from 0 without gaps, so the highest number is enough.
     of_tournament = entries.c.tournament_id == tournament.id
     last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
     return last + 1
 
 
 def conditions(connection: Connection, tournament_id: int) -> GameConditions:
-    """What the referee needs to know of a tournament. Raises NotFound."""
+    """Return what the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     rows = connection.execute(
         select(entries).where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
@@ -327,18 +326,18 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:
-    """Closes the gaps that withdrawals left, so that numbers count from 0 in order of joining."""
+    """Close the gaps that withdrawals left, so that numbers count from 0 in order of joining."""
     of_tournament = entries.c.tournament_id == tournament_id
     numbers = connection.scalars(select(entries.c.number).where(of_tournament).order_by(entries.c.number)).all()
     for number, old in enumerate(numbers):
-        # Ascending, and never upwards: the new number is free by now.
+        # The new number is free, because numbers ascend and only decrease.
         if number != old:
             connection.execute(update(entries).where(of_tournament, entries.c.number == old).values(number=number))
     return len(numbers)
 
 
 def change_settings(connection: Connection, tournament: Tournament, **changes: Any) -> Tournament:
-    """Changes settings of a tournament that has begun: those that concern only games to come."""
+    """Change settings of a started tournament that concern only future games."""
     settings = replace(tournament.settings, **changes)
     values = {"games_per_pair": settings.games_per_pair, "options": options_document(settings)}
     check_games_per_pair(settings.games_per_pair)
@@ -346,7 +345,7 @@ def change_settings(connection: Connection, tournament: Tournament, **changes: A
 
 
 def owned_tournament(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
-    """The tournament; with `owner_id` only its owner's. Raises NotFound, PermissionDenied."""
+    """Return the tournament; with `owner_id`, it must belong to this owner. Raises NotFound, PermissionDenied."""
     tournament = get_tournament(connection, slug)
     if owner_id not in (None, tournament.owner_id):
         raise PermissionDenied(tournament.name)

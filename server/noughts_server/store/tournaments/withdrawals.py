@@ -1,4 +1,4 @@
-"""Entries that leave a tournament which has begun: by their own wish, or because they fail too often."""
+"""Withdrawals from a started tournament: on request, or because an entry fails too often."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,10 +13,9 @@ from noughts_server.store.tournament_options import read_options
 
 
 class Withdrawal(NamedTuple):
-    """Who left, and why."""
+    """An entry that was withdrawn, and why."""
 
     entry: int
-    """Its number."""
     label: str
     reason: str
 
@@ -24,13 +23,13 @@ class Withdrawal(NamedTuple):
 def withdraw(
     connection: Connection, tournament_id: int, numbers: Iterable[int], reason: str, *, now_ms: int
 ) -> list[Withdrawal]:
-    """Takes entries out that had not left before; returns them."""
+    """Withdraw entries that were not yet withdrawn; return them."""
     wanted = and_(
         entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
     )
     leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
     if leaving:
-        # A knockout decides by the order: a clock that was set back must not change it.
+        # The order of withdrawals decides a knockout, so a clock that was set back must not change it.
         last = connection.scalar(
             select(func.max(entries.c.withdrawn_at)).where(entries.c.tournament_id == tournament_id)
         )
@@ -40,7 +39,7 @@ def withdraw(
 
 
 def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
-    """Why each entry left that did, by number."""
+    """Return the reason of each withdrawal, by entry number."""
     rows = connection.execute(
         select(entries.c.number, entries.c.withdrawn_reason).where(
             entries.c.tournament_id == tournament_id, entries.c.withdrawn_at.is_not(None)
@@ -52,7 +51,7 @@ def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
 def withdraw_failing(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
 ) -> list[Withdrawal]:
-    """Takes out who has lost as many games by its own fault as the tournament allows, by games that are stored."""
+    """Withdraw entries that lost as many stored games by their own fault as the tournament allows."""
     limit = read_options(tournament.options).get("forfeit_after", 0)
     if not limit:
         return []

@@ -1,4 +1,4 @@
-"""Run by Alembic; the connection, with its transaction, comes from `noughts_server.store.engine.migrate`."""
+"""Alembic runs this module; `noughts_server.store.engine.migrate` provides the connection and its transaction."""
 
 from alembic import context
 

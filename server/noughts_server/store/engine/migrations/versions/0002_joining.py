@@ -10,7 +10,7 @@ depends_on = None
 
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-# Variants that have got names of their own.
+# Variants that now have their own names.
 _RENAMED = {"mnk:15,15,5": "gomoku", "mnk:20,20,5": "gomoku20"}
 
 

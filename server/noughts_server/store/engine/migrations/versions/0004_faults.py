@@ -1,4 +1,4 @@
-"""Faults of games: why the loser lost, where it was by its own doing."""
+"""Faults of games: why the loser lost by its own fault."""
 
 import sqlalchemy as sa
 from alembic import op

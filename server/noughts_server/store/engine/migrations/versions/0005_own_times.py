@@ -1,4 +1,4 @@
-"""Tournaments in which bots have times of their own."""
+"""Tournaments in which bots can have different time controls."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Formats whose pairings follow from results, extensions, openings, withdrawals from tournaments that have begun."""
+"""Formats whose pairings follow from results, extensions, openings, withdrawals from running tournaments."""
 
 import sqlalchemy as sa
 from alembic import op

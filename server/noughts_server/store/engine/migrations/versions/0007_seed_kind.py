@@ -1,4 +1,4 @@
-"""How a tournament's seed came about; those of older databases are used as they were before."""
+"""The origin of a tournament's seed; older tournaments keep using theirs as before."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""When a request was answered, so that old ones can be dropped."""
+"""The time of each stored answer, so that old ones can be deleted."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The journal: games that go on after a crash."""
+"""The journal of games that resume after a crash."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Whether games between bots of one owner are rated; in the tournaments of older databases they are."""
+"""Whether games between bots of one owner are rated; in older tournaments they are."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What moves of games with clocks were allowed beyond them: network and margin. Older games do not know."""
+"""The time beyond the clock that moves were allowed for the network and the time margin; unknown in older games."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Games that were lost by a fault are found without reading the others."""
+"""An index of the games that were lost by a fault."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Bots are handed in as files."""
+"""Bots that are submitted as files."""
 
 import sqlalchemy as sa
 from alembic import op
