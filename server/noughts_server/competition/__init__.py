@@ -1,1 +1,1 @@
-"""What is played and how it counts: settings, schedules, units of work, Elo. Pure: no database, no clock."""
+"""Settings, schedules, units of work and Elo, as pure functions: no database, no clock."""

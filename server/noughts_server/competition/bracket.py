@@ -1,11 +1,11 @@
-"""The matches of a bracket: the values that formats give and people see."""
+"""The matches of a bracket, which formats return and users see."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Decision(StrEnum):
-    """Why a match is over. The values are for people."""
+    """Why a match is over. Users see the values."""
 
     BYE = "bye"
     POINTS = "points"
@@ -17,23 +17,22 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One place of the bracket. Entries count from 0; None where they are not known yet, or a bye."""
+    """A match of the bracket. Entries count from 0; None while unknown, and for a bye."""
 
     round: int
-    """From 1."""
     first: int | None
-    """Who comes from the upper half of this part of the bracket."""
+    """The entry from the upper half of this part of the bracket."""
     second: int | None
     first_points: float = 0.0
     second_points: float = 0.0
     games: int = 0
     winner: int | None = None
     decision: Decision | None = None
-    """None: it is not over."""
+    """None while unfinished."""
 
     @property
     def open(self) -> bool:
-        """Both are known, and it is not decided."""
+        """Return whether both entries are known and the match is undecided."""
         return self.first is not None and self.second is not None and self.winner is None
 
 

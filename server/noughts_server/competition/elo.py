@@ -1,8 +1,8 @@
-"""Ratings: Elo game by game, for the leaderboards.
+"""Elo ratings, updated game by game, for the leaderboards.
 
-Pure arithmetic on floats, each step in a fixed order: the same games in the same order give the same bits.
-The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE: 40, 20
-and 10. When they change is our own choice: after so many games, while FIDE goes by the rating as well.
+This is arithmetic on floats in a fixed order, so the same games in the same order give the same bits. The formulas are
+those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE: 40, 20 and 10. K changes after fixed
+numbers of games, while FIDE also considers the rating.
 """
 
 from dataclasses import dataclass, field
@@ -22,16 +22,16 @@ _SCALE = 400.0
 
 _UNKNOWN, _Z95 = 350.0, 1.959964
 
-# Members of an enumeration are looked up and compared slowly, and every game is rated.
+# Enumeration members are slow to look up and compare, and every game is rated.
 _FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int(Result.SECOND_WINS)
 
-# Points of a rating's history to each doubling of the number of games, as a power of two.
+# Points of a rating's history for each doubling of the number of games, as a power of two.
 _POINTS_BITS = 5
 
 
 @dataclass(slots=True)
 class Rating:
-    """A bot's standing in one rating list, counted over its rated games there."""
+    """A bot's rating and results in one rating list."""
 
     rating: float = START
     games: int = 0
@@ -39,32 +39,32 @@ class Rating:
     draws: int = 0
     losses: int = 0
     due: int = field(init=False, repr=False, compare=False)
-    """The number of games at which its history gets its next point. Whoever records that point sets the next one."""
+    """The number of games at which its history gets its next point, after which the caller sets the next one."""
 
     def __post_init__(self) -> None:
         self.due = next_point(self.games)
 
     @property
     def provisional(self) -> bool:
-        """Too few games to be sure: the rating still moves fast."""
+        """Return whether the bot has too few games for a reliable rating."""
         return self.games < PROVISIONAL_GAMES
 
     def copy(self) -> "Rating":
-        """The same numbers, independent of this object."""
+        """Return an independent copy."""
         return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
 
 
 def rating_error(games: int) -> float:
-    """Half the width of the 95 % interval around a rating after so many games, at best: against equal opponents.
+    """Half the width of the 95 % confidence interval of a rating after so many games against equal opponents.
 
-    A game moves a rating by K times its surprise, whose variance is 1/4 and whose expectation is -s of what the rating
-    has too much. So the variance of its error, V, becomes (1 - K s)^2 V + K^2 / 4. It begins with the 350 of M.
-    Glickman's Glicko for an unknown player.
+    A game moves a rating by K times its surprise, whose variance is 1/4 and whose expectation is -s times the rating's
+    error. So the variance V of the error becomes (1 - K s)^2 V + K^2 / 4. It starts with the 350 of Glicko (M.
+    Glickman) for an unknown player.
     """
     variances = _first_variances()
     if games < len(variances):
         return _Z95 * sqrt(variances[games])
-    # The factor has settled, and so has the slope: a difference equation of first order, solved.
+    # K is constant from here on, and the slope nearly so: a difference equation of first order, solved.
     kept = (1 - _K_SETTLED * _slope(variances[-1])) ** 2
     settled = _K_SETTLED**2 / 4 / (1 - kept)
     return _Z95 * sqrt(settled + (variances[-1] - settled) * kept ** (games - len(variances) + 1))
@@ -80,24 +80,23 @@ def _first_variances() -> list[float]:
 
 
 def _slope(variance: float) -> float:
-    """Of the expected score over the rating, on the average of normal errors of this variance (D. MacKay, 1992)."""
+    """Return the slope of the expected score, averaged over normal errors of this variance (D. MacKay, 1992)."""
     steepness = log(10) / _SCALE
     return steepness / 4 / sqrt(1 + pi / 8 * steepness**2 * variance)
 
 
 def next_point(games: int) -> int:
-    """The next number of games after this one at which a rating's history has a point.
+    """Return the next number of games after this one at which a rating's history has a point.
 
-    Points are at the multiples of the largest power of two that is at most a thirty-second of the number: every game
-    up to 64, every second up to 128, and so on. So there are 32 of them to a doubling, and which there are depends on
-    the number of games alone.
+    Points are at the multiples of the largest power of two that is at most 1/32 of the number: every game up to 64,
+    every second up to 128, and so on. So each doubling has 32 points, which depend only on the number of games.
     """
     step = max(1, 1 << games.bit_length() >> (_POINTS_BITS + 1))
     return (games // step + 1) * step
 
 
 def rate_game(first: Rating, second: Rating, result: int) -> None:
-    """Updates both sides of one game, each from the ratings before it. A void game changes nothing."""
+    """Update the ratings of both sides after a game, each from the ratings before. A void game changes nothing."""
     if result == _FIRST_WINS:
         score = 1.0
         first.wins += 1

@@ -1,4 +1,4 @@
-"""How many games a tournament will have, and about how long it will take, before it begins. Rules of thumb."""
+"""Estimate a tournament's number of games and duration before it starts."""
 
 from dataclasses import dataclass
 
@@ -11,40 +11,40 @@ _TIMES_THE_SHORTEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known of a tournament before it begins."""
+    """What is known of a tournament before it starts."""
 
     entries: int
     rounds: int | None
-    """None of a gauntlet and of a ladder."""
+    """None for a gauntlet and a ladder."""
     least: int | None
-    """Games, at least: in a knockout more follow equal points. None: it goes on until it is stopped."""
+    """The minimal number of games; in a knockout more follow equal points. None: it continues until it is stopped."""
     most: int | None
     waves: tuple[int, ...]
-    """Games that can be played at once, at most, one wave after the other; of a ladder one round of all."""
+    """The maximal number of concurrent games, wave by wave; for a ladder, one round of all entries."""
 
     @property
     def usual(self) -> int:
-        """Games if no match goes on after equal points; of a ladder until all have played once."""
+        """Return the number of games if no match is tied; for a ladder, until every entry has played once."""
         return sum(self.waves)
 
     def seconds(self, game: float, concurrency: int) -> float:
-        """How long the usual games take if each takes so many seconds and the next begins when there is room."""
+        """Return the duration of the usual games if each takes `game` seconds, with this concurrency."""
         return sum(-(-games // concurrency) for games in self.waves) * game
 
 
 def usual_plies(variant: Variant, draw_after: int = 0) -> int:
-    """About how many plies a game has: nine tenths of the cells, or six times the shortest game if that is less.
+    """Return the estimated plies of a game: 90 % of the cells, or six times the shortest game if that is less.
 
-    Tic-tac-toe 8, Connect Four 38, Gomoku 60; `draw_after` plies at most, if that is not 0.
+    Tic-tac-toe has 8, Connect Four 38, Gomoku 60; at most `draw_after` if that is not 0.
     """
     plies = min(round(_FILLED * variant.cells), _TIMES_THE_SHORTEST * (variant.shortest_win + 1))
     return max(1, min(plies, draw_after) if draw_after else plies)
 
 
 def longest_game(times: list[TimeControl], plies: int) -> float | None:
-    """Seconds of a game in which everybody takes all the time there is, the mean over these times of entries.
+    """Return the seconds of a game in which both sides use all their time, as the mean over these time controls.
 
-    None if one of them has no limit.
+    None if one of them is unlimited.
     """
     if not all(time.timed for time in times):
         return None

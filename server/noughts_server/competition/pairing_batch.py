@@ -1,7 +1,7 @@
-"""Formats whose pairings depend on results, wave by wave: the values that they take and give.
+"""Arguments and results of formats whose pairings depend on results, wave by wave.
 
-A wave is what can be paired at once. The next one is asked for when every game of the waves before it is over, and
-follows from what is stored alone: the same field gives the same wave, whenever and wherever it is asked.
+A wave is what can be paired at once. The next wave follows, after every game of the previous ones, only from what is
+stored: the same field always gives the same wave.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Encounter(NamedTuple):
-    """Two entries, numbered from 0, who play an even number of games with alternating sides."""
+    """Two entries, numbered from 0, that play an even number of games with alternating sides."""
 
     first: int
     """Begins the first game."""
@@ -18,50 +18,49 @@ class Encounter(NamedTuple):
 
 
 class Played(NamedTuple):
-    """One encounter that is over."""
+    """A finished encounter."""
 
     round: int
-    """From 1."""
     first: int
     second: int
     first_points: float
-    """One for a win, half of one for a draw."""
+    """1 for a win, 1/2 for a draw."""
     second_points: float
     games: int
     first_forfeits: int = 0
-    """Games that it lost by a crash, a late or an illegal move."""
+    """Games lost by a crash, a late or an illegal move."""
     second_forfeits: int = 0
 
 
 class PairingBatch(NamedTuple):
-    """What is played next."""
+    """The next encounters."""
 
     round: int
-    """From 1. Two waves have the same round where a knockout's matches go on."""
+    """From 1. Extra pairs of a knockout are another wave of the same round."""
     encounters: tuple[Encounter, ...]
     games: int
     """Of each encounter."""
     byes: tuple[int, ...] = ()
-    """Entries that sit out the round and count as having won it. They are named in the round's first wave."""
+    """Entries with a bye, which counts as a win. The first wave of a round has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A tournament as far as it has come."""
+    """The state of a tournament."""
 
     entries: int
-    """How many; they are numbered from 0 in the order of their seeds."""
+    """Their number; entries are numbered from 0 in the order of their seeds."""
     withdrawn: Mapping[int, int] = field(default_factory=dict)
-    """The entries that left, with the time of each."""
+    """Withdrawn entries, with the time of each."""
     played: Sequence[Played] = ()
-    """Encounters in the order in which they were paired. All that were paired are over."""
+    """Encounters in the order of pairing. All of them are over."""
     byes: Sequence[tuple[int, int]] = ()
-    """(round, entry), as the waves gave them."""
+    """(round, entry), as returned with the waves."""
     rounds: int = 0
-    """Of a Swiss tournament; 0: as many as usual."""
+    """Of a Swiss tournament; 0 means the usual number."""
     games: int = 2
     """Of an encounter; even."""
     seed: int = 0
-    """Unsigned 64 bits: the tournament's."""
+    """The tournament's seed, unsigned 64 bits."""
     stop_when_decided: bool = False
-    """A knockout's match ends as soon as nobody can catch up."""
+    """Whether a match of a knockout ends as soon as one side cannot be overtaken."""

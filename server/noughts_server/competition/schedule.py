@@ -1,4 +1,4 @@
-"""Schedules: who plays whom, slot by slot, whatever the format of the tournament."""
+"""The interface of schedules: the slots of a tournament in any format."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -11,26 +11,26 @@ class Schedule(Protocol):
 
     @property
     def entries(self) -> int:
-        """How many there are."""
+        """Return the number of entries."""
 
     @property
     def total(self) -> int:
-        """The number of slots; their ordinals are 1 to `total`."""
+        """Return the number of slots; their ordinals are 1 to `total`."""
 
     def slot(self, ordinal: int) -> Slot:
-        """The slot with this ordinal. Raises IndexError outside 1..total."""
+        """Return the slot with this ordinal. Raises IndexError outside 1..total."""
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """The slots with these ordinals, in their order."""
+        """Yield the slots with these ordinals, in their order."""
 
     def encounter(self, ordinal: int) -> int:
-        """The number, from 0, of the encounter that the slot belongs to.
+        """Return the number, from 0, of the encounter of this slot.
 
         An encounter is two games of the same entries on the same opening, with sides swapped.
         """
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
+        """Yield the ordinals below `before` of the slots of this entry, in descending order."""
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which these two entries meet, from the highest down."""
+        """Yield the ordinals below `before` of the slots between these two entries, in descending order."""

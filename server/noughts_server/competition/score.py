@@ -1,11 +1,11 @@
-"""What came of some games: how many were won, drawn and lost."""
+"""Wins, draws and losses."""
 
 from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Wins, draws and losses from one side's point of view. Void games count nowhere."""
+    """Wins, draws and losses from one side's point of view. Void games do not count."""
 
     wins: int = 0
     draws: int = 0
@@ -16,19 +16,19 @@ class Score:
 
     @property
     def mirrored(self) -> "Score":
-        """The same games from the other side's point of view."""
+        """Return the same games from the other side's point of view."""
         return Score(self.losses, self.draws, self.wins)
 
     @property
     def games(self) -> int:
-        """All of them."""
+        """Return the number of games."""
         return self.wins + self.draws + self.losses
 
     @property
     def points(self) -> float:
-        """One for a win, half of one for a draw."""
+        """Return the points: 1 for a win, 1/2 for a draw."""
         return self.wins + self.draws / 2
 
     def document(self) -> dict[str, int]:
-        """For JSON."""
+        """Return the counts for JSON."""
         return asdict(self)

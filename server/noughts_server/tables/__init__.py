@@ -1,1 +1,1 @@
-"""What the games of a tournament add up to: standings, crosstable, sides, terminations, openings, move times. Pure."""
+"""Tables of a tournament's games: standings, crosstable, sides, terminations, openings, move times. Pure."""

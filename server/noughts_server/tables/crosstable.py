@@ -1,4 +1,4 @@
-"""Who scored what against whom."""
+"""Crosstables: scores by pair."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -7,12 +7,10 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.standings import PairScores
 
 LEVELS = 9
-"""Colours, from a score of 0 % to one of 100 %."""
+"""Colours, from a score of 0 % to 100 %."""
 
 
 class Results(Protocol):
-    """Wins, draws and losses."""
-
     @property
     def wins(self) -> int: ...
     @property
@@ -36,7 +34,7 @@ def scores_of(pairs: Iterable[PairRow]) -> dict[tuple[str, str], Score]:
 
 
 def level(score: Score) -> int:
-    """Return the colour of a score with games: the share of the points in steps of an eighth, to the nearest."""
+    """Return the colour of a score with games: the share of points, rounded to eighths."""
     return round(score.points / score.games * (LEVELS - 1))
 
 
@@ -56,11 +54,11 @@ class Crosstable:
         return self.first(opponent, label).mirrored
 
     def total(self, label: str, opponent: str) -> Score:
-        """Return the score of all games of the two; of nobody against itself."""
+        """Return the score of all games of the two; empty for an entry against itself."""
         return Score() if label == opponent else self.first(label, opponent) + self.second(label, opponent)
 
     def document(self) -> dict[str, Any]:
-        """`{"labels": [...], "cells": {A: {B: {"wins", "draws", "losses", "first": {...}, "second": {...}}}}}`.
+        """Return `{"labels": [...], "cells": {A: {B: {"wins", "draws", "losses", "first": {...}, "second": {...}}}}}`.
 
         Counts are from A's point of view: all its games against B, those it began, and those that B began.
         """

@@ -1,4 +1,4 @@
-"""Tables as CSV and as Markdown."""
+"""Tables as CSV and Markdown."""
 
 import csv
 import re
@@ -10,7 +10,7 @@ _MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
 def as_csv(table: Table) -> str:
-    """RFC 4180 with lines that end in \\n: a line of keys, then the values as numbers; empty where there is none."""
+    r"""Return RFC 4180 with lines that end in \\n: keys, then the values as numbers; empty cells for None."""
     written = StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow([column.key for column in table.columns])
@@ -23,7 +23,7 @@ def _plain(value: Value) -> Value:
 
 
 def as_markdown(table: Table) -> str:
-    """A heading, a table as GitHub reads it, and the notes; what names could mean to Markdown is escaped."""
+    """Return a heading, a table in GitHub's Markdown and the notes; names are escaped."""
     lines = [f"## {table.caption}", ""]
     if table.rows:
         lines += [

@@ -1,4 +1,4 @@
-"""The tables of a tournament, each made of what `Tally` has counted."""
+"""The tables of a tournament, each made from the counts of `Tally`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ from noughts_server.tables.tally import Counts, Tally
 
 
 class TableKind(StrEnum):
-    """Which table."""
+    """The kinds of tables."""
 
     STANDINGS = "standings"
     CROSSTABLE = "crosstable"
@@ -36,7 +36,7 @@ _SCORE = (
 
 
 def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table:
-    """The table of this kind; with `limit` at most so many rows (and columns of the crosstable), the first ones."""
+    """Return the table of this kind; with `limit`, only that many first rows (and columns of the crosstable)."""
     return _MAKERS[kind](tally, limit)
 
 
@@ -190,7 +190,7 @@ def _openings(tally: Tally, limit: int | None) -> Table:
 
 
 def _naming(tally: Tally) -> Callable[[tuple[int, ...]], str]:
-    """How an opening is written: `h8 i9`; cell numbers where the games are of several variants or an unknown one."""
+    """Return a function that writes an opening: `h8 i9`, or cell numbers for several variants or an unknown one."""
     try:
         (name,) = tally.variants
         variant = parse_variant(name)

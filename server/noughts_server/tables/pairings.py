@@ -1,4 +1,4 @@
-"""Who met whom: the bracket of a knockout, and the rounds of a Swiss or Danish tournament."""
+"""The bracket of a knockout, and the rounds of a Swiss or Danish tournament."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -14,7 +14,7 @@ _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
 class MatchRow(Protocol):
-    """One place of a bracket, or one pairing of a round, by labels; None where they are not known yet."""
+    """A match of a bracket or a pairing of a round, by labels; None while unknown."""
 
     @property
     def round(self) -> int: ...
@@ -35,9 +35,9 @@ class MatchRow(Protocol):
 
 
 def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
-    """`[{"round", "first", "second", "first_points", "second_points", "games", "winner", "decision"}]`.
+    """Return `[{"round", "first", "second", "first_points", "second_points", "games", "winner", "decision"}]`.
 
-    Null where it is not known yet; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
+    Unknown values are null; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
     """
     return [
         {
@@ -49,7 +49,7 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
 
 
 def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | None = None) -> Table:
-    """Return the pairings round by round; with `limit` so many, the newest ones."""
+    """Return the pairings round by round; with `limit`, only that many of the newest."""
     rows: list[tuple[Value, ...]] = []
     for number, group in groupby(matches, key=lambda match: match.round):
         in_round = list(group)

@@ -1,16 +1,16 @@
-"""Standings with stated tie-breaks: points, head to head, Sonneborn-Berger, wins; equal ranks where all are equal.
+"""Standings with these tie-breaks: points, head to head, Sonneborn-Berger, wins. Entries equal in all share a rank.
 
-- Points: 1 for a win, 1/2 for a draw, and what a bye brought.
-- Head to head: the points from the games among all those with equal points. It counts only where each of them has met
-  each other, and all pairs equally often; it is None for them otherwise, and for who shares its points with nobody.
-  (FIDE Handbook C.07, "direct encounter".)
-- Sonneborn-Berger: for each opponent, the points scored against it times all the points that it has. (C.07, the same
+- Points: 1 for a win, 1/2 for a draw, plus those of byes.
+- Head to head: the points from the games among all entries with equal points. It counts only if all of them have met
+  each other equally often; otherwise, and for an entry with unique points, it is None. (FIDE Handbook C.07, "direct
+  encounter".)
+- Sonneborn-Berger: the sum over all opponents of the points scored against each times that one's points. (C.07, the
+  same
   for several games with one opponent.)
 - Wins: games won.
 
-A knockout goes by who has come how far instead.
-
-Each is taken once, over all who have equal points; it is not computed again for those whom it leaves equal.
+Each tie-break is computed once, over all entries with equal points, and not again for those that stay equal. A knockout
+goes by the round reached instead.
 """
 
 from collections import defaultdict
@@ -30,25 +30,25 @@ PairScores = Mapping[tuple[str, str], Score]
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
-    """One entry's line."""
+    """One row of the standings."""
 
     label: str
     rank: int
-    """From 1; entries that are equal in everything share it, and the next rank is left out for each of them."""
+    """From 1; entries that are equal in everything share a rank, and the following ranks are skipped."""
     score: Score
     points: float
     head_to_head: float | None
-    """Points among those with equal points, where that counts."""
+    """Points among entries with equal points; None if it does not count."""
     sonneborn_berger: float
 
     @property
     def wins(self) -> int:
-        """Games won."""
+        """Return the number of games won."""
         return self.score.wins
 
     @property
     def order(self) -> tuple[float, float, float, int]:
-        """Larger is better; equal for those who share a rank."""
+        """Return the sort key: larger is better, equal for a shared rank."""
         return self.points, self.head_to_head or 0.0, self.sonneborn_berger, self.score.wins
 
 
@@ -58,12 +58,10 @@ def ranked(
     byes: Mapping[str, float] | None = None,
     order: Sequence[str] | None = None,
 ) -> list[RankedEntry]:
-    """The standings, best first, within a rank by name. `byes` has points got without a game.
+    """Return the standings, best first, within a rank by name. `byes` has points without a game.
 
-    With `order`, which has all labels, that is the order and the rank is the place in it: a knockout goes by who has
-    come how far.
-
-    Raises KeyError for a pair whose label is not among `labels`.
+    With `order`, which has all labels, that is the order and the rank is the position in it, for a knockout. Raises
+    KeyError for a pair with a label that is not in `labels`.
     """
     totals: dict[str, Score] = dict.fromkeys(labels, Score())
     against: dict[str, dict[str, Score]] = {label: {} for label in totals}

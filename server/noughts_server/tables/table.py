@@ -1,4 +1,4 @@
-"""A table as data: columns that say what their cells are, and rows. How it looks is for whoever shows it."""
+"""A table as data: rows, and columns with units. Other modules display it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ _QUARTERS = ("", "¼", "½", "¾")
 
 
 class Unit(StrEnum):
-    """What the cells of a column are."""
+    """The unit of a column's cells."""
 
     TEXT = "text"
     COUNT = "count"
     POINTS = "points"
     SHARE = "share"
-    """0 to 1, shown as a percentage."""
+    """From 0 to 1, shown as a percentage."""
     NUMBER = "number"
     """Shown with one decimal."""
     MILLISECONDS = "ms"
@@ -26,49 +26,45 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column."""
-
     key: str
-    """Of JSON and CSV; it does not change."""
+    """The stable name in JSON and CSV."""
     title: str
-    """For people."""
+    """The displayed name."""
     unit: Unit = Unit.TEXT
 
     @property
     def is_number(self) -> bool:
-        """Whether it is aligned to the right."""
+        """Return whether it is aligned to the right."""
         return self.unit is not Unit.TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table."""
-
     kind: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = field(default=())
-    """Sentences beneath it: how it was made, what was left out."""
+    """Sentences below it: how it was made, what was omitted."""
 
     def document(self) -> list[dict[str, Any]]:
-        """The rows for JSON, by the columns' keys."""
+        """Return the rows for JSON, by the columns' keys."""
         keys = [column.key for column in self.columns]
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
 
 def text(value: Value, unit: Unit) -> str:
-    """A cell for people, in Unicode; empty for None."""
+    """Return a displayed cell, in Unicode; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if unit is Unit.POINTS:
-        # Sonneborn-Berger of draws has quarters.
+        # Sonneborn-Berger scores have quarters after draws.
         whole, quarters = divmod(round(value * 4), 4)
         return f"{whole or ''}{_QUARTERS[quarters]}" if quarters else str(whole)
     if unit is Unit.SHARE:
-        # What is not all is not shown as all.
+        # Only 100 % is shown as 100 %.
         return ">99.9%" if 0.9995 <= value < 1 else "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     if unit is Unit.NUMBER:
         return f"{value:.1f}"

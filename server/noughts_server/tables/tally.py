@@ -1,4 +1,4 @@
-"""All that tables are made of, added up game by game: of a single game only a number is kept, to know it again."""
+"""The counts from which tables are made, added game by game. A single game leaves only a hash, to recognise repeats."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class _Repeated(NamedTuple):
 
 
 class Counts:
-    """Wins, draws and losses of the first mover while they are counted, and void games."""
+    """Wins, draws and losses of the first mover, and void games."""
 
     __slots__ = ("by_result", "plies", "void")
 
@@ -33,10 +33,10 @@ class Counts:
         self.by_result = [0, 0, 0]
         self.void = 0
         self.plies = 0
-        """Of all the games together, void ones and openings among them."""
+        """The sum over all games, including void ones and openings."""
 
     def add(self, result: str, plies: int) -> None:
-        """Counts a game."""
+        """Count a game."""
         place = _RESULTS.get(result)
         self.plies += plies
         if place is None:
@@ -46,24 +46,24 @@ class Counts:
 
     @property
     def score(self) -> Score:
-        """The first mover's."""
+        """Return the first mover's score."""
         return Score(*self.by_result)
 
     @property
     def games(self) -> int:
-        """With those that are void."""
+        """Return the number of games, including void ones."""
         return sum(self.by_result) + self.void
 
 
 class Tally:
-    """Counts games. Labels are kept in the order in which they first appear."""
+    """Counts of games. Labels are in the order in which they first appear."""
 
     def __init__(
         self,
         games: Iterable[GameRecord] = (),
         about: About = About(),  # immutable
     ) -> None:
-        """Counts these games of a tournament; labels in `about` need not have played."""
+        """Count these games of a tournament; labels in `about` need not have played."""
         self.labels: dict[str, None] = dict.fromkeys(about.order or about.bye_points)
         self._about = about
         self._dates: set[str] = set()
@@ -72,11 +72,11 @@ class Tally:
         """By (first mover, second mover)."""
         self.terminations: defaultdict[str, Counts] = defaultdict(Counts)
         self.openings: defaultdict[tuple[int, ...], Counts] = defaultdict(Counts)
-        """By the cells of the opening; the empty one is a game from the empty board."""
+        """By the cells of the opening; empty for a game from the empty board."""
         self.times: defaultdict[str, TimeHistogram] = defaultdict(TimeHistogram)
-        """By label; without the moves of openings."""
+        """By label, without the moves of openings."""
         self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """label -> by which fault it lost how many games."""
+        """The number of games lost by label and fault."""
         self._distinct: set[int] = set()
         # By (first mover, second mover, opening): the one game that was always played from there, or None for several.
         self._same: dict[tuple[str, str, tuple[int, ...]], _Repeated | None] = {}
@@ -84,7 +84,7 @@ class Tally:
             self.add(game)
 
     def add(self, game: GameRecord) -> None:
-        """Counts a game."""
+        """Count a game."""
         first, second, moves = game.first, game.second, game.moves
         self.labels.setdefault(first)
         self.labels.setdefault(second)
@@ -95,7 +95,7 @@ class Tally:
         self.pairs[first, second].add(game.result, plies)
         self.terminations[game.termination].add(game.result, plies)
         self.openings[tuple(game.opening)].add(game.result, plies)
-        # Files of results hold no moves, and nothing is known of whether games repeat each other.
+        # Result files have no moves, so repeats cannot be recognised.
         played = hash((first, second, *moves)) if moves else ~self.games
         self._distinct.add(played)
         if moves and game.result in _RESULTS and game.termination not in _FAULTS:
@@ -114,30 +114,30 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """All games, void ones among them."""
+        """Return the number of games, including void ones."""
         return self.variants.total()
 
     @property
     def void(self) -> int:
-        """Games that count nowhere."""
+        """Return the number of void games."""
         return sum(counts.void for counts in self.pairs.values())
 
     @property
     def distinct(self) -> int:
-        """Games that differ in who moved first or in a move: bots without chance repeat themselves."""
+        """Return the number of games that differ in the first mover or a move: deterministic bots repeat themselves."""
         return len(self._distinct)
 
     @property
     def repeats(self) -> int:
-        """Games that only repeated another: whenever the two began like that, they played the same moves.
+        """Return how many games only repeat another: the same start always led to the same moves.
 
-        Where chance is at work the same beginning leads to several games, and each is a result of its own.
+        With randomness, the same start leads to several games, and each is a separate result.
         """
         return sum(same.times - 1 for same in self._same.values() if same)
 
     @property
     def independent(self) -> dict[tuple[str, str], Score]:
-        """As `scores`, without `repeats`: what tells of strength."""
+        """Return `scores` without `repeats`, from which strength can be estimated."""
         counts = {pair: list(counted.by_result) for pair, counted in self.pairs.items()}
         for (first, second, _), same in self._same.items():
             if same:
@@ -146,29 +146,29 @@ class Tally:
 
     @property
     def scores(self) -> dict[tuple[str, str], Score]:
-        """(first mover, second mover) -> the first mover's score."""
+        """Return the first mover's score by (first mover, second mover)."""
         return {pair: counts.score for pair, counts in self.pairs.items()}
 
     def crosstable(self, labels: Iterable[str]) -> Crosstable:
-        """Return the same for these labels."""
+        """Return the crosstable of these labels."""
         return Crosstable(labels, self.scores)
 
     @property
     def about(self) -> About:
-        """What is known apart from the games; the dates are those of the games if nothing else is known."""
+        """Return the facts about the tournament; without other dates, those of the games."""
         if self._about.began or not self._dates:
             return self._about
         return self._about._replace(began=min(self._dates), ended=max(self._dates))
 
     @property
     def by_place(self) -> bool:
-        """Whether ranks are those that the tournament gave (a knockout), not by points."""
+        """Return whether the tournament itself gave the ranks (a knockout), not the points."""
         return self._about.order is not None
 
     def standings(self) -> list[RankedEntry]:
-        """The standings by the tie-breaks of `standings`."""
+        """Return the standings by the tie-breaks of `standings`."""
         return ranked(self.labels, self.scores, self._about.bye_points, self._about.order)
 
     def time_losses(self, label: str) -> int:
-        """How many games this entry lost on time."""
+        """Return how many games this entry lost on time."""
         return self.faults[label][_TIMEOUT] if label in self.faults else 0

@@ -1,7 +1,7 @@
-"""Thinking times counted in bounded memory, with quantiles that are right to 0.2 %.
+"""Counts of move times in bounded memory, with quantiles that are accurate to 0.2 %.
 
-The buckets are those of G. Tene's HdrHistogram: a number keeps its ten leading bits, so what is below 1,024 is exact
-and there are 512 buckets for each doubling above it.
+The buckets are those of G. Tene's HdrHistogram: a number keeps its ten leading bits, so numbers below 1,024 are exact
+and each doubling above has 512 buckets.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ _KEPT_BITS = 10
 
 
 def bucket(microseconds: int) -> int:
-    """The smallest time of the bucket that this one falls into."""
+    """Return the smallest time of the bucket of this one."""
     shift = microseconds.bit_length() - _KEPT_BITS
     return microseconds >> shift << shift if shift > 0 else microseconds
 
@@ -25,7 +25,7 @@ class TimeHistogram:
         """Exact."""
 
     def add(self, times: Iterable[int]) -> None:
-        """Counts these times."""
+        """Count these times."""
         for time in times:
             self._counts[bucket(time)] += 1
             if time > self.largest:
@@ -33,11 +33,11 @@ class TimeHistogram:
 
     @property
     def count(self) -> int:
-        """How many times were added."""
+        """Return the number of times."""
         return self._counts.total()
 
     def quantile(self, share: float) -> int | None:
-        """The smallest counted time, to 0.2 %, that at least this share of them does not exceed; None without any.
+        """Return the smallest counted time, to 0.2 %, that at least `share` of all times do not exceed; None if empty.
 
         `quantile(0.5)` is the lower median.
         """
@@ -49,5 +49,5 @@ class TimeHistogram:
         return None
 
     def items(self) -> Iterator[tuple[int, int]]:
-        """Each bucket's smallest time and its count, ascending."""
+        """Yield each bucket's smallest time and its count, ascending."""
         yield from sorted(self._counts.items())

@@ -1,4 +1,4 @@
-"""The formats of tournaments. A new one is a module of this package and a line in `FORMATS`."""
+"""The formats of tournaments. A new format is a module of this package and an entry of `FORMATS`."""
 
 from noughts_server.competition.formats.danish import DANISH
 from noughts_server.competition.formats.gauntlet import GAUNTLET
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER)
-"""In the order in which people see them."""
+"""In the order in which users see them."""
 
 _BY_NUMBER = {each.number: each for each in FORMATS}
 _BY_NAME = {each.name: each for each in FORMATS}

@@ -1,7 +1,7 @@
-"""Danish tournaments: in every round neighbours in the standings meet, also if they have met before.
+"""Danish tournaments: each round pairs neighbours in the standings, even if they have met before.
 
 The standings go by points, then Buchholz, then seed. If the number of entries is odd, the lowest of those with the
-fewest byes sits out.
+fewest byes gets a bye.
 """
 
 from noughts_server.competition.formats.rounds_by_points import (
@@ -15,7 +15,7 @@ from noughts_server.competition.pairing_batch import Field, PairingBatch
 
 
 class Danish(RoundsByPoints):
-    """Neighbours in the standings meet, as often as it happens."""
+    """Each round pairs neighbours in the standings, even repeatedly."""
 
     number = 6
     title = "Danish"

@@ -1,4 +1,4 @@
-"""Gauntlets: the first entry against each of the others. Nothing is stored."""
+"""Gauntlets: the first entry plays each of the others. Nothing is stored."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 class Gauntlet:
     """Entry 0 meets every other entry `games_per_pair` times; the others never meet.
 
-    A cycle is one game of each pair, in the order of the entries. Sides alternate from game to game within a cycle and
-    from cycle to cycle within a pair, so those of each pair, and those of entry 0 in each cycle, differ by one at most.
+    A cycle is one game of each pair, in the order of the entries. Sides alternate between the games of a cycle and
+    between the cycles of a pair. So the numbers of games on each side differ by at most one, for each pair and for
+    entry 0 in each cycle.
     """
 
     entries: int
@@ -22,11 +23,11 @@ class Gauntlet:
 
     @property
     def total(self) -> int:
-        """The number of slots; their ordinals are 1 to `total`."""
+        """Return the number of slots; their ordinals are 1 to `total`."""
         return self.games_per_pair * (self.entries - 1)
 
     def slot(self, ordinal: int) -> Slot:
-        """The slot with this ordinal (from 1). Raises IndexError outside 1..total."""
+        """Return the slot with this ordinal (from 1). Raises IndexError outside 1..total."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         cycle, place = divmod(ordinal - 1, self.entries - 1)
@@ -34,16 +35,16 @@ class Gauntlet:
         return Slot(ordinal, opponent, 0) if (cycle + place) % 2 else Slot(ordinal, 0, opponent)
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """The slots with these ordinals, in their order."""
+        """Yield the slots with these ordinals, in their order."""
         return map(self.slot, ordinals)
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule`: two cycles, one after the other, have the same encounters."""
+        """See `Schedule`: two consecutive cycles have the same encounters."""
         cycle, place = divmod(ordinal - 1, self.entries - 1)
         return cycle // 2 * (self.entries - 1) + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
+        """Yield the ordinals below `before` of the slots of this entry, in descending order."""
         last = min(before - 1, self.total)
         if entry == 0:
             return iter(range(last, 0, -1))
@@ -51,7 +52,7 @@ class Gauntlet:
         return iter(range(last - (last - entry) % opponents, 0, -opponents))
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which these two entries meet, from the highest down."""
+        """Yield the ordinals below `before` of the slots between these two entries, in descending order."""
         if one == other or min(one, other) > 0:
             return iter(())
         return self.slots_of(max(one, other), before)

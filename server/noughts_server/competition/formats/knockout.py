@@ -1,13 +1,13 @@
-"""Knockouts: who loses a match is out, and the last one wins.
+"""Knockouts: the loser of each match is out, and the winner of the final wins.
 
 The bracket is that of seeded tournaments: as many places as the next power of two, seed 1 at its top and seed 2 at its
-bottom, so that they can meet in the final only, seeds 1 to 4 from the semifinals on, and so forth. The best seeds
-have byes in the first round where places stay empty. `entries - 1` matches are decided, whatever happens.
+bottom. So these can meet only in the final, seeds 1 to 4 only from the semifinals on, and so on. The best seeds have
+byes in the first round if places stay empty. There are always `entries - 1` matches.
 
-A match is over when its games are, and one side has more points. On equal points it goes on by colour-swapped pairs,
-at most `EXTRA_PAIRS`, until one of them is won. After these the side with fewer forfeits goes on, then the better seed.
-A withdrawn side loses the match that it has not won yet; of two such sides the one that left later
-takes the place, or the better seed if they left together.
+A match is over when all its games are and one side has more points. If points are equal, up to `EXTRA_PAIRS` pairs of
+games with swapped colours follow, until one is won. After these, the side with fewer forfeits advances, then the better
+seed. A withdrawn side loses the match that it has not won yet; of two such sides the one that left later advances, or
+the better seed if they left together.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,30 +20,30 @@ from noughts_server.competition.formats.tournament_format import FormatSettings,
 from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 
 EXTRA_PAIRS = 4
-"""How many colour-swapped pairs a match goes on at most after equal points."""
+"""The maximal number of extra pairs of games after equal points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """All matches, round by round, each from the top of the bracket to its bottom. The first has the byes, too."""
+    """All matches, round by round, each from the top of the bracket to its bottom. The first round includes byes."""
 
     rounds: tuple[BracketRound, ...]
 
     @property
     def champion(self) -> int | None:
-        """Who won the final."""
+        """Return the winner of the final."""
         return self.rounds[-1][0].winner if self.rounds else 0
 
 
 def seed_places(rounds: int) -> list[int]:
-    """The seeds (from 0) of a bracket of so many rounds, from its top to its bottom.
+    """Return the seeds (from 0) of a bracket of so many rounds, from its top to its bottom.
 
-    Each round's bracket is that of the next one, in which every seed meets the one that it makes a constant sum with.
+    Each round extends the bracket: every seed meets the one with which its sum is constant.
     """
     places = [0]
     for _ in range(rounds):
         size = 2 * len(places)
-        # The better seed of a pair stands outside, so that the second seed is at the very bottom.
+        # The better seed of a pair is on the outside, so that the second seed is at the bottom.
         places = [
             seed
             for place, better in enumerate(places)
@@ -53,7 +53,7 @@ def seed_places(rounds: int) -> list[int]:
 
 
 def bracket(field: Field) -> Bracket:
-    """Every match with what came of it so far."""
+    """Return every match with its result so far."""
     count = (field.entries - 1).bit_length()
     advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
     played: dict[tuple[int, frozenset[int]], list[Played]] = {}
@@ -77,7 +77,7 @@ def bracket(field: Field) -> Bracket:
 
 
 def _encounter(match: Match) -> Encounter:
-    """The better seed begins the match; pairs that are appended one by one are begun in turn."""
+    """Return the next encounter of a match: the better seed begins, and extra pairs begin in turn."""
     assert match.first is not None
     assert match.second is not None
     better, other = sorted((match.first, match.second))
@@ -118,7 +118,7 @@ def _decide(
 
 
 class Knockout(InRounds):
-    """The loser of each match leaves; the winner of the final has won the tournament."""
+    """The loser of each match is out; the winner of the final wins the tournament."""
 
     number = 4
     title = "Knockout"
@@ -131,16 +131,16 @@ class Knockout(InRounds):
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         """See `TournamentFormat`: more games follow equal points."""
         games, rounds = settings.games_per_pair, (entries - 1).bit_length()
-        # A match that stops when decided is over, at the earliest, when the lead is larger than what is left.
+        # A match that stops when decided ends as soon as the lead is larger than what is left.
         quickest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
         matches = [min(2**left, entries - 2**left) for left in range(rounds - 1, -1, -1)]
         most = (entries - 1) * (games + 2 * EXTRA_PAIRS)
         return Forecast(entries, rounds, (entries - 1) * quickest, most, tuple(each * games for each in matches))
 
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """The encounters of all matches of the first round that is not over. None: the final is over.
+        """Return the encounters of all matches of the first unfinished round; None after the final.
 
-        Matches that go on are paired again, in the same round, once all of the round's encounters are over.
+        Tied matches are paired again in the same round, once all encounters of the round are over.
         """
         for matches in bracket(field).rounds:
             open_matches = [match for match in matches if match.open]
@@ -148,7 +148,7 @@ class Knockout(InRounds):
                 continue
             number = open_matches[0].round
             fresh = not any(encounter.round == number for encounter in field.played)
-            # A match of which nothing was played has the whole length ahead; all that go on are appended pair by pair.
+            # A match without games is paired in full length; extra pairs of tied matches come one by one.
             games = field.games if not field.stop_when_decided and fresh else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
             return PairingBatch(

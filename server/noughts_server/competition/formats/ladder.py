@@ -1,24 +1,24 @@
-"""Ladders: tournaments without an end, in which each encounter is paired when there is room for one.
+"""Ladders: endless tournaments that pair the next encounter as soon as capacity is free.
 
-What holds, whatever the results are and however long games take (`tests/server/competition/test_ladder.py`):
+These rules hold for all results and durations of games (`tests/server/competition/test_ladder.py`):
 
-- A bot is in `busy` encounters at most. It waits for an opponent while it is in fewer.
-- The turn is that of the bot that had the fewest encounters among those that wait; of equals, the one that waits
-  longest. So the ratings that are least certain come first. It is passed over only while it may meet nobody who waits.
-- It meets a bot of about its own rating: the nearest of those that had `WINDOW` encounters more at most than the least
-  of those whom it may meet. Opponents of its last encounters count as farther away, so that neighbours take turns.
-- Nobody meets the opponent of its last encounter, unless no third bot is there at all. Where no other opponent waits
-  but some still play, it waits for one of them. While nothing is played and two bots are there, somebody is paired.
-- Nobody is paired who had over `AHEAD` encounters more than a bot that plays: it waits for that one. But nobody waits
-  for a bot that is held up in an encounter during which the others had `HELD_UP` each, on average; when it comes
-  back, it is behind by no more than a newcomer.
-- A newcomer counts as having had `PLACEMENT` encounters less than those whose turn it is (none, if they had fewer): it
-  plays in the next encounter that is paired, after newcomers before it, and soon again until it has caught up.
-- The one of a pair who began fewer encounters so far, less those of the opponents, begins.
+- A bot is in at most `busy` encounters. It waits for an opponent while it is in fewer.
+- Of the bots that wait, the one with the fewest encounters is next; among equals, the one that waits longest. So the
+  least certain ratings come first. A bot is passed over only while no waiting bot is a possible opponent.
+- Its opponent has a similar rating: the nearest of those with at most `WINDOW` encounters more than the lowest number
+  among its possible opponents. Opponents of its last encounters count as farther away, so that neighbours take turns.
+- A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
+  some still play, it waits for one of them. If nothing is played and two bots are present, a pair is made.
+- A bot with over `AHEAD` encounters more than a bot that plays waits for that one. But no bot waits for one that is
+  held
+  up in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by no
+  more than a newcomer.
+- A newcomer counts as having had `PLACEMENT` encounters fewer than the bots that are next (none, if they had fewer). It
+  plays in the next encounter that is paired, after newcomers before it, and often until it has caught up.
+- The bot of a pair begins that began fewer of its encounters, compared with its opponents.
 
-The bot whose turn it is, its neighbours and their places are found by bisection: a pairing takes the same time, about,
-among ten bots and ten thousand. Ratings here are for pairing only and kept nowhere: a fit or the rated list say who is
-stronger.
+Bisection finds the next bot, its neighbours and their places, so a pairing takes about the same time among ten bots and
+ten thousand. Ratings here serve only for pairing and are not stored.
 """
 
 from bisect import bisect_left, insort
@@ -34,28 +34,28 @@ from noughts_server.competition.formats.tournament_format import Endless, Format
 from noughts_server.competition.pairing_batch import Encounter, Played
 
 WINDOW = 2
-"""An opponent had so many encounters more, at most, than the least of those whom one may meet."""
+"""The maximal number of encounters of an opponent above the lowest number among the possible opponents."""
 
 PLACEMENT = 8
-"""A newcomer plays so many encounters before its turn comes as seldom as that of the others."""
+"""After this many encounters a newcomer is paired as rarely as the others."""
 
 AHEAD = 16
-"""One waits for those who play and had over so many encounters less."""
+"""A bot waits for playing bots that had over this many encounters fewer."""
 
 HELD_UP = 6
-"""One does not wait for those in whose encounter everybody else could have had so many.
+"""A bot does not wait for bots in an encounter during which all others could have had this many.
 
-With `PLACEMENT` it is less than `AHEAD`: nobody waits for a bot that is held up time and again.
+With `PLACEMENT` it is less than `AHEAD`: no bot waits for one that is repeatedly held up.
 """
 
 _RECENT = 8
 # Elo by which each of the last encounters with an opponent makes it seem farther away.
 _FAMILIAR = 60.0
-# Elo by which an opponent seems farther away who began too many encounters, or too few, like oneself.
+# Elo by which an opponent seems farther away that began too many (or too few) encounters, as this bot did.
 _SAME_SIDE = 40.0
-# Neighbours looked at on either side, among those with the same number of encounters.
+# Number of neighbours to try on either side, among those with the same number of encounters.
 _NEIGHBOURS = 6
-# If none of them may be met, others are looked at in order of their turns.
+# Number of others to try, in order of their turns, if no neighbour is possible.
 _OTHERS = 64
 
 
@@ -63,18 +63,18 @@ _OTHERS = 64
 class _Bot:
     entry: int
     turn: int
-    """How many encounters it counts as having had; those that are played included."""
+    """The number of encounters that it counts as having had, including current ones."""
     rating: float = 0.0
     encounters: int = 0
-    """Those that are over."""
+    """Finished ones."""
     open: int = 0
     balance: int = 0
-    """Encounters that it began, less those that opponents did."""
+    """Encounters that it began, minus those that opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
-    """Opponents of the last encounters; the latest last."""
+    """Opponents of the last encounters, latest last."""
     active: bool = True
     since: int = 0
-    """When it began to wait, in numbers that only grow. 0: it does not wait."""
+    """When it began to wait, as an increasing number. 0: it does not wait."""
     held_up: bool = False
 
     @property
@@ -83,18 +83,18 @@ class _Bot:
 
 
 class _Crowd:
-    """Those who wait and have the same turn."""
+    """Waiting bots with the same turn."""
 
     __slots__ = ("by_rating", "queue")
 
     def __init__(self) -> None:
         self.by_rating: list[tuple[float, int]] = []
         self.queue: list[tuple[int, int]] = []
-        """A heap of (since, entry). Those who left are still in it."""
+        """A heap of (since, entry). It still has bots that left."""
 
 
 class _Before(NamedTuple):
-    """What an encounter changes in a bot, as it was."""
+    """The previous values of what an encounter changes in a bot."""
 
     turn: int
     balance: int
@@ -103,9 +103,9 @@ class _Before(NamedTuple):
 
 
 class Ladder:
-    """Who waits, and who should meet whom. Entries are numbers that never change; who asks keeps the encounters.
+    """The waiting bots and their best opponents. Entries are numbers that never change.
 
-    `pairs` proposes and changes nothing; `began` says that an encounter was stored, `played` that it is over.
+    `pairs` proposes without changes; `began` records that an encounter was stored, `played` that it is over.
     """
 
     def __init__(self, *, busy: int = 1) -> None:
@@ -115,13 +115,12 @@ class Ladder:
         self._bots: dict[int, _Bot] = {}
         self._active = 0
         self._began = 0
-        """The number of the last encounter that began."""
         self._open: dict[tuple[int, int], deque[int]] = {}
-        """The numbers of those that are open, by who plays; the oldest first."""
+        """The numbers of open encounters by their entries, oldest first."""
         self._oldest: deque[tuple[int, int, int]] = deque()
-        """(number, first, second) of those that may be open and are not held up, the oldest first."""
+        """(number, first, second) of encounters that may be open and are not held up, oldest first."""
         self._playing: list[tuple[int, int]] = []
-        """A heap of (turn, entry) of those that play. Those who came back or are held up may still be in it."""
+        """A heap of (turn, entry) of bots that play. It may still have bots that finished or are held up."""
         self._level = 0
         """The most encounters that a bot had when its turn came."""
         self._clock = 0
@@ -139,10 +138,10 @@ class Ladder:
         starters: int = 0,
         busy: int = 1,
     ) -> "Ladder":
-        """The ladder after a restart: of every encounter in the order of pairing, what came of it or that it is open.
+        """Return the ladder after a restart, from all encounters in the order of pairing, with results if finished.
 
-        Entries below `starters` were there from the beginning, others come as newcomers before their first encounter,
-        or last.
+        Entries below `starters` took part from the start; others join as newcomers before their first encounter, or
+        last.
         """
         ladder, gone, members = cls(busy=busy), frozenset(withdrawn), sorted(entries)
 
@@ -168,11 +167,11 @@ class Ladder:
 
     @property
     def open(self) -> int:
-        """Encounters that began and are not over."""
+        """Return the number of encounters that began and are unfinished."""
         return sum(map(len, self._open.values()))
 
     def add(self, entry: int) -> None:
-        """A newcomer, or one that was withdrawn and comes back. Raises ValueError if it is there."""
+        """Add a newcomer, or a withdrawn entry that returns. Raises ValueError if it is present."""
         bot = self._bots.get(entry)
         turn = max(0, self._level - PLACEMENT)
         if bot is None:
@@ -186,7 +185,7 @@ class Ladder:
         self._enter(bot)
 
     def withdraw(self, entry: int) -> None:
-        """It is not paired again. What it plays now may still be told of by `played`."""
+        """Withdraw an entry: it is not paired again. `played` can still report its current encounters."""
         bot = self._bots[entry]
         if bot.active:
             self._leave(bot)
@@ -194,7 +193,7 @@ class Ladder:
             self._active -= 1
 
     def began(self, first: int, second: int) -> None:
-        """These two are paired; `first` begins."""
+        """Record that these two are paired; `first` begins."""
         one, other = self._bots[first], self._bots[second]
         self._level = max(self._level, min(one.turn, other.turn))
         self._begin(one, other)
@@ -205,7 +204,7 @@ class Ladder:
             heappush(self._playing, (bot.turn, bot.entry))
 
     def played(self, first: int, second: int, first_points: float, second_points: float) -> None:
-        """Their encounter is over. Points of void games are nobody's."""
+        """Record that their encounter is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
         for bot in (one, other):
             self._leave(bot)
@@ -227,7 +226,7 @@ class Ladder:
             self._enter(bot)
 
     def pairs(self, count: int) -> list[Encounter]:
-        """So many encounters that can begin now, or fewer: then nothing more can until another one is over."""
+        """Return up to `count` encounters that can begin now; fewer if no more can until another one is over."""
         found: list[Encounter] = []
         taken: list[tuple[_Bot, _Before]] = []
         while len(found) < count and (pair := self._next_pair()) is not None:
@@ -270,7 +269,7 @@ class Ladder:
         return None
 
     def _least_playing(self) -> int | None:
-        """The least turn of those who play and are not held up."""
+        """Return the lowest turn of the bots that play and are not held up."""
         patience = HELD_UP * self._active // 2
         while self._oldest:
             number, first, second = self._oldest[0]
@@ -322,7 +321,7 @@ class Ladder:
         return abs(one.rating - other.rating) + _FAMILIAR * familiar + _SAME_SIDE * same_side
 
     def _by_turn(self) -> Iterator[_Bot]:
-        """All who wait, by turn and how long they have waited. Nobody may come or go meanwhile."""
+        """Yield all waiting bots, by turn and waiting time. The ladder must not change meanwhile."""
         for turn in self._turns:
             crowd = self._crowds[turn]
             seen: list[tuple[int, int]] = []
@@ -330,7 +329,7 @@ class Ladder:
                 while crowd.queue:
                     since, entry = heappop(crowd.queue)
                     bot = self._bots[entry]
-                    # Others left, and may have come again since.
+                    # The other items left, and may have returned since.
                     if (bot.since, bot.turn) == (since, turn):
                         seen.append((since, entry))
                         yield bot
@@ -362,7 +361,7 @@ class Ladder:
 
 
 def _step(bot: _Bot) -> float:
-    """Elo for each point of surprise in an encounter's score: large at first, then that of a settled rating."""
+    """Return the Elo for each point of surprise in a score: large at first, then that of a settled rating."""
     return max(24.0, 320.0 / (bot.encounters + 2))
 
 

@@ -1,4 +1,4 @@
-"""Round robins: who plays whom follows from a slot's ordinal. Nothing is stored."""
+"""Round robins: the pairing of a slot follows from its ordinal. Nothing is stored."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 
 @dataclass(frozen=True, slots=True)
 class RoundRobin:
-    """Everyone against everyone, in the order of the Berger tables (FIDE Handbook C.05, annex 1).
+    """Every entry meets every other, in the order of the Berger tables (FIDE Handbook C.05, annex 1).
 
-    A cycle is one whole round robin with one game of each pair; every second cycle has the sides reversed. So each
-    pair's sides differ by one game at most, and within a cycle so do each entry's. With an odd number of entries one
-    sits out each round.
+    A cycle is a whole round robin with one game of each pair; every second cycle has the sides reversed. So the numbers
+    of games on each side differ by at most one for each pair, and for each entry within a cycle. With an odd number of
+    entries, one has no game in each round.
     """
 
     entries: int
@@ -24,17 +24,17 @@ class RoundRobin:
 
     @property
     def rounds_per_cycle(self) -> int:
-        """In each of them every entry has one game at most."""
+        """Return the number of rounds of a cycle, in which every entry has at most one game."""
         return self._seats - 1
 
     @property
     def games_per_round(self) -> int:
-        """All rounds have the same number."""
+        """Return the number of games of each round."""
         return self.entries // 2
 
     @property
     def total(self) -> int:
-        """The number of slots; their ordinals are 1 to `total`."""
+        """Return the number of slots; their ordinals are 1 to `total`."""
         return self.games_per_pair * self.entries * (self.entries - 1) // 2
 
     @property
@@ -42,7 +42,7 @@ class RoundRobin:
         return self.entries + self.entries % 2
 
     def slot(self, ordinal: int) -> Slot:
-        """The slot with this ordinal (from 1). Raises IndexError outside 1..total."""
+        """Return the slot with this ordinal (from 1). Raises IndexError outside 1..total."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         index, board = divmod(ordinal - 1, self.games_per_round)
@@ -51,10 +51,10 @@ class RoundRobin:
         return Slot(ordinal, second, first) if cycle % 2 else Slot(ordinal, first, second)
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """The slots with these ordinals: quicker than one by one where pairings repeat, which is every second cycle."""
+        """Yield the slots with these ordinals; pairings repeat every second cycle, so this is faster than `slot`."""
         period = 2 * self.rounds_per_cycle * self.games_per_round
         known: dict[int, tuple[int, int]] = {}
-        # Half the time of calling Slot; every game needs one.
+        # This takes half the time of calling Slot, which every game needs.
         make = partial(tuple.__new__, Slot)
         for ordinal in ordinals:
             place = (ordinal - 1) % period
@@ -64,12 +64,12 @@ class RoundRobin:
             yield make((ordinal, *pair))
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule`: two cycles, one after the other, have the same encounters."""
+        """See `Schedule`: two consecutive cycles have the same encounters."""
         cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
         return cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which this entry plays, from the highest down.
+        """Yield the ordinals below `before` of the slots of this entry, in descending order.
 
         Each takes the same time, however long the tournament is.
         """
@@ -81,14 +81,15 @@ class RoundRobin:
                 yield ordinal
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """The ordinals below `before` of the slots in which these two entries meet, from the highest down.
+        """Yield the ordinals below `before` of the slots between these two entries, in descending order.
 
         They meet once in each cycle, always in the same turn. An entry does not meet itself.
         """
         if one == other:
             return
         circle, turns, games = self._seats - 1, self.rounds_per_cycle, self.games_per_round
-        # Both are as far from `opponent_of_last`, on either side (`_pairing`). The last seat meets it itself.
+        # Both are equally far from `opponent_of_last`, on either side (`_pairing`). The last seat meets that one
+        # itself.
         turn = (2 * min(one, other) if max(one, other) == circle else one + other) % circle
         board = self._board(turn, one) or 0
         last = min(before - 2, self.total - 1) // (turns * games)
@@ -98,7 +99,7 @@ class RoundRobin:
                 yield ordinal
 
     def _board(self, turn: int, entry: int) -> int | None:
-        """Where an entry plays in a turn: the inverse of `_pairing`. None: it sits out."""
+        """Return the board of an entry in a turn, the inverse of `_pairing`; None if it has no game."""
         circle = self._seats - 1
         opponent_of_last = turn * (self._seats // 2) % circle
         distance = 0 if entry == circle else (entry - opponent_of_last) % circle
@@ -106,8 +107,8 @@ class RoundRobin:
         return board if board >= 0 else None
 
     def _pairing(self, turn: int, board: int) -> tuple[int, int]:
-        # The last seat stays, the others move on by half the table each round. An odd number of entries leaves the
-        # last seat empty: its board falls away.
+        # The last seat is fixed, the others move by half the table each round. An odd number of entries leaves the last
+        # seat empty, so its board is omitted.
         seats, circle = self._seats, self._seats - 1
         opponent_of_last = turn * (seats // 2) % circle
         board += self.entries % 2
@@ -118,7 +119,7 @@ class RoundRobin:
 
 
 class RoundRobinFormat(FixedPairings):
-    """Everyone meets everyone."""
+    """Every entry meets every other."""
 
     number = 1
     title = "Round robin"

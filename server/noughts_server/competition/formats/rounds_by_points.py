@@ -1,4 +1,4 @@
-"""What formats share that play a number of rounds in which points count: scores, sides, byes, forecasts."""
+"""Scores, sides, byes and forecasts of formats that play a number of rounds for points."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from noughts_server.competition.pairing_batch import Encounter, Field
 
 
 def usual_rounds(entries: int) -> int:
-    """So many rounds leave one entry at most without a loss, if nothing is drawn: log2, rounded up."""
+    """Return the rounds after which at most one entry has no loss, if there are no draws: log2, rounded up."""
     return max(1, (entries - 1).bit_length())
 
 
@@ -19,7 +19,7 @@ def rounds_done(field: Field) -> int:
 
 
 def scores(field: Field) -> list[float]:
-    """The points of every entry, byes included."""
+    """Return the points of every entry, including byes."""
     points = [0.0] * field.entries
     for encounter in field.played:
         points[encounter.first] += encounter.first_points
@@ -30,7 +30,7 @@ def scores(field: Field) -> list[float]:
 
 
 def buchholz(field: Field) -> list[float]:
-    """The sum of the points of each entry's opponents. A bye is an opponent with the entry's own points."""
+    """Return the sum of the points of each entry's opponents; a bye is an opponent with the entry's own points."""
     points = scores(field)
     sums = [0.0] * field.entries
     for encounter in field.played:
@@ -42,13 +42,13 @@ def buchholz(field: Field) -> list[float]:
 
 
 def final_order(field: Field) -> list[int]:
-    """The entries by points, then Buchholz, then seed; the best first."""
+    """Return the entries by points, then Buchholz, then seed, best first."""
     points, sums = scores(field), buchholz(field)
     return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
 
 
 def with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
-    """Whoever began fewer of the encounters so far begins; of equals the better and the other in turn, after a lot."""
+    """Let the entry begin that began fewer encounters; among equals the two take turns, starting at random."""
     balance = [0] * field.entries
     for encounter in field.played:
         balance[encounter.first] += 1

@@ -1,14 +1,13 @@
-"""Swiss tournaments: in every round each entry meets one of about as many points, and nobody twice.
+"""Swiss tournaments: each round pairs entries with similar scores that have not met yet.
 
-Points are those of the games; a bye counts as winning every game of an encounter. A round's pairing is a perfect
-matching of the entries that were not withdrawn, among the pairs that have not met, with the smallest sum of
-differences in points. Where their number is odd, one of those with the fewest points sits out whose absence leaves such
-a matching, and who had no bye yet. Among such pairings the upper half of a score group meets its lower half, as in the
-Dutch system (FIDE Handbook C.04.3), seed by seed. Every encounter has each side as often, so sides decide nothing;
-whoever began fewer encounters begins.
+A bye counts as winning every game of an encounter. The pairing of a round is a perfect matching of the entries that
+were not withdrawn, among the pairs that have not met, with the smallest sum of differences in points. If their number
+is odd, the bye goes to one of those with the fewest points that had none yet and whose absence leaves such a matching.
+Among such pairings the upper half of a score group meets its lower half, as in the Dutch system (FIDE Handbook C.04.3),
+seed by seed. Every encounter has equal games on each side; the entry that began fewer encounters begins.
 
-A tournament ends before its last round where no such pairing is left: that takes withdrawals, or more rounds than half
-the entries. Small fields look ahead, so that they play all rounds that were asked for.
+A tournament ends before its last round if no such pairing is left, which takes withdrawals or more rounds than half the
+entries. Small fields look ahead, so that they play all rounds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,36 +24,36 @@ from noughts_server.competition.formats.swiss_lookahead import LOOKAHEAD_SEATS, 
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings
 from noughts_server.competition.pairing_batch import Field, PairingBatch
 
-# Pairs of so many places apart are tried first: they are enough in most rounds, and half a second for 200 entries.
+# Pairs at most this many places apart are tried first: enough in most rounds, and 0.5 s for 200 entries.
 _NEARBY = 6
-# In a score group, so many places to either side of the opposite one in its other half.
+# In a score group, places on either side of the opposite one in its other half.
 _FOLDED = 2
-# The seat that stands for the bye.
+# The seat of the bye.
 _BYE = -1
 
 
 def most_rounds(entries: int) -> int:
-    """As many as a round robin has: then everybody met everybody, and sat out once if their number is odd."""
+    """Return the number of rounds after which every pair has met, and each of an odd number of entries had a bye."""
     return entries - 1 + entries % 2
 
 
 class _Standing:
-    """Who can be paired with whom, and what it costs."""
+    """The possible pairs and their costs."""
 
     def __init__(self, order: list[int], points: dict[int, int], met: dict[int, set[int]]) -> None:
         self.order = order
-        """Those who are paired, by points and seed, the best first."""
+        """The entries to pair, by points and seed, best first."""
         self._points = points
         """In half points."""
         self._met = met
-        """Whom one cannot be paired with any more: opponents, and the bye."""
+        """Excluded partners of each entry: its opponents, and the bye."""
         self._places = {entry: place for place, entry in enumerate(order)}
         self._groups: dict[int, tuple[int, int]] = {}
-        """Place in its score group, and the group's size."""
+        """The place in its score group, and the group's size."""
         for _, members in groupby(order, key=points.__getitem__):
             group = list(members)
             self._groups |= {entry: (place, len(group)) for place, entry in enumerate(group)}
-        # One half point of difference outweighs whatever halves of score groups cost, and the bye all differences.
+        # Half a point of difference outweighs all costs within score groups, and the bye outweighs all differences.
         size = len(order)
         self._lowest = points[order[-1]] if order else 0
         self._gap_unit = size**3 + 1
@@ -74,7 +73,7 @@ class _Standing:
         return cls(sorted(points, key=lambda entry: (-points[entry], entry)), points, met)
 
     def pairs(self, rounds_left: int) -> list[tuple[int, int]] | None:
-        """The cheapest pairing, the better of each pair and the pair of the best first; None if there is none."""
+        """Return the cheapest pairing, best pair first and the better of each pair first; None if there is none."""
         found = self._foresighted(rounds_left)
         if found is None:
             found = self._cheapest(_NEARBY)
@@ -97,28 +96,28 @@ class _Standing:
         gap = self._points[upper] - self._points[lower]
         (upper_place, size), (lower_place, _) = self._groups[upper], self._groups[lower]
         if gap:
-            # Who leaves a group comes from its end, and meets the best of the other.
+            # The entry that leaves a group comes from its end and meets the best of the other.
             return gap * self._gap_unit + size - 1 - upper_place + lower_place
         return int((lower_place - upper_place - size // 2) ** 2)
 
     def _foresighted(self, rounds_left: int) -> Sequence[tuple[int, int]] | None:
-        """The cheapest pairing after which the rounds that are left can be played. None: not needed, or not found."""
+        """Return the cheapest pairing that leaves all remaining rounds possible; None if not needed or not found."""
         seats = self.order + [_BYE] * (len(self.order) % 2)
         most_met = max(map(len, self._met.values()))
-        # Every seat may meet half of the others to the end: then no round can fail (Dirac's theorem).
+        # If every seat keeps half of the others as possible partners to the end, no round can fail (Dirac's theorem).
         if len(seats) > LOOKAHEAD_SEATS or len(seats) - most_met - rounds_left >= len(seats) / 2:
             return None
         allowed = {seat: {other for other in seats if self._may_meet(seat, other)} for seat in seats}
         pairings = sorted(perfect_matchings(allowed), key=lambda pairs: sum(self._cost(*pair) for pair in pairs))
-        # Who has withdrawn may have left fewer rounds than were asked for.
+        # Withdrawals may leave fewer possible rounds than wanted.
         rounds_left = min(rounds_left, *map(len, allowed.values()))
         lookahead = Lookahead()
         untried = takewhile(lambda _: not lookahead.exhausted, pairings)
         return next((pairs for pairs in untried if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
 
     def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
-        """The cheapest perfect matching of pairs at most so many places apart, and of halves of score groups."""
-        # A third of a second, which only those pay who pair.
+        """Return the cheapest perfect matching of pairs at most `reach` places apart, and of halves of score groups."""
+        # Imported here because it takes 0.3 s and only pairing needs it.
         import networkx
 
         pairs = [(one, other) for one, other in self._candidates(reach) if self._may_meet(one, other)]
@@ -145,7 +144,7 @@ class _Standing:
                 yield entry, _BYE
 
     def _surely_minimal(self, pairs: Sequence[tuple[int, int]]) -> bool:
-        """No pairing has smaller differences than neighbours in the order of points have."""
+        """Return whether the differences are minimal: as small as those of neighbours in the order of points."""
         bye = next((max(pair) for pair in pairs if _BYE in pair), None)
         if bye is not None and self._points[bye] > min(
             self._points[entry] for entry in self.order if self._may_meet(entry, _BYE)
@@ -158,18 +157,18 @@ class _Standing:
         )
 
     def _reach(self) -> int:
-        """How many places apart a pair is at most in some pairing that is minimal among all.
+        """Return how many places apart the pairs of some minimal pairing are at most.
 
-        Let a and b be paired with d - 1 others between them. Exchanging partners with the pair of one between them, the
-        right way round, makes no difference in points larger and brings the pairs nearer in places, if it makes no
-        rematch. a and b met at most r others each, which spoils at most 2r of these pairs, and there are at least
-        (d - 1) / 2 of them: if d > 4r + 1, there is an exchange. Who has the bye may stand between, too.
+        Let a and b be paired with d - 1 others between them. Exchanging partners with a pair that has a member between
+        them, the right way round, increases no difference in points and brings the pairs closer in places, unless it
+        makes a rematch. a and b met at most r others each, which spoils at most 2r of these pairs, and there are at
+        least (d - 1) / 2 of them: if d > 4r + 1, there is an exchange. The entry with the bye can also be between them.
         """
         return 4 * max(map(len, self._met.values())) + 2
 
 
 class Swiss(RoundsByPoints):
-    """Bots with about as many points meet, and no two of them twice."""
+    """Bots with similar scores meet, and no two of them twice."""
 
     number = 3
     title = "Swiss"
@@ -191,7 +190,7 @@ class Swiss(RoundsByPoints):
         return before + rounds
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
-        """See `TournamentFormat`: more rounds than half the entries cannot be promised to a large field."""
+        """See `TournamentFormat`: a large field may not get more rounds than half the entries."""
         seats = entries + entries % 2
         if seats <= LOOKAHEAD_SEATS or settings.rounds <= seats // 2:
             return ""
@@ -201,7 +200,7 @@ class Swiss(RoundsByPoints):
         )
 
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """The next round. None: it was the last, or nobody is left whom one could meet."""
+        """Return the next round; None after the last, or if no pairing is left."""
         done = rounds_done(field)
         rounds = field.rounds or usual_rounds(field.entries)
         standing = _Standing.of(field)

@@ -1,24 +1,24 @@
-"""Whether the rounds of a small field that are left can all be paired without a rematch.
+"""Decide whether all remaining rounds of a small field can be paired without a rematch.
 
-Greedy rounds may run into a graph of pairs without a perfect matching: after three rounds of six entries, two triangles
-may be all that is left. So a small field takes the best pairing after which the rest can still be played.
+Greedy rounds can end in a graph of pairs without a perfect matching: after three rounds of six entries, two triangles
+may be left. So a small field takes the best pairing after which the rest can still be played.
 """
 
 from collections.abc import Iterator, Mapping, Set
 
 LOOKAHEAD_SEATS = 12
-"""Fields of up to so many entries look ahead: more have too many pairings (10,395 of 12 seats) to try."""
+"""Larger fields do not look ahead: 12 seats already have 10,395 pairings."""
 
-# Pairings tried in one search, of all rounds together: some tenths of a second. Without withdrawals some
-# tens are enough.
+# Limit of the pairings tried in one search, over all rounds (some tenths of a second). Without withdrawals, a few tens
+# are enough.
 _BUDGET = 2_000
 
 Pairing = tuple[tuple[int, int], ...]
-"""Every seat in one pair."""
+"""Every seat is in one pair."""
 
 
 def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
-    """All pairings of all seats, of pairs that may meet."""
+    """Yield all pairings of all seats, from allowed pairs."""
     if not allowed:
         yield ()
         return
@@ -32,7 +32,7 @@ def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
 
 
 class Lookahead:
-    """Searches on one budget, which remember what failed. What is not found within it counts as not there."""
+    """Searches that share one budget and remember failures. What is not found within the budget counts as missing."""
 
     def __init__(self) -> None:
         self._budget = _BUDGET
@@ -40,11 +40,11 @@ class Lookahead:
 
     @property
     def exhausted(self) -> bool:
-        """The budget is spent."""
+        """Return whether the budget is spent."""
         return self._budget <= 0
 
     def leaves(self, allowed: Mapping[int, Set[int]], pairs: Pairing, rounds: int) -> bool:
-        """Whether so many more rounds can be paired after this pairing."""
+        """Return whether so many more rounds can be paired after this pairing."""
         partners = dict(pairs) | {other: one for one, other in pairs}
         return self._playable({seat: others - {partners[seat]} for seat, others in allowed.items()}, rounds)
 
@@ -53,7 +53,7 @@ class Lookahead:
             return True
         tightest = min(allowed, key=lambda seat: len(allowed[seat]))
         least = len(allowed[tightest])
-        # A round takes one opponent of each, and cannot fail where each may meet half of the seats (Dirac).
+        # A round uses one partner of each seat, and cannot fail if each has half of the seats as partners (Dirac).
         if least - (rounds - 1) >= len(allowed) / 2:
             return True
         if least < rounds:
@@ -61,7 +61,7 @@ class Lookahead:
         key = (rounds, frozenset((one, other) for one, others in allowed.items() for other in others if one < other))
         if key in self._failed:
             return False
-        # The order of rounds is free: where the tightest seat needs all that it may meet, it meets one of them first.
+        # The order of rounds is free: if the tightest seat needs all its partners, it can meet any of them first.
         forced = min(allowed[tightest]) if least == rounds else None
         for pairs in perfect_matchings(allowed):
             if forced is not None and (min(tightest, forced), max(tightest, forced)) not in map(_ordered, pairs):

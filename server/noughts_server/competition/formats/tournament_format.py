@@ -1,8 +1,8 @@
-"""What a format of tournaments is: the object that everything else asks about it.
+"""The interface of tournament formats.
 
-A format belongs to one of three shapes. The pairings of `FixedPairings` follow from the number of entries, so nothing
-is stored. Those of `InRounds` follow from the results of the rounds before, and those of `Endless` from all games so
-far; they are stored as rows in the transaction that commits the games that they follow from, and only ever appended.
+A format has one of three shapes. The pairings of `FixedPairings` follow from the number of entries, so nothing is
+stored. Those of `InRounds` follow from the results of earlier rounds, and those of `Endless` from all games so far.
+They are stored as rows, in the transaction of the games from which they follow, and only ever appended.
 """
 
 from abc import ABC, abstractmethod
@@ -21,19 +21,19 @@ class FormatSettings(Protocol):
 
     @property
     def games_per_pair(self) -> int:
-        """Games of each pair that meets."""
+        """Return the number of games of each pair that meets."""
 
     @property
     def rounds(self) -> int:
-        """Rounds; 0: as many as usual."""
+        """Return the number of rounds; 0 means the usual number."""
 
     @property
     def stop_when_decided(self) -> bool:
-        """Whether a match ends as soon as one side cannot be overtaken."""
+        """Return whether a match ends as soon as one side cannot be overtaken."""
 
 
 class FormatError(ValueError):
-    """A format cannot have this setting: what was given, what is possible, and why."""
+    """A setting that the format cannot have: the given value, the possible ones, and why."""
 
     def __init__(self, setting: str, got: object, possible: str, why: str) -> None:
         super().__init__(f"{setting}: got {got}, expected {possible}: {why}")
@@ -42,7 +42,7 @@ class FormatError(ValueError):
 
 
 class LateEntries(StrEnum):
-    """When bots can join a tournament that has begun."""
+    """When bots can join a started tournament."""
 
     NEVER = "never"
     WHILE_PAUSED = "while it is paused"
@@ -50,20 +50,20 @@ class LateEntries(StrEnum):
 
 
 OWN_SETTINGS = {"rounds": "number of rounds to choose", "stop_when_decided": "encounters to decide"}
-"""The settings that only some formats have (`TournamentFormat.own_settings`), with what the others lack."""
+"""The settings that only some formats have (`TournamentFormat.own_settings`), with words for what the others lack."""
 
 
 class TournamentFormat(ABC):
     """How the pairings of a tournament are made."""
 
     number: ClassVar[int]
-    """In the protocol and in the database."""
+    """The value in the protocol and in the database."""
     title: ClassVar[str]
-    """For people: `Round robin`."""
+    """The displayed name, e.g. `Round robin`."""
     summary: ClassVar[str]
-    """What it does, in a few words that follow a colon."""
+    """A short description that follows a colon."""
     own_settings: ClassVar[frozenset[str]] = frozenset()
-    """Those of `OWN_SETTINGS` that it has."""
+    """The names in `OWN_SETTINGS` that it has."""
     late_entries: ClassVar[LateEntries]
     follows_results: ClassVar[bool] = True
     """Whether pairings follow from results. Each encounter then has an even number of games."""
@@ -74,13 +74,13 @@ class TournamentFormat(ABC):
     byes_win: ClassVar[bool] = False
     """Whether a bye counts as winning every game of an encounter."""
     lists_rounds: ClassVar[bool] = False
-    """Whether its view is the list of its encounters by round."""
+    """Whether its page lists its encounters by round."""
     places_by_bracket: ClassVar[bool] = False
-    """Whether standings go by how far an entry has come in the bracket, and only then by points."""
+    """Whether standings go by the reached round of the bracket, and only then by points."""
 
     @property
     def name(self) -> str:
-        """The word in commands and documents: `round-robin`."""
+        """Return the name in commands and documents, e.g. `round-robin`."""
         return self.title.lower().replace(" ", "-")
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class TournamentFormat(ABC):
         return
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
-        """Return a sentence, without its full stop, on what so many entries may not get; empty if there is nothing."""
+        """Return a sentence, without its full stop, on what so many entries may not get; empty if there is none."""
         return ""
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
@@ -113,15 +113,15 @@ class TournamentFormat(ABC):
 
     @abstractmethod
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """Return what is known of a tournament of so many entries, 2 or more, none of them withdrawn."""
+        """Return the forecast for so many entries, 2 or more, none of them withdrawn."""
 
     def most_games(self, settings: FormatSettings, entries: int) -> int:
-        """Return how many games such a tournament has at most; if it is endless, until all have played once."""
+        """Return the maximal number of games; if it is endless, the games until all have played once."""
         forecast = self.forecast(settings, entries)
         return forecast.usual if forecast.most is None else forecast.most
 
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
-        """Return the bracket, round by round, of the tournament that `read` returns; empty for a format without one."""
+        """Return the bracket, round by round, of the tournament that `read` returns; empty if the format has none."""
         return ()
 
 
@@ -137,11 +137,11 @@ class FixedPairings(TournamentFormat):
 
 
 class InRounds(TournamentFormat):
-    """A format whose rounds are paired one after the other, each by the results of those before."""
+    """A format that pairs its rounds one after the other, each by the results of earlier ones."""
 
     @abstractmethod
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """Return what is played next once all that was paired is over; None at the end of the tournament."""
+        """Return the next encounters once all that were paired are over; None at the end of the tournament."""
 
 
 class Endless(TournamentFormat):

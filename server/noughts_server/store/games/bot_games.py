@@ -109,8 +109,9 @@ def list_bot_games(
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
-    """Return the score of `bot` against `opponent`, over all versions and tournaments. Raises NotFound,
-    InvalidArgument.
+    """Return the score of `bot` against `opponent`, over all versions and tournaments.
+
+    Raises NotFound, InvalidArgument.
     """
     if bot == opponent:
         raise InvalidArgument.of("opponent", f"bots/{opponent}", "another bot than `bot`")
