@@ -55,7 +55,7 @@ class Rating:
 
 
 def rating_error(games: int) -> float:
-    """Half the width of the 95 % confidence interval of a rating after so many games against equal opponents.
+    """Return half the width of the 95 % confidence interval of a rating after `games` games with equal opponents.
 
     A game moves a rating by K times its surprise, whose variance is 1/4 and whose expectation is -s times the rating's
     error. So the variance V of the error becomes (1 - K s)^2 V + K^2 / 4. It starts with the 350 of Glicko (M.

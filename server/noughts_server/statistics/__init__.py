@@ -1,1 +1,1 @@
-"""What results tell about strength: estimates of a match, the SPRT, batch ratings. Pure: no database, no clock."""
+"""Strength estimated from results: match estimates, the SPRT, batch ratings. Pure: no database, no clock."""

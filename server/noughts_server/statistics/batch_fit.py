@@ -1,9 +1,9 @@
-"""Ratings from all games at once: maximum likelihood of the logistic model with an advantage of moving first.
+"""Ratings from all games at once: maximum likelihood of the logistic model with a first-move advantage.
 
 The expected score of the first mover is 1 / (1 + 10^(-(advantage + R(first) - R(second)) / 400)); a draw is half a
 point. Newton's method finds where expected and actual points agree, which is the maximum of the quasi-likelihood of a
-logistic regression with fractional response (L. Papke and J. Wooldridge, 1996). Errors are those of the sandwich
-(H. White, 1980; "HC0"): games, not coin tosses, say how they scatter, so draws make them smaller.
+logistic regression with fractional response (L. Papke and J. Wooldridge, 1996). The errors are those of the sandwich
+estimator (H. White, 1980; "HC0"): their variance comes from the games, so draws make them smaller.
 """
 
 from collections.abc import Mapping
@@ -19,15 +19,15 @@ from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
 MOST_PLAYERS = 5_000
-"""In one fit: its matrices grow with the square of the number, to 200 MB each."""
+"""Limit of the players in one fit, because its matrices grow with the square of the number, to 200 MB each."""
 
 _MOST_STEPS = 500
-# What a step promises for each game. Promises shrink with their squares: after this one, the next is lost in rounding.
+# The promised gain of a step for each game. Promises shrink quadratically: the next one would be less than rounding.
 _CONVERGED = 1e-16
 # In nats.
 _SURE = 1e-3
-# Added to the variance of each game in the matrix of a step, boldest first. The first keeps the matrix regular where
-# results are certain. A variance is at most 1/4, so a step with the last is a step up a lower bound of the likelihood.
+# Added to the variance of each game in the matrix of a step, boldest first. The first keeps the matrix regular if
+# results are certain. A variance is at most 1/4, so a step with the last one climbs a lower bound of the likelihood.
 _DAMPING = (1e-10, 1e-4, 1e-3, 1e-2, 1e-1, 0.25)
 _LEAST_SHARE = 0.25
 
@@ -43,17 +43,17 @@ class FitError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BatchFit:
-    """What came of it: all in Elo, players in the order of `games.players`."""
+    """The result of a fit, in Elo; players are in the order of `games.players`."""
 
     games: RatedGames
     groups: Integers
-    """For each player the number of its group, from 0; the ratings of one group say nothing about another's."""
+    """The number of each player's group, from 0. Ratings of different groups cannot be compared."""
     ratings: Floats
-    """NaN for a player who cannot be compared with anybody: alone in its group, without a prior."""
+    """NaN for a player that cannot be compared with any other: alone in its group, without a prior."""
     covariance: Floats
-    """Of the ratings; within a group relative to its mean, or to what is anchored."""
+    """Of the ratings; within a group relative to its mean or to the anchors."""
     advantage: float
-    """What moving first is worth; 0 unless `bound` is FINITE."""
+    """The first-move advantage; 0 unless `bound` is FINITE."""
     advantage_variance: float
     bound: AdvantageBound
     fixed: "npt.NDArray[np.bool_]"
@@ -61,18 +61,18 @@ class BatchFit:
     prior: bool
 
     def comparable(self, one: int, other: int) -> bool:
-        """Whether the ratings of these two are on one scale."""
+        """Return whether the ratings of these two players are on one scale."""
         return self.prior or bool(self.groups[one] == self.groups[other])
 
 
 def fit(
     games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False, mean: float = 1500.0
 ) -> BatchFit:
-    """Fits ratings to games. The mean of each group without an anchor is `mean`.
+    """Fit ratings to games. The mean of each group without an anchor is `mean`.
 
-    With `prior` each player has two virtual draws against the pool's mean, so that everybody is in one group and no
-    rating is infinite; errors are then those of the posterior's normal approximation, in which a draw counts as a coin
-    toss. Raises FitError for an anchor that has no games, or too many players.
+    With `prior`, each player has two virtual draws against the pool's mean, so that all players are in one group and no
+    rating is infinite. The errors are then those of the posterior's normal approximation, in which a draw counts as a
+    coin toss. Raises FitError for an anchor without games, or too many players.
     """
     if len(games.players) > MOST_PLAYERS:
         raise FitError(f"{len(games.players):,} players", f"at most {MOST_PLAYERS:,}")
@@ -98,7 +98,7 @@ def fit(
     ratings[fixed] = [(anchors or {})[games.players[place]] for place in np.flatnonzero(fixed)]
     if prior and not fixed.any():
         ratings += mean - ratings.mean()
-        # Errors are relative to that mean as well: where the pool lies is known by a few virtual draws only.
+        # Errors are also relative to that mean, because only a few virtual draws determine where the pool lies.
         covariance = covariance - covariance.mean(axis=0) - covariance.mean(axis=1)[:, None] + covariance.mean()
     if not prior:
         alone = (np.bincount(groups, minlength=1)[groups] == 1) & ~fixed
@@ -111,9 +111,9 @@ def fit(
 def _fit_with_pool(
     games: RatedGames, fixed: "npt.NDArray[np.bool_]", above_mean: Floats
 ) -> tuple[Floats, Floats, float, float]:
-    """The same as the methods of a problem give, with one more player, the pool, against whom each has its draws.
+    """Return what the methods of a problem return, with the pool as an extra player, against which each has its draws.
 
-    The pool is held at the mean, unless others are held: then it lies where the draws say.
+    The pool is fixed at the mean, unless other players are fixed; then the draws determine where it lies.
     """
     number = len(games.players)
     everyone, pool = np.arange(number), np.full(number, number)
@@ -134,7 +134,7 @@ def _fit_with_pool(
 
 
 class _Problem:
-    """The likelihood of one set of games, with ratings in nats above the mean."""
+    """The likelihood of a set of games, with ratings in nats above the mean."""
 
     def __init__(
         self,
@@ -145,16 +145,18 @@ class _Problem:
         *,
         moving_first: bool,
     ) -> None:
-        """`above_mean` has the ratings of `fixed` players, in Elo; the mean of pools without them is 0."""
+        """Prepare the problem. `above_mean` has the ratings of `fixed` players in Elo; pools without them have mean
+        0.
+        """
         self._games = games
         self._number = len(games.players)
-        # Whoever can be compared with anchors starts among them.
+        # Players that can be compared with anchors start at their mean.
         among = np.isin(pools, pools[fixed]) * (above_mean[fixed].mean() if fixed.any() else 0.0)
         self._start = np.where(fixed, above_mean, among) / ELO_PER_NAT
         self._moving_first = moving_first
         self._points = games.wins + games.draws / 2
         self._played = games.games
-        # The parameters that are sought: players that are not fixed, and last the advantage.
+        # The parameters: players that are not fixed, and last the advantage.
         self._free = np.flatnonzero(~fixed)
         self._kept = np.append(self._free, self._number) if moving_first else self._free
         self._pools = pools
@@ -164,8 +166,8 @@ class _Problem:
         """Return ratings and advantage at the maximum.
 
         Each step is the least damped one of Newton's that gains a quarter of what the gradient g promises. The most
-        damped one always does (D. Böhning and B. Lindsay, 1988). With B, its matrix, a step gains |g|^2 / 8|B| at
-        least. The likelihood is bounded, so g tends to 0, from any start and for any anchors.
+        damped one always does (D. Böhning and B. Lindsay, 1988). With its matrix B, a step gains at least |g|^2 / 8|B|.
+        The likelihood is bounded, so g tends to 0, from any start and for any anchors.
         """
         strength, advantage = self._start.copy(), 0.0
         if not len(self._kept):
@@ -180,7 +182,7 @@ class _Problem:
                 next_strength[self._free] += step[: len(self._free)]
                 next_advantage = advantage + (float(step[-1]) if self._moving_first else 0.0)
                 next_height = self._height(next_strength, next_advantage)
-                # So near the maximum a step climbs, but by less than the rounding of the height.
+                # This close to the maximum, a step gains less than the rounding of the height.
                 if np.max(np.abs(step)) < _SURE or next_height - height >= _LEAST_SHARE * promised:
                     break
             strength, advantage, height = next_strength, next_advantage, next_height
@@ -189,7 +191,7 @@ class _Problem:
         return strength, advantage
 
     def sandwich(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
-        """The covariance of all ratings in Elo squared, zero for fixed ones, and the advantage's variance (HC0)."""
+        """Return the covariance of all ratings in Elo squared, 0 for fixed ones, and the advantage's variance (HC0)."""
         if not len(self._kept):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
@@ -197,14 +199,14 @@ class _Problem:
         return self._whole(cho_solve(factor, half.T))
 
     def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
-        """The same for a likelihood that is true: the normal approximation of a posterior."""
+        """Return the same for a true likelihood: the normal approximation of a posterior."""
         if not len(self._kept):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
         return self._whole(cho_solve(factor, np.eye(len(self._kept))))
 
     def _whole(self, sought: Floats) -> tuple[Floats, float]:
-        """The covariance of all players, and the advantage's variance, from that of what is sought, in nats."""
+        """Return the covariance of all players, and the advantage's variance, from that of the parameters in nats."""
         inner = (sought + sought.T) / 2 * ELO_PER_NAT**2
         free = len(self._free)
         whole = np.zeros((self._number, self._number))
@@ -216,12 +218,12 @@ class _Problem:
         return expected
 
     def _height(self, strength: Floats, advantage: float) -> float:
-        """The logarithm of the likelihood."""
+        """Return the logarithm of the likelihood."""
         lead = strength[self._games.first] - strength[self._games.second] + advantage
         return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
 
     def _factored(self, strength: Floats, advantage: float, boldest: int = 0) -> tuple[Floats, tuple[Floats, bool]]:
-        """The gradient and the factor of the negative Hessian, with the least damping that makes it definite."""
+        """Return the gradient and the factor of the negative Hessian, with the least damping that makes it definite."""
         for damping in _DAMPING[boldest:]:
             gradient, information = self._slope(strength, advantage, damping)
             try:
@@ -231,31 +233,33 @@ class _Problem:
         raise AssertionError("a matrix with the variance of a coin toss for each game is definite")
 
     def _slope(self, strength: Floats, advantage: float, damping: float) -> tuple[Floats, Floats]:
-        """The gradient and the damped negative Hessian of what is sought."""
+        """Return the gradient and the damped negative Hessian of the parameters."""
         expected = self._expected(strength, advantage)
         surplus = self._points - self._played * expected
         weight = self._played * (expected * (1 - expected) + damping)
         gradient = np.append(self._by_player(surplus, -surplus), surplus.sum())
         information = self._spread(weight)
-        # A pool that floats is held at its mean: this changes neither the maximum nor what differences are known to.
+        # Fix the mean of a floating pool, which changes neither the maximum nor the errors of differences.
         for pool in self._floating:
             members = np.flatnonzero(self._pools == pool)
             information[np.ix_(members, members)] += max(float(weight.sum()) / self._number, 1.0) / len(members)
         return gradient[self._kept], information[np.ix_(self._kept, self._kept)]
 
     def _scatter(self, strength: Floats, advantage: float) -> Floats:
-        """The sum over games of the outer products of their scores: how results lie around what was expected."""
+        """Return the sum over games of the outer products of their scores: the variance around the expected results."""
         games, expected = self._games, self._expected(strength, advantage)
         squares = games.wins * (1 - expected) ** 2 + games.draws * (0.5 - expected) ** 2 + games.losses * expected**2
         scatter: Floats = self._spread(squares)[np.ix_(self._kept, self._kept)]
         return scatter
 
     def _spread(self, weight: Floats) -> Floats:
-        """The sum of weight * x x^T over rows; x is 1 at the first mover, -1 at the second, 1 at the advantage."""
+        """Return the sum of weight * x x^T over rows; x is 1 for the first mover, -1 for the second, 1 for the
+        advantage.
+        """
         number, games = self._number, self._games
         matrix = np.zeros((number + 1, number + 1))
         met = np.zeros((number, number))
-        met[games.first, games.second] = weight  # each row has a place of its own
+        met[games.first, games.second] = weight  # each pair has one row
         matrix[:-1, :-1] = -(met + met.T)
         diagonal = np.arange(number)
         matrix[diagonal, diagonal] += self._by_player(weight, weight)

@@ -1,4 +1,4 @@
-"""A batch fit as a table: ranks, errors, likelihoods of superiority, and what the games were."""
+"""A batch fit as a table: ranks, errors, likelihoods of superiority, and counts of games."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,32 +12,32 @@ from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 MEAN_RATING = 1500.0
-"""The mean of a group without an anchor, as live ratings begin."""
+"""The mean of a group without an anchor, equal to the start of live ratings."""
 
-# Elo. A smaller error is the rounding of zero; with a larger one the games tell nothing.
+# In Elo. A smaller error is a rounded zero; with a larger one the games contain no information.
 _NO_ERROR, _LARGEST_ERROR = 1e-6, 1e5
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRatings(RatingTable):
-    """A table with the fit behind it."""
+    """A table with its fit."""
 
     _fit: BatchFit
     _places: Mapping[str, int]
 
     def los(self, one: str, other: str) -> float | None:
-        """The likelihood that `one` is stronger than `other`, 0 to 1; None where it cannot be told."""
+        """Return the likelihood, 0 to 1, that `one` is stronger than `other`; None if they cannot be compared."""
         return _los(self._fit, self._places[one], self._places[other])
 
     def los_matrix(self) -> Iterator[list[float | None]]:
-        """A row for each of `players`, a column for each of them: that the row's is stronger than the column's."""
+        """Yield, for each of `players`, the likelihoods that it is stronger than each of them."""
         places = [self._places[player.name] for player in self.players]
         for one in places:
             yield [_los(self._fit, one, other) for other in places]
 
 
 def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False) -> BatchRatings:
-    """Fits ratings to games and makes the table of them. Raises FitError."""
+    """Fit ratings to games and return their table. Raises FitError."""
     fitted = fit(games, anchors=anchors, prior=prior, mean=MEAN_RATING)
     number = len(games.players)
     wins = _by_player(games.first, games.wins, number) + _by_player(games.second, games.losses, number)
@@ -86,7 +86,7 @@ def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
 
 
 def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
-    """Places in the order of the table: by group, rating, and name. With a prior all are in one list."""
+    """Return the players' indexes in table order: by group, rating, and name. With a prior, there is one list."""
     ratings, names = fitted.ratings, fitted.games.players
 
     def key(place: int) -> tuple[int, float, float, object]:
@@ -98,7 +98,7 @@ def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
 
 
 def _opposition(fitted: BatchFit) -> Floats:
-    """For each player the mean rating of its opponents on one scale with it; NaN where it has none."""
+    """Return the mean rating of each player's opponents on the same scale; NaN if there are none."""
     games, number = fitted.games, len(fitted.games.players)
     first, second, played = games.first, games.second, games.games
     same = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
@@ -116,7 +116,7 @@ def _error(fitted: BatchFit, place: int) -> float | None:
 
 
 def _error95(variance: float) -> float | None:
-    """Half the width of the 95 % interval; None if results do not scatter, or say next to nothing."""
+    """Return half the width of the 95 % confidence interval; None if results do not vary or say almost nothing."""
     error = NORMAL_95 * max(variance, 0.0) ** 0.5
     return error if _NO_ERROR < error < _LARGEST_ERROR else None
 

@@ -1,8 +1,8 @@
-"""What a set of games can tell at all: who can be compared with whom, and whether moving first can be told apart.
+"""Which players a set of games can compare, and whether it determines the first-move advantage.
 
-A likelihood of ratings has a finite maximum only where everyone has taken points off everyone else, if need be by way
-of others: in one strong component of the graph "took points off" (L. R. Ford, "Solution of a ranking problem from
-binary comparisons", 1957). Games between components say who is stronger, not by how much.
+A likelihood of ratings has a finite maximum only if every player has taken points off every other, possibly through
+others: in one strong component of the graph "took points off" (L. R. Ford, "Solution of a ranking problem from binary
+comparisons", 1957). Games between components show who is stronger, not by how much.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from noughts_server.statistics.rating_table import AdvantageBound
 def groups_of(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Integers:
     """Return the number of each player's group, from 0. The ratings within a group can be compared.
 
-    All `fixed` players are in one group, because their ratings are given: they connect the players around them.
-    A group that only won against another one comes before it. Otherwise larger groups come first, then names.
+    All `fixed` players are in one group, because their ratings are given and connect the players around them. A group
+    that only won against another one comes before it. Otherwise larger groups come first, then names.
     """
     number = len(games.players)
     if not number:
@@ -39,7 +39,7 @@ def _took_points(games: RatedGames) -> tuple[Integers, Integers]:
 
 
 def _in_order(labels: Integers, count: int, above: Integers, below: Integers) -> Integers:
-    """Numbers groups anew, winners before those whom they beat (Kahn's order, the largest group first)."""
+    """Number the groups again, winners before the groups they beat (Kahn's order, the largest group first)."""
     import heapq
 
     sizes = np.bincount(labels, minlength=count)
@@ -67,17 +67,18 @@ def _in_order(labels: Integers, count: int, above: Integers, below: Integers) ->
 
 
 def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> AdvantageBound:
-    """Whether these games, all within groups, bound the advantage; `fixed` players' ratings cannot move.
+    """Return whether these games, all within groups, bound the advantage; `fixed` players' ratings cannot move.
 
     Ratings could follow an ever larger advantage a without contradicting a game if differences r(loser) - r(winner)
-    exist that are at most a where the winner moved first and at most -a where the loser did: difference constraints,
-    which a cycle of negative length rules out (Bellman 1958). The same with the signs reversed for an ever smaller one.
+    exist that are at most a if the winner moved first and at most -a if the loser did. These are difference
+    constraints, which a cycle of negative length excludes (Bellman 1958). For an ever smaller advantage the signs are
+    reversed.
     """
     first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
     winner = np.concatenate((games.first[first_did], games.second[second_did]))
     loser = np.concatenate((games.second[first_did], games.first[second_did]))
     length = np.concatenate((np.ones(first_did.sum()), -np.ones(second_did.sum())))
-    # Fixed players move with the pool or not at all, hence together: for a direction they are one.
+    # Fixed players move with the pool or not at all, hence together, so they count as one player.
     place = np.arange(len(games.players))
     if fixed.any():
         place[fixed] = np.flatnonzero(fixed)[0]
@@ -92,7 +93,7 @@ def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Advant
 
 
 def _has_negative_cycle(source: Integers, target: Integers, length: Floats, number: int) -> bool:
-    """Whether edges, sorted by target, have a cycle of negative length: shortest paths from everywhere."""
+    """Return whether edges, sorted by target, have a cycle of negative length, by shortest paths from everywhere."""
     if not len(source):
         return False
     reached, starts = np.unique(target, return_index=True)
@@ -107,14 +108,14 @@ def _has_negative_cycle(source: Integers, target: Integers, length: Floats, numb
         chosen = improved[target] & (offered == np.repeat(best, np.diff(np.append(starts, len(target)))))
         before[target[chosen]] = source[chosen]
         distance[reached] = np.minimum(distance[reached], best)
-        # A cycle of predecessors is one of negative length; they are looked for now and then.
+        # A cycle of predecessors has negative length; the search for one runs only now and then.
         if round_ & (round_ + 1) == 0 and _has_cycle(before):
             return True
     return True
 
 
 def _has_cycle(before: Integers) -> bool:
-    """Whether someone is before himself."""
+    """Return whether a node precedes itself."""
     known = np.flatnonzero(before >= 0)
     if np.any(before[known] == known):
         return True

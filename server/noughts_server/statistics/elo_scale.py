@@ -3,17 +3,17 @@
 import math
 
 ELO_PER_NAT = 400.0 / math.log(10.0)
-"""Elo of one unit of the logistic curve: 173.7."""
+"""Elo per unit of the logistic curve: 173.7."""
 
 NORMALIZED_PER_DEVIATION = 800.0 / math.log(10.0)
-"""Normalized Elo of one standard deviation of a game's score: 347.4 (Van den Bergh, "Normalized Elo")."""
+"""Normalized Elo per standard deviation of a game's score: 347.4 (Van den Bergh, "Normalized Elo")."""
 
 NORMAL_95 = 1.959963984540054
 """Two-sided 95 % of the normal distribution, in standard errors."""
 
 
 def elo_of_score(score: float) -> float | None:
-    """The difference in Elo at which this score is expected; None where it would be infinite."""
+    """Return the difference in Elo at which this score is expected; None if infinite."""
     if not 0.0 < score < 1.0:
         return None
     # Adding 0.0 turns the -0.0 of an even score into 0.0.
@@ -21,10 +21,10 @@ def elo_of_score(score: float) -> float | None:
 
 
 def score_of_elo(elo: float) -> float:
-    """The expected score of one who is stronger by so much; between 0 and 1."""
+    """Return the expected score, between 0 and 1, of a player that is stronger by `elo`."""
     return 1.0 / (1.0 + math.exp(-elo / ELO_PER_NAT))
 
 
 def normal_cdf(deviations: float) -> float:
-    """How probable it is that a normal variable is below so many standard deviations."""
+    """Return the probability that a normal variable is below so many standard deviations."""
     return 0.5 * (1.0 + math.erf(deviations / math.sqrt(2.0)))

@@ -1,8 +1,8 @@
-"""What the result of a match says about the difference in strength of the two, with its uncertainty.
+"""Estimate the difference in strength of two players from a match, with its uncertainty.
 
-The unit of a match is the pair: two games from one opening with the sides swapped. What the opening and the first move
-give away cancels within a pair, so the errors of pairs are smaller than those of as many independent games, and they
-are the true ones. Games that belong to no complete pair are units of their own.
+The unit of a match is the pair: two games from one opening with the sides swapped. The advantages of the opening and
+the first move cancel within a pair, so the errors of pairs are smaller than those of as many independent games, and
+correct. Games outside complete pairs are separate units.
 """
 
 import math
@@ -13,7 +13,7 @@ from noughts_server.statistics.elo_scale import NORMAL_95, NORMALIZED_PER_DEVIAT
 
 
 class Pentanomial(NamedTuple):
-    """Pairs of games by what the first player took of both: 0, half a point, 1, one and a half, 2."""
+    """Pairs of games by the first player's points from both: 0, 1/2, 1, 1 1/2 or 2."""
 
     ll: int = 0
     ld: int = 0
@@ -24,12 +24,12 @@ class Pentanomial(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """All of them."""
+        """Return the number of pairs."""
         return sum(self)
 
 
 class WinsDrawsLosses(NamedTuple):
-    """Games that are counted one by one, from the first player's side."""
+    """Single games, from the first player's point of view."""
 
     wins: int = 0
     draws: int = 0
@@ -40,37 +40,36 @@ _NO_PAIRS, _NO_GAMES = Pentanomial(), WinsDrawsLosses()
 
 
 class Estimate(NamedTuple):
-    """The difference in strength that results suggest. None where it would be infinite, or cannot be told."""
+    """The estimated difference in strength. None if infinite or unknown."""
 
     score: float | None
     """The first player's mean score, 0 to 1; None without games."""
     value: float | None
-    """Elo by which the first player seems stronger."""
+    """Elo by which the first player is stronger."""
     error95: float | None
-    """Half the width of the 95 % interval, in Elo; 0 where all results are alike, which tells nothing about it."""
+    """Half the width of the 95 % confidence interval, in Elo; 0 if all results are equal, so that it is unknown."""
     los: float | None
-    """The likelihood that the first player is the stronger one, 0 to 1."""
+    """The likelihood that the first player is stronger, 0 to 1."""
     normalized: float | None
-    """Normalized Elo: the mean score above a half in standard deviations of a game's score, times 347.4."""
+    """Normalized Elo: the mean score above 1/2 in standard deviations of a game's score, times 347.4."""
     normalized_error95: float | None
-    """Half the width of its 95 % interval."""
+    """Half the width of its 95 % confidence interval."""
     units: int
     """Independent results: pairs, and games without a partner."""
     at_least: float | None = None
-    """Where one has won everything: the Elo by which it is stronger at least (95 %, one-sided), if that is above 0."""
+    """If one player has won everything: its minimal superiority in Elo (95 %, one-sided), if that is above 0."""
 
 
 def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES) -> Estimate:
-    """The difference in Elo by the logistic model from pairs, and from games without a partner.
+    """Return the difference in Elo by the logistic model from pairs, and from games without a partner.
 
-    The score's standard error is that of a mean over independent units; 95 % are mapped through the curve, and half
-    the distance of the bounds is the error. Bounds at or beyond 0 or 1 would be infinite: there is no error then.
-
-    The likelihood of superiority is Phi((score - 1/2) / standard error): what draws and pairs do to the error counts.
-    Where all units have the same score, that error is zero for want of data; then it is Phi(sqrt(units)), the sign
-    test's normal approximation, and None if that score is a half.
+    The score's standard error is that of a mean over independent units. Its 95 % limits are mapped to Elo, and half
+    their distance is the error. Limits at or beyond 0 or 1 would be infinite, so there is no error then. The likelihood
+    of superiority is Phi((score - 1/2) / standard error), so the effects of draws and pairs on the error count. If all
+    units have the same score, that error is 0 for lack of data. Then the likelihood is Phi(sqrt(units)), the sign
+    test's normal approximation, or None if that score is 1/2.
     """
-    # Mean score of a unit, its number of games, how many such units.
+    # The mean score of a unit, its number of games, the number of such units.
     units = [(place / 4, 2, number) for place, number in enumerate(pairs)]
     units += [(1.0, 1, games.wins), (0.5, 1, games.draws), (0.0, 1, games.losses)]
     number = sum(count for _, _, count in units)
@@ -78,7 +77,7 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
     if not number:
         return Estimate(None, None, None, None, None, None, 0)
     score = sum(mean * size * count for mean, size, count in units) / played
-    # Sums are taken in one order: swapping the players must mirror the result.
+    # The order of summation is fixed, because swapping the players must mirror the result.
     squares = math.fsum(count * (size * (mean - score)) ** 2 for mean, size, count in units)
     error = math.sqrt(squares) / played
     if len({mean for mean, _, count in units if count}) == 1:
@@ -97,11 +96,11 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
 
 
 def _all_alike(score: float, units: int) -> Estimate:
-    """The estimate of units that all have this score."""
+    """Return the estimate of units that all have this score."""
     sign = (score > 0.5) - (score < 0.5)
     at_least = None
     if score in (0.0, 1.0):
-        # The chance to win a unit at which winning all has a probability of 5 % (Clopper and Pearson, 1934).
+        # The probability to win a unit at which winning all has a probability of 5 % (Clopper and Pearson, 1934).
         bound = elo_of_score(0.05 ** (1 / units))
         at_least = bound if bound is not None and bound > 0 else None
     return Estimate(
@@ -117,7 +116,7 @@ def _all_alike(score: float, units: int) -> Estimate:
 
 
 def pentanomial(points: Iterable[float]) -> Pentanomial:
-    """Counts pairs by the points that the first player took in both games: 0, 0.5, 1, 1.5 or 2."""
+    """Count pairs by the first player's points from both games: 0, 0.5, 1, 1.5 or 2."""
     counts = [0] * 5
     for taken in points:
         counts[round(taken * 2)] += 1

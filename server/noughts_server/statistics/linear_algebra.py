@@ -1,8 +1,9 @@
 """SciPy's Cholesky factorisation on one thread.
 
-OpenBLAS lets as many threads spin as there are cores. Beside bots, or a server's loop, they wait for each other: a
-matrix of 1,000 rows took 1.4 s instead of 0.03 s. The number of threads is read once, when SciPy's copy of OpenBLAS
-is loaded, so this module is imported before anything else that loads it; children are to know nothing of it.
+OpenBLAS starts as many spinning threads as there are cores. Next to bots or a server's loop they wait for each other: a
+matrix of 1,000 rows took 1.4 s instead of 0.03 s. SciPy's copy of OpenBLAS reads the number of threads once, when it is
+loaded, so this module must be imported before anything else that loads it. Child processes must not inherit the
+variable.
 """
 
 import os

@@ -1,12 +1,12 @@
-"""The games of a match as its statistics count them: pairs in slot order, and what was only a repetition.
+"""The games of a match as its statistics count them: pairs in slot order, without repetitions.
 
-Sides alternate, so games 2j - 1 and 2j are a pair: one opening, the sides swapped. Games come in any order; what is
-counted is the longest row of pairs from the first on without a gap. A test that looked at games as they end would see
-short ones first, which may be one player's wins.
+Sides alternate, so games 2j - 1 and 2j are a pair: one opening, the sides swapped. Games arrive in any order; the
+statistics count the longest run of pairs without a gap from the first one on. A test that counted games as they end
+would count short ones first, which may be one player's wins.
 
-Two deterministic players play one game whenever they begin alike: playing it again tells nothing, so it counts once.
-Where chance is at work the same start leads to several games. Then each is a sample of its own, also one that happens
-to equal another, so a pair is a repetition only where all pairs from its opening were the same so far.
+Two deterministic players play the same game whenever they start alike. A repetition contains no information, so such a
+game counts once. With randomness, the same start leads to several games. Then each is a separate sample, even if it
+happens to equal another. So a pair is a repetition only if all pairs from its opening were the same so far.
 """
 
 from collections.abc import Hashable
@@ -17,18 +17,18 @@ from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsL
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
 _IDLE_PAIRS = 50
-"""So many pairs in a row, at least, that only repeat others say that all will."""
+"""After at least this many consecutive repetitions, all further pairs are expected to be repetitions."""
 
 
 class MatchGame(NamedTuple):
     """A game as it counts."""
 
     points: float | None
-    """Those of the match's first player: 1, 0.5 or 0; None for a void game."""
+    """The points of the match's first player: 1, 0.5 or 0; None for a void game."""
     opening: Hashable = ""
-    """What it began with."""
+    """Its opening."""
     moves: Hashable | None = None
-    """What would be the same if it were played again; None where a repetition could not be told, as of a crash."""
+    """What a repetition would have in common; None if it cannot be recognised, e.g. after a crash."""
 
 
 class _Played(NamedTuple):
@@ -40,33 +40,33 @@ class _Played(NamedTuple):
 
 
 _NEVER = _Played((), 0.0, 0)
-"""What was played from an opening that had no pair yet."""
+"""The value for an opening without a pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
-    """What the games of a match say."""
+    """The statistics of a match."""
 
     pentanomial: Pentanomial
     single: WinsDrawsLosses
-    """Games that are in no pair."""
+    """Games outside pairs."""
     repeats: int
-    """Games that only repeated others; they are counted nowhere here."""
+    """Games that only repeated others, which no other count includes."""
     games: int
-    """All games with a result that were looked at, `repeats` included."""
+    """All games with a result, including `repeats`."""
     estimate: Estimate
     sprt: SprtState | None
-    """How the test stands, if there is one; after a decision as it was decided."""
+    """The state of the test, if there is one; after its decision, the state at that time."""
 
 
 class MatchGames:
-    """Takes the games of a match one by one, and judges by `sprt` after each pair, if there is a test."""
+    """A counter that adds the games of a match one by one and judges by `sprt`, if given, after each pair."""
 
     def __init__(self, sprt: Sprt | None = None) -> None:
         self.sprt = sprt
         self._state: SprtState | None = None
         if sprt is not None:
-            sprt.judge((1,) * 5)  # loads SciPy now: not between two moves
+            sprt.judge((1,) * 5)  # loads SciPy now and not between two moves
             self._state = sprt.judge((0,) * 5)
         self._waiting: dict[int, MatchGame] = {}
         self._next = 1
@@ -74,41 +74,41 @@ class MatchGames:
         self._single = [0, 0, 0]
         self._repeats = 0
         self._idle = 0
-        """Pairs since the last that was no repetition."""
+        """Consecutive repetitions up to the last pair."""
         self._games = 0
-        # By opening: what all pairs from there were, or None where they differ.
+        # By opening: the content of all pairs from it, or None if they differ.
         self._same: dict[Hashable, _Played | None] = {}
 
     @property
     def state(self) -> SprtState | None:
-        """How the test stands; after a decision as it was decided."""
+        """Return the state of the test; after its decision, the state at that time."""
         return self._state
 
     @property
     def decided(self) -> bool:
-        """Whether the test has accepted one of its hypotheses."""
+        """Return whether the test has accepted one of its hypotheses."""
         return self._state is not None and self._state.decision is not Decision.CONTINUE
 
     @property
     def over(self) -> bool:
-        """Whether a test has ended the match."""
+        """Return whether the test has ended the match."""
         return self.decided or self.exhausted
 
     @property
     def known(self) -> int:
-        """How many games were taken from the first on without a gap; after the end of a test those until then."""
+        """Return the number of games without a gap from the first one on, up to the end of the test."""
         return self._next - 1 + (not self.over and self._next in self._waiting)
 
     @property
     def exhausted(self) -> bool:
-        """Whether a test will never be decided: for twice as many pairs as there were openings, all only repeat.
+        """Return whether the test cannot be decided: after twice as many repeated pairs as there were openings.
 
-        Those of a book in random order have all been met by then, nearly for certain.
+        By then a random order has almost certainly used all openings of a book.
         """
         return self.sprt is not None and not self.decided and self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
 
     def add(self, ordinal: int, game: MatchGame) -> None:
-        """Takes the game of this slot, from 1. After a test has ended nothing changes."""
+        """Add the game of this slot, from 1. After the end of the test nothing changes."""
         if ordinal < self._next or self.over:
             return
         waiting = self._waiting
@@ -122,7 +122,7 @@ class MatchGames:
                 self._state = self.sprt.judge(self._counts)
 
     def statistics(self) -> MatchStatistics:
-        """What all games say that were taken; with a test that has ended, those until then."""
+        """Return the statistics of all added games, up to the end of the test."""
         single, repeats, games = list(self._single), self._repeats, self._games
         if not self.over:
             for ordinal in sorted(self._waiting):
@@ -136,7 +136,7 @@ class MatchGames:
         return MatchStatistics(pairs, alone, repeats, games, estimate(pairs, alone), self._state)
 
     def _take(self, one: MatchGame, other: MatchGame) -> bool:
-        """Counts a pair; returns whether the counts of pairs have changed."""
+        """Count a pair; return whether the counts of pairs have changed."""
         self._games += (one.points is not None) + (other.points is not None)
         if one.points is None or other.points is None:
             _count_single(self._single, one)
@@ -156,7 +156,7 @@ class MatchGames:
                 self._repeats += 2
                 self._idle += 1
                 return False
-            # Chance is at work: what seemed to be repetitions were samples as well.
+            # The games are random, so apparent repetitions were samples as well.
             self._same[one.opening] = None
             self._repeats -= 2 * (before.times - 1)
             self._count(before.points, before.times - 1)
@@ -168,7 +168,7 @@ class MatchGames:
         self._idle = 0
 
     def _repeated(self, ordinal: int, game: MatchGame) -> bool:
-        """Whether a game without its partner repeats that half of the pairs from its opening."""
+        """Return whether a game without its partner repeats that half of the pairs from its opening."""
         played = self._same.get(game.opening)
         if played is None or game.moves is None or not isinstance(played.moves, tuple):
             return False

@@ -1,6 +1,6 @@
-"""Games for a batch fit, counted: how often a player who moved first won, drew and lost against another.
+"""Counts of games for a batch fit: wins, draws and losses of each first mover against each opponent.
 
-The counts are in one order whatever order the games came in, so that a fit finds the same bits.
+Their order does not depend on the order of the games, so that a fit gives the same bits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,47 +15,47 @@ Floats = npt.NDArray[np.float64]
 
 
 _DENSE = 1_000_000
-"""A table of so many pairs is never too large."""
+"""A table of this many pairs is never too large."""
 
 
 class GameResult(NamedTuple):
-    """One game, or several with one result."""
+    """One game, or several with the same result."""
 
     first: str
-    """Who moved first."""
+    """The player that moved first."""
     second: str
     score: float
-    """The first player's: 1, 0.5 or 0."""
+    """The first mover's score: 1, 0.5 or 0."""
     times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class RatedGames:
-    """Counts of games; a row for each ordered pair of players that met. Rows are sorted."""
+    """Counts of games, with a row for each ordered pair of players that met. Rows are sorted."""
 
     players: tuple[str, ...]
-    """In alphabetical order; the other fields have their places in it."""
+    """In alphabetical order; the other fields have indexes into it."""
     first: Integers
     second: Integers
     wins: Floats
-    """Of `first`; like `draws` and `losses` a number for each row."""
+    """Of `first`; like `draws` and `losses`, a number for each row."""
     draws: Floats
     losses: Floats
 
     @property
     def games(self) -> Floats:
-        """How many games each row has."""
+        """Return the number of games of each row."""
         return self.wins + self.draws + self.losses
 
     def chosen(self, rows: "npt.NDArray[np.bool_]") -> "RatedGames":
-        """Those rows only, of the same players."""
+        """Return only those rows, with the same players."""
         return RatedGames(
             self.players, self.first[rows], self.second[rows], self.wins[rows], self.draws[rows], self.losses[rows]
         )
 
 
 def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> RatedGames:
-    """Counts games; `players` are also there if they have none. Raises ValueError for a player against itself."""
+    """Count games; include `players` even without games. Raises ValueError for a player against itself."""
     places: dict[str, int] = {}
     cells: dict[tuple[int, int, float], int] = {}
     for player in players:
@@ -72,9 +72,9 @@ def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> Rat
 def count_columns(
     players: Sequence[str], first: Integers, second: Integers, score: Floats, times: Floats | None = None
 ) -> RatedGames:
-    """The same from columns: places in `players`, and the first player's score 1, 0.5 or 0, of equal lengths.
+    """Count games from columns of equal length: indexes into `players`, and the first mover's score 1, 0.5 or 0.
 
-    Raises ValueError for a player against itself, another score, or a name that is there twice.
+    Raises ValueError for a player against itself, another score, or a duplicate name.
     """
     if len(set(players)) != len(players):
         raise ValueError("got a player's name twice, expected each once")
@@ -88,7 +88,7 @@ def count_columns(
     number = max(len(players), 1)
     keys = place[first] * number + place[second]
     dense = number * number <= max(_DENSE, 4 * len(keys))
-    # Sorting takes longer than a table of all pairs, as long as that is not mostly empty.
+    # Sorting takes longer than a table of all pairs, unless that is mostly empty.
     rows, row = (np.arange(number * number), keys) if dense else np.unique(keys, return_inverse=True)
 
     def counted(value: float) -> Floats:

@@ -1,10 +1,10 @@
 """The generalised sequential probability ratio test: is A stronger by elo1, or only by elo0?
 
 A. Wald's test (1945) with maximum likelihood under each hypothesis, on the counts of results: three cells (loss, draw,
-win) or five (pairs, `Pentanomial`). For the logistic model the hypotheses fix the mean score, for the normalized one
-the mean in standard deviations (M. Van den Bergh, "A practical introduction to the GSPRT", "The generalised maximum
-likelihood ratio for the expectation value of a distribution" and "Normalized Elo"). An empty cell counts 0.001, so
-that a match without losses is decided as well.
+win) or five (pairs, `Pentanomial`). In the logistic model a hypothesis fixes the mean score, in the normalized one the
+mean in standard deviations (M. Van den Bergh, "A practical introduction to the GSPRT", "The generalised maximum
+likelihood ratio for the expectation value of a distribution" and "Normalized Elo"). An empty cell counts 0.001, so that
+a match without losses is also decided.
 """
 
 import math
@@ -18,24 +18,24 @@ from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_
 
 _EMPTY_CELL = 0.001
 _NO_DEVIATION = 1e-9
-# At the widest root no surplus is left; this keeps rounding from adding one.
+# At the widest root there is no surplus; this prevents one from rounding.
 _ROUNDING = 1e-12
 _GRID = [step / 4 for step in range(-4, 5)]
 LARGEST_ELO = 1000.0
 LEAST_ELO = 0.01
-"""Between the hypotheses: closer ones take more games than anyone can play."""
+"""The minimal distance of the hypotheses: closer ones take an unplayable number of games."""
 LEAST_ERROR = 1e-9
 
 
 class SprtModel(StrEnum):
-    """In which measure a hypothesis is stated."""
+    """The scale of a hypothesis."""
 
     LOGISTIC = "logistic"
     NORMALIZED = "normalized"
 
 
 class Decision(StrEnum):
-    """What a test says so far."""
+    """The current decision of a test."""
 
     H0 = "H0"
     H1 = "H1"
@@ -43,7 +43,7 @@ class Decision(StrEnum):
 
 
 class SprtError(ValueError):
-    """A test that cannot be made."""
+    """An impossible test."""
 
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"got {got}, expected {expected}")
@@ -52,7 +52,7 @@ class SprtError(ValueError):
 
 
 class SprtState(NamedTuple):
-    """How a test stands."""
+    """The state of a test."""
 
     llr: float
     """The logarithm of the likelihood ratio of H1 to H0."""
@@ -65,16 +65,16 @@ class SprtState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """A test. Raises SprtError for one that cannot be made."""
+    """A test. Raises SprtError if it is impossible."""
 
     elo0: float
-    """By how much A is stronger if H0 holds, in Elo or normalized Elo."""
+    """The superiority of A under H0, in Elo or normalized Elo."""
     elo1: float
-    """The same for H1; more than `elo0`."""
+    """The same under H1; more than `elo0`."""
     alpha: float = 0.05
-    """How often H1 may be accepted where H0 is true."""
+    """The probability to accept H1 if H0 is true."""
     beta: float = 0.05
-    """How often H0 may be accepted where H1 is true."""
+    """The probability to accept H0 if H1 is true."""
     model: SprtModel = SprtModel.LOGISTIC
 
     def __post_init__(self) -> None:
@@ -92,22 +92,22 @@ class Sprt:
 
     @property
     def lower(self) -> float:
-        """Wald's bound for H0."""
+        """Return Wald's limit for H0."""
         return math.log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """Wald's bound for H1."""
+        """Return Wald's limit for H1."""
         return math.log((1 - self.beta) / self.alpha)
 
     def judge(self, counts: Sequence[float]) -> SprtState:
-        """How the test stands after these counts: of losses, draws, wins, or the five of pairs from LL to WW."""
+        """Return the state after these counts: of losses, draws, wins, or of pairs from LL to WW."""
         llr = self.llr(counts)
         decision = Decision.H1 if llr >= self.upper else Decision.H0 if llr <= self.lower else Decision.CONTINUE
         return SprtState(llr, self.lower, self.upper, decision)
 
     def llr(self, counts: Sequence[float]) -> float:
-        """The logarithm of the likelihood ratio for these counts; 0 without any."""
+        """Return the logarithm of the likelihood ratio for these counts; 0 if all are 0."""
         if not any(counts):
             return 0.0
         cells = [count or _EMPTY_CELL for count in counts]
@@ -120,7 +120,7 @@ class Sprt:
         )
 
     def steps(self, shares: Sequence[float]) -> list[float]:
-        """What a result of each cell adds to the LLR where results fall with these shares: ln(p1 / p0).
+        """Return what a result of each cell adds to the LLR if results have these shares: ln(p1 / p0).
 
         Shares are positive and add up to 1.
         """
@@ -129,21 +129,22 @@ class Sprt:
         return [math.log(one / zero) for zero, one in zip(*fitted, strict=True)]
 
     def _fitted(self, shares: Sequence[float], values: Sequence[float], elo: float) -> list[float]:
-        """The most likely probabilities of the cells under one hypothesis."""
+        """Return the most likely probabilities of the cells under one hypothesis."""
         if self.model is SprtModel.LOGISTIC:
             score = score_of_elo(elo)
             return _tilted(shares, [value - score for value in values])
-        # A pair's score has half the variance of a game's, so its mean is more deviations away by the root of two.
+        # A pair's score has half the variance of a game's, so its mean is farther in deviations by the square root of
+        # two.
         deviations = elo / NORMALIZED_PER_DEVIATION * math.sqrt((len(shares) - 1) / 2)
         return _fitted_normalized(shares, values, deviations)
 
 
 def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviations: float) -> list[float]:
-    """Return the most likely probabilities whose mean is so many standard deviations above a half.
+    """Return the most likely probabilities whose mean is so many standard deviations above 1/2.
 
     With a = value - 1/2, c = deviations / sqrt(1 + deviations^2) and r^2 = E[a^2] the constraint is E[a] = c r. It is
-    linear for a given r: E[a - c (a^2 / r + r) / 2] = 0. The maxima are among the r at which the probabilities fitted
-    have that r. Each lies where a cell above a half can balance the others: from s a to a / s, s = tan(arcsin(c) / 2).
+    linear for a given r: E[a - c (a^2 / r + r) / 2] = 0. The maxima are among the r at which the fitted probabilities
+    have that r. Each lies where a cell above 1/2 can balance the others: from s a to a / s, s = tan(arcsin(c) / 2).
     """
     if deviations < 0:
         return _fitted_normalized(shares[::-1], values, -deviations)[::-1]
@@ -154,7 +155,7 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
 
     c = deviations / math.hypot(1, deviations)
     narrowest = math.log(c / (1 + math.sqrt(1 - c * c))) * (1 - 1e-9)
-    # Steps of a geometric grid: there is one maximum, or one for each cell if H1 lies far above the results.
+    # Steps of a geometric grid: there is one maximum, or one for each cell if H1 is far above the results.
     grid = sorted({min(a * math.exp(narrowest * step), 0.5) for a in above if a > 0 for step in _GRID})
 
     def fitted(root: float) -> list[float]:
@@ -175,13 +176,13 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
 
 
 def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
-    """The most likely probabilities under which the mean of `slopes` is 0: shares / (1 + t slopes) for some t."""
+    """Return the most likely probabilities with mean 0 of `slopes`: shares / (1 + t slopes) for some t."""
     from scipy.optimize import brentq
 
     def mean(tilt: float) -> float:
         return math.fsum(share * slope / (1 + tilt * slope) for share, slope in zip(shares, slopes, strict=True))
 
-    # No probability is above 1, which bounds t on either side.
+    # No probability is above 1, which bounds t on both sides.
     low = max((share - 1) / slope for share, slope in zip(shares, slopes, strict=True) if slope > 0)
     high = min((share - 1) / slope for share, slope in zip(shares, slopes, strict=True) if slope < 0)
     if mean(low) <= 0:

@@ -1,11 +1,11 @@
-"""How many games an SPRT takes, before it is played.
+"""Predict how many games an SPRT takes.
 
-The LLR is taken as a Brownian motion between the two bounds, with the drift and the variance that a pair of games adds
-at the true strengths (for large samples exact: the derivatives of the LLR by the shares of the cells are its steps).
-The chance to leave at the upper bound and the mean time are Wald's. The distribution of the time is that of the motion
-between two absorbing walls, by the method of images (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes",
-1965, 5.7), which stays exact for a strong drift. That the LLR jumps past a bound is left out, so a real test takes a
-little longer.
+The LLR is modelled as a Brownian motion between the two limits, with the drift and the variance that a pair of games
+adds at the true strengths (exact for large samples: the derivatives of the LLR by the shares of the cells are its
+steps). The probability to leave at the upper limit and the mean time are Wald's. The distribution of the time is that
+of the motion between two absorbing walls, by the method of images (D. R. Cox and H. D. Miller, "The Theory of
+Stochastic Processes", 1965, 5.7), which stays exact for a strong drift. The model ignores that the LLR jumps past a
+limit, so a real test takes slightly longer.
 """
 
 import math
@@ -22,14 +22,14 @@ _BISECTIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class TrueStrength:
-    """What is supposed to be true of the two players."""
+    """The assumed truth about two players."""
 
     elo: float
-    """By how much A is stronger, in the measure of the test."""
+    """The superiority of A, on the scale of the test."""
     draw_rate: float = 0.2
-    """The share of games that are drawn."""
+    """The share of drawn games."""
     advantage: float = 0.0
-    """What moving first is worth, in Elo."""
+    """The first-move advantage, in Elo."""
 
     def __post_init__(self) -> None:
         for name in ("elo", "advantage"):
@@ -39,10 +39,10 @@ class TrueStrength:
             raise SprtError(f"a draw rate of {self.draw_rate:g}", "0 to less than 1")
 
     def pair_shares(self, model: SprtModel) -> list[float]:
-        """The probabilities of a pair's five results. Raises SprtError if so many draws do not go with the scores.
+        """Return the probabilities of a pair's five results. Raises SprtError if the draws are too many for the scores.
 
-        Where moving first is worth something, a difference in ratings shows less in the scores of pairs. `elo` is what
-        the test measures, so it is the pairs that are made to show it.
+        A first-move advantage reduces the effect of a rating difference on the scores of pairs. `elo` is what the test
+        measures, so it refers to pairs.
         """
         if model is SprtModel.LOGISTIC:
             return self._shares(self._difference(_mean, score_of_elo(self.elo)))
@@ -58,14 +58,14 @@ class TrueStrength:
         return shares
 
     def _game(self, score: float) -> tuple[float, float, float]:
-        """The chances of a loss, a draw and a win in a game with this expected score."""
+        """Return the probabilities of a loss, a draw and a win in a game with this expected score."""
         win, loss = score - self.draw_rate / 2, 1 - score - self.draw_rate / 2
-        # At the end of what the draw rate admits, rounding may take them below 0.
+        # At the limit of what the draw rate allows, rounding can make them negative.
         return max(loss, 0.0), self.draw_rate, max(win, 0.0)
 
     def _difference(self, measure: Callable[[list[float]], float], target: float) -> float:
-        """The difference in ratings at which a pair's results have this measure, which grows with it."""
-        # Beyond what the draw rate admits nothing is defined.
+        """Return the rating difference at which a pair's results have this measure, which increases with it."""
+        # Nothing is defined beyond what the draw rate allows.
         reach = 400.0 * math.log10((2 - self.draw_rate) / self.draw_rate) if self.draw_rate else 10 * LARGEST_ELO
         reach = reach - abs(self.advantage)
         if reach <= 0:
@@ -85,18 +85,18 @@ class TrueStrength:
 
 
 class SprtPlan(NamedTuple):
-    """What a test is to be expected to take."""
+    """The predicted course of a test."""
 
     pass_probability: float
-    """How likely it accepts H1."""
+    """The probability to accept H1."""
     expected_games: float
-    """The mean number of games; two for each pair."""
+    """The mean number of games, two for each pair."""
     games95: float
-    """In 95 % of all tests not more than so many are needed."""
+    """The number of games that 95 % of all tests do not exceed."""
 
 
 def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
-    """What the test takes on pairs of games if `truth` holds. Raises SprtError where that cannot be."""
+    """Return what the test takes on pairs of games if `truth` holds. Raises SprtError if it cannot hold."""
     shares = [max(share, 1e-12) for share in truth.pair_shares(test.model)]
     total = math.fsum(shares)
     shares = [share / total for share in shares]
@@ -107,7 +107,7 @@ def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
 
 
 def _between_walls(drift: float, variance: float, below: float, above: float) -> tuple[float, float, float]:
-    """The chance to reach `above`, the mean number of games and its 95 % quantile; a step is a pair, two games."""
+    """Return the probability to reach `above`, the mean number of games and its 95 % quantile; a step is two games."""
     if variance < 1e-15:
         pairs = max((above if drift > 0 else below) / abs(drift) if drift else math.inf, 1.0)
         return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
@@ -115,7 +115,7 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
     if abs(lean) * (below + above) < 1e-9:
         chance, mean = below / (below + above), below * above / variance
     else:
-        # Neither form overflows on its side.
+        # Each form cannot overflow on its side.
         if lean > 0:
             chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
         else:
@@ -135,11 +135,11 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
 
 
 def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:
-    """Return the chance that the motion has met neither wall by `time`."""
+    """Return the probability that the motion has reached neither wall by `time`."""
     from scipy.special import log_ndtr
 
     if drift < 0:
-        # Seen from the other side, the factors of images are large only where their shares are small.
+        # Seen from the other side, the factors of images are large only if their shares are small.
         return _still_going(time, -drift, variance, above, below)
     lean, deviation = drift / variance, math.sqrt(variance * time)
 
