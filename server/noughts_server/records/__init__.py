@@ -1,1 +1,1 @@
-"""Games as files: a module for each format."""
+"""Files of games: a module for each format."""

@@ -1,4 +1,4 @@
-"""Checks files of games: each is replayed by the rules, and none may be there twice."""
+"""Check files of games: each game is replayed by the rules, and none can occur twice."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -7,12 +7,11 @@ from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.replay import faults_of
 
 MOST_REMEMBERED = 5_000_000
-"""Games among which one is found that is there twice; beyond that it is not looked for, so that memory stays
-bounded."""
+"""Limit of the games among which duplicates are found, so that memory stays bounded."""
 
 
 class Finding(NamedTuple):
-    """Something wrong."""
+    """An error in a file."""
 
     line: int
     error: str
@@ -20,7 +19,7 @@ class Finding(NamedTuple):
 
 
 def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
-    """What is wrong with each game, one after the other; files without moves only by what can be read."""
+    """Yield the errors of each game in turn; files without moves are only checked for what they have."""
     seen: set[int] = set()
     for line, game, file in placed:
         if isinstance(game, RecordError):

@@ -1,4 +1,4 @@
-"""Which games of a file are wanted."""
+"""Filters for the games of a file."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,7 +13,7 @@ _OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Says of a game whether all that is asked for holds; what is None is not asked for. Made by `of`."""
+    """A filter whose conditions must all hold; None means no condition. Create it with `of`."""
 
     bot: str | None = None
     against: str | None = None
@@ -32,7 +32,7 @@ class Wanted:
         termination: str | None,
         opening: str | None,
     ) -> Self:
-        """The filter of these words. Raises ValueError for one that no game could pass."""
+        """Return the filter for these words. Raises ValueError if no game could match."""
         if against is not None and bot is None:
             raise ValueError(f"--against {against}: got no --bot, expected whose games against it are wanted")
         if result is not None and result not in RESULTS and (result not in _OF_A_BOT or bot is None):

@@ -1,7 +1,7 @@
-"""Files of games by their names: which format they have, reading them one game at a time, and writing them.
+"""Read and write files of games, one game at a time, in the format of their name.
 
-`.jsonl`, `.sgf`, `.pgn` and `.csv` hold any number of games, a `.psq` holds one: many are a folder, `games.psq/`, of
-numbered files.
+`.jsonl`, `.sgf`, `.pgn` and `.csv` files have any number of games, a `.psq` file has one: many are a folder,
+`games.psq/`, of numbered files.
 """
 
 import os
@@ -19,17 +19,17 @@ from noughts_server.records.sgf import read_sgf, sgf_text
 
 FORMATS = (".jsonl", ".sgf", ".psq", ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
-"""Formats that hold results alone."""
+"""Formats with results only."""
 _READERS = {".jsonl": read_json_lines, ".sgf": read_sgf, ".pgn": read_pgn, ".csv": read_csv}
 _ENCODING = "utf-8"
 
 
 class FormatError(Exception):
-    """A file that cannot be had in the format that its name asks for."""
+    """A file that cannot have the format of its name."""
 
 
 def format_of(file: str) -> str:
-    """The format that a file's name asks for: one of `FORMATS`. Raises FormatError."""
+    """Return the format of a file's name: one of `FORMATS`. Raises FormatError."""
     suffix = Path(file).suffix.lower()
     if suffix not in FORMATS:
         raise FormatError(f"{file}: got the name {Path(file).name!r}, expected one that ends in {', '.join(FORMATS)}")
@@ -37,10 +37,10 @@ def format_of(file: str) -> str:
 
 
 def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
-    """The games of a file or of a folder of `.psq` files, in their order, one at a time in memory.
+    """Yield the games of a file or a folder of `.psq` files, in order, one at a time in memory.
 
-    It has the format `form`, else the one that its name asks for. What is no game comes as its error. Raises
-    FormatError, OSError.
+    The format is `form`, by default that of the name. An invalid game is yielded as its error. Raises FormatError,
+    OSError.
     """
     suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
@@ -50,7 +50,7 @@ def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
         for each in paths:
             yield _psq(each, each.name if path.is_dir() else "")
         return
-    # What is not UTF-8 was written by programs that know none; only names can be wrong then.
+    # Text that is not UTF-8 comes from programs without Unicode; only names can be wrong then.
     with path.open(encoding=_ENCODING, errors="replace") as lines:
         yield from _READERS[suffix](_without_mark(lines))
 
@@ -70,10 +70,10 @@ def _psq(path: Path, name: str) -> Placed:
 
 @contextmanager
 def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
-    """Gives a function that writes a game. The file, or folder, is there when the block ends without an error.
+    """Return a function that writes a game. The file or folder exists after the block ends without an error.
 
-    The function raises RecordError for a game that the format cannot hold, FormatError for the second
-    game of a `.psq` file.
+    The function raises RecordError for a game that the format cannot have, FormatError for the second game of a `.psq`
+    file.
     """
     suffix = format_of(file)
     if suffix == ".psq":
@@ -134,9 +134,9 @@ def _one_game(file: str, out: IO[str]) -> Callable[[RecordedGame], None]:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[IO[str]]:
-    """A file beside the target that takes its place when the block ends without an error; else it is gone.
+    """Open a file next to the target that replaces it if the block ends without an error, and is deleted otherwise.
 
-    A target that is no ordinary file (a pipe, a device) is written directly.
+    A target that is not an ordinary file (a pipe, a device) is written directly.
     """
     if target.exists() and not target.is_file():
         with target.open("w", encoding=_ENCODING, newline="\n") as out:

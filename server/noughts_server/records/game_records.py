@@ -1,4 +1,4 @@
-"""Games of files as tables and reports need them, whatever the format of the file."""
+"""Games of files as tables and reports need them, in any format."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ _UNKNOWN = "unknown"
 
 
 class GamesFileError(Exception):
-    """A place in a file that holds no game: where, what is there, and what belongs there."""
+    """An invalid game in a file: its place, its content and what is expected."""
 
     def __init__(self, path: Path, line: int, file: str, error: RecordError) -> None:
         place = f"{path / file}" if file else f"{path}, line {line:,}"
@@ -20,9 +20,9 @@ class GamesFileError(Exception):
 
 
 def game_records(path: Path) -> Iterator[GameRecord]:
-    """The games of a file, or of a folder of `.psq` files, in their order, one at a time in memory.
+    """Yield the games of a file, or of a folder of `.psq` files, in order, one at a time in memory.
 
-    Moves are taken as they stand: the rules are not asked. Raises FormatError, OSError, GamesFileError.
+    Moves are not checked by the rules. Raises FormatError, OSError, GamesFileError.
     """
     for line, game, file in read_games(str(path)):
         try:

@@ -1,4 +1,4 @@
-"""Games as lines of JSON: the form that holds everything, one game a line (see `jsonl` for what writes them)."""
+"""Games as lines of JSON, one game a line: the only format that has everything (`jsonl` writes it)."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,14 +10,14 @@ LINE_KEYS = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
     *("first_time", "second_time", "fault", "times_ms"),
 )
-"""The keys of a line, in the order in which they are written."""
+"""The keys of a line, in order."""
 _NEEDED = ("variant", "first", "second", "moves", "result")
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
 def read_json_lines(lines: Iterable[str]) -> Iterator[Placed]:
-    """The games of these lines; of a line that is none, what is wrong with it. Empty lines are left out."""
+    """Yield the games of these lines, or the error of an invalid line. Empty lines are skipped."""
     for number, line in enumerate(lines, start=1):
         if line.isspace():
             continue
@@ -38,7 +38,7 @@ def _read(line: str) -> RecordedGame:
 
 
 def read_document(document: dict[str, Any]) -> RecordedGame:
-    """The game of a JSON object. Raises RecordError."""
+    """Return the game of a JSON object. Raises RecordError."""
     missing = [name for name in _NEEDED if name not in document]
     if missing:
         raise RecordError(f"no {missing[0]!r}", f"a game with {', '.join(repr(name) for name in _NEEDED)}")
@@ -54,7 +54,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
     opening = rest.get("opening")
     plies = 0
-    # What players agreed on is an object, and stays as it is.
+    # An agreement of players is an object and stays unchanged.
     if isinstance(opening, list):
         del rest["opening"]
         cells = _cells(opening, "opening")
@@ -83,7 +83,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
 
 
 def json_document(record: RecordedGame) -> dict[str, Any]:
-    """The JSON object of a game: the inverse of `read_document`."""
+    """Return the JSON object of a game, the inverse of `read_document`."""
     document: dict[str, Any] = {"variant": record.variant, "first": record.first, "second": record.second}
     if record.seed is not None:
         document["seed"] = record.seed
@@ -93,7 +93,7 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
     if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
         document["winning_cells"] = winning
     if record.seed is not None:
-        # Of 64 bits many programs read 53.
+        # Many programs read only 53 of the 64 bits.
         document["seed_text"] = str(record.seed)
     if record.opening_plies:
         document["opening"] = list(record.opening)
@@ -110,17 +110,17 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
     if record.times_ms:
         document["times_ms"] = list(record.times_ms)
     document |= record.more
-    # In the order in which they are written in the first place.
+    # In the order of the original.
     return {name: document.pop(name) for name in LINE_KEYS if name in document} | document
 
 
 def json_line(record: RecordedGame) -> str:
-    """The game as a line."""
+    """Return the game as a line."""
     return _ENCODE(json_document(record)) + "\n"
 
 
 def winning_cells(record: RecordedGame) -> list[int] | None:
-    """The cells of the lines that the last move completed; None where that cannot be known."""
+    """Return the cells of the lines that the last move completed; None if unknown."""
     try:
         variant = variant_of(record.variant)
     except RecordError:

@@ -1,4 +1,4 @@
-"""JSON lines, a game a line, as `-o` asks for: written while the games are played."""
+"""JSON lines, one game a line, written for `-o` during the games."""
 
 import json
 import os
@@ -25,10 +25,10 @@ _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class GamesFile:
-    """Takes games while they are played; whoever reads it meanwhile, or after a kill, finds whole lines.
+    """A file of games in progress; other processes that read it, also after a kill, find whole lines.
 
-    It is written next to its target, and takes the target's name with the first games: until then what was there
-    stays. A target that is no ordinary file (a pipe, a device) is written directly, and `-` is the standard output.
+    It is written next to its target and replaces it with the first games; until then an existing target stays. A target
+    that is not an ordinary file (a pipe, a device) is written directly, and `-` is the standard output.
     """
 
     def __init__(self, target: Path, *, times: bool = False) -> None:
@@ -45,7 +45,7 @@ class GamesFile:
         self._path = self._target
         if self._is_ordinary:
             self._path = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.tmp")
-        # Opened now: whoever cannot write here learns it before an hour of games, not after it.
+        # Opened now, so that the user sees a failure before an hour of games and not afterwards.
         with _naming(target):
             self._file = open(self._path, "w", encoding="ascii", newline="\n")  # noqa: SIM115  # closed in __exit__
 
@@ -57,7 +57,7 @@ class GamesFile:
     ) -> None:
         if self._is_stdout:
             return
-        # After a failed write, closing tries it again and fails again: the first failure is the one to tell.
+        # After a failed write, closing tries again and fails again; only the first failure should be reported.
         with suppress(OSError) if kind else _naming(self._target):
             if self._is_ordinary:
                 os.fsync(self._file.fileno())
@@ -66,7 +66,7 @@ class GamesFile:
             self._path.unlink(missing_ok=True)
 
     def write(self, games: "Iterable[ExportedGame]") -> None:
-        """Adds games behind those that are there, even none: from now on there is such a file."""
+        """Append games, or none: after the first call the file exists."""
         lines = (_ENCODE(_line(game, times=self._times)) + "\n" for game in games)
         while batch := list(islice(lines, _LINES_AT_ONCE)):
             with _naming(self._target):
@@ -84,7 +84,7 @@ class GamesFile:
 
 @contextmanager
 def _naming(target: Path) -> Iterator[None]:
-    """Errors of the file name it as the user did."""
+    """Make errors of the file name it as the user did."""
     try:
         yield
     except OSError as error:
@@ -102,7 +102,7 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "result": str(game.result),
         "termination": str(game.termination),
         "winning_cells": parse_variant(game.variant).won_with(game.moves),
-        # Seeds of games take 64 bits, of which many programs read 53.
+        # Seeds of games have 64 bits, of which many programs read only 53.
         "seed_text": str(game.seed),
     }
     if game.agreement is not None:

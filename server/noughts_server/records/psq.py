@@ -1,4 +1,4 @@
-"""Games as Piskvork keeps them, a `.psq` file each: size, moves with times, and the two names.
+"""Games in Piskvork's format, a `.psq` file each: size, moves with times, and the two names.
 
     Piskvorky 15x15, 11:11, 0
     8,8,1250
@@ -7,8 +7,8 @@
     second.exe
     -1
 
-Columns and rows count from 1 at the top left, times are whole milliseconds. Rule, result and winner are not in the
-file: on a board where five in a row can be played it is read as free Gomoku, and the result is what the board shows.
+Columns and rows count from 1 at the top left, times are whole milliseconds. The file has no rule, result or winner: on
+a board for five in a row it is read as free Gomoku, and the result follows from the board.
 """
 
 import re
@@ -32,7 +32,7 @@ _UNKNOWN = "-1"
 
 
 def read_psq(lines: Iterable[str]) -> RecordedGame:
-    """The game of a file. Raises RecordError."""
+    """Return the game of a file. Raises RecordError."""
     rows = [line.strip() for line in lines]
     head = _HEAD.fullmatch(rows[0].lstrip("\ufeff")) if rows else None
     if head is None:
@@ -87,12 +87,12 @@ def _parts(rows: list[str]) -> tuple[list[str], tuple[str, str]]:
 
 
 def _as_moves(names: Iterable[str]) -> bool:
-    """Whether both names together read as the last two moves of a file without names."""
+    """Return whether both names together look like the last two moves of a file without names."""
     return all(_MOVE.fullmatch(name) and name.count(",") == 2 for name in names)
 
 
 def psq_text(record: RecordedGame) -> str:
-    """The game as a file. Raises RecordError for one that the format cannot hold."""
+    """Return the game as a file. Raises RecordError if the format cannot have it."""
     variant = flat_variant(record, "a .psq file")
     if _as_moves((record.first, record.second)):
         raise RecordError(f"the names {record.first!r} and {record.second!r}", "one that does not read as a move")

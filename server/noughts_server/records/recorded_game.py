@@ -1,4 +1,4 @@
-"""A game as files hold it, whatever their format; what a format cannot hold is empty."""
+"""A game of a file in any format; fields that a format lacks are empty."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ RESULT_SPELLINGS: Mapping[str, str] = {
     "0.5": "1/2-1/2",
     "=": "1/2-1/2",
 }
-"""What lists of results may call them besides."""
+"""Other spellings in lists of results."""
 
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
@@ -31,7 +31,7 @@ _DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
 
 
 class RecordError(ValueError):
-    """A record that cannot be read: `got` says what is there, `expected` what would have been right."""
+    """An invalid record: `got` is its content, `expected` what would be valid."""
 
     def __init__(self, got: str, expected: str) -> None:
         got = got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}..."
@@ -42,70 +42,68 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RecordedGame:
-    """One game."""
-
     variant: str
-    """Its name; empty where the format does not tell and the board does not either."""
+    """The name; empty if neither the format nor the board determines it."""
     first: str
-    """Who moved first: X, Black in five in a row."""
+    """The player that moved first: X, or Black in five in a row."""
     second: str
     result: str
     moves: tuple[int, ...] = ()
-    """Cells in the order played."""
+    """Cells in playing order."""
     termination: str = ""
-    """`line`, `timeout` and so on; empty where it is not known."""
+    """`line`, `timeout` and so on; empty if unknown."""
     seed: int | None = None
     opening_plies: int = 0
-    """How many of the moves were on the board when the game began."""
+    """How many of the moves belong to the opening."""
     times_ms: tuple[float, ...] = ()
-    """Of each answer; one more than moves where the last answer was none. Empty where they are not known."""
+    """The time of each answer; one more than moves if the last answer was not a move. Empty if unknown."""
     first_time: str = ""
-    """Thinking times as on the command line; empty where they are not known."""
+    """Time controls as on the command line; empty if unknown."""
     second_time: str = ""
     fault: str = ""
-    """Why the loser lost, a phrase that follows "it"."""
+    """Why the loser lost: a phrase that follows "it"."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else a line of JSON holds, as it stands there."""
+    """All other values of a line of JSON, unchanged."""
 
     @property
     def opening(self) -> tuple[int, ...]:
-        """The moves that were on the board when the game began."""
+        """Return the moves of the opening."""
         return self.moves[: self.opening_plies]
 
     @property
     def occasion(self) -> dict[str, str]:
-        """The event and the date, as in `occasion`."""
+        """Return the event and the date, as in `occasion`."""
         event, date = self.more.get("event"), self.more.get("date")
         return occasion(event if isinstance(event, str) else "", date if isinstance(date, str) else "")
 
     @property
     def agreed(self) -> int:
-        """How many of the first moves the players put by agreement (swap, swap2)."""
+        """Return how many of the first moves were placed by agreement (swap, swap2)."""
         agreement = self.more.get("opening")
         stones = agreement.get("stones") if isinstance(agreement, dict) else 0
         return min(max(0, stones), len(self.moves)) if type(stones) is int else 0
 
     @property
     def first_chosen(self) -> int:
-        """The first ply, from 0, that was a side's own move."""
+        """Return the first ply, from 0, that a side chose alone."""
         return max(self.opening_plies, self.agreed)
 
 
 def occasion(event: str, date: str) -> dict[str, str]:
-    """Return "event" and "date" as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`), those that are known."""
+    """Return "event" and "date", if known, as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`)."""
     found = _DATE.match(date)
     known = {"event": one_line(event), "date": "-".join(filter(None, found.groups())) if found else ""}
     return {name: value for name, value in known.items() if value not in ("", "?")}
 
 
 class Placed(NamedTuple):
-    """What is at some place of a file: a game, or what is wrong there."""
+    """A game, or an error, with its place in a file."""
 
     line: int
-    """Where it begins, from 1."""
+    """Its first line, from 1."""
     game: RecordedGame | RecordError
     file: str = ""
-    """Of a folder: the name of the file."""
+    """The name of the file if it is in a folder."""
 
 
 @lru_cache(maxsize=64)
@@ -123,14 +121,14 @@ def one_line(text: str) -> str:
 
 
 def check_names(record: RecordedGame, form: str) -> None:
-    """Raise RecordError for a name that is not one line, or has space around it: text formats cannot hold it."""
+    """Raise RecordError for a name that text formats cannot have: several lines, or with space around it."""
     for name in (record.first, record.second):
         if name.splitlines() not in ([], [name]) or name != name.strip():
             raise RecordError(f"the name {name!r}", f"one line without space around it, for {form}")
 
 
 def flat_variant(record: RecordedGame, form: str) -> Variant:
-    """The variant of a record for a format that only knows flat boards. Raises RecordError."""
+    """Return the variant of a record for a format that has only flat boards. Raises RecordError."""
     check_names(record, form)
     if not record.variant:
         raise RecordError("a game of no variant", f"one that has a board, for {form}")
@@ -141,7 +139,7 @@ def flat_variant(record: RecordedGame, form: str) -> Variant:
 
 
 def milliseconds(text: str) -> float:
-    """Return the time that this number means. Raises RecordError."""
+    """Return the time of this number. Raises RecordError."""
     time = float(text)
     if not time < LONGEST_MS:
         raise RecordError(f"the time {text}ms", "milliseconds, as in 12.5ms")
@@ -149,13 +147,12 @@ def milliseconds(text: str) -> float:
 
 
 def point(variant: Variant, column: int, row: int, text: str) -> int:
-    """The cell in that column and row, from 0 at the top left. Raises RecordError."""
+    """Return the cell in this column and row, from 0 at the top left. Raises RecordError."""
     if not (0 <= column < variant.columns and 0 <= row < variant.rows):
         raise RecordError(f"the move {text}", f"cells of {variant.columns}x{variant.rows}")
     return row * variant.columns + column
 
 
 def five_in_a_row(columns: int, rows: int) -> str:
-    """The name of free five in a row on a board of this size; on a smaller one of as many as it is long. Raises
-    RecordError."""
+    """Return the name of free five in a row on this board; a smaller one uses its length. Raises RecordError."""
     return variant_of(f"mnk:{columns},{rows},{max(1, min(5, max(columns, rows)))}").name

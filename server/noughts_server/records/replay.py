@@ -1,4 +1,4 @@
-"""Plays a recorded game again by the rules, and says what of the record cannot be."""
+"""Replay a recorded game by the rules, and report the errors of the record."""
 
 import json
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}
 _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
-"""Endings by which the side to move has lost."""
-# Before the game has begun, whoever is asked for an opening may lose it.
+"""Terminations by which the side to move has lost."""
+# Until the game begins, the side that is asked for an opening move can lose.
 _LONGEST_AGREEMENT = 5
 _SHOWN = 200
 
 
 def faults_of(record: RecordedGame) -> list[str]:
-    """What is wrong with the record, in the order in which it is found; empty where nothing is."""
+    """Return the errors of the record in the order in which they are found."""
     return list(_faults(record))
 
 
 def faults_of_stored(game: "ExportedGame") -> list[str]:
-    """The same of a game in a database."""
+    """Return the errors of a game in a database."""
     return faults_of(recorded(game))
 
 
@@ -109,14 +109,15 @@ def _ending(
 
 
 def _may_be_asked(record: RecordedGame, variant: Variant) -> bool:
-    """Whether sides may not have been agreed on when the game ended."""
+    """Return whether the game may have ended before the agreement on sides."""
     return bool(variant.agreement) and len(record.moves) <= _LONGEST_AGREEMENT
 
 
 def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
-    """What stands beside the moves."""
+    """Yield the errors of everything except the moves."""
     times, moves = len(record.times_ms), len(record.moves)
-    # Without a clock some writers have none for what was no move; choices before an agreed game have theirs as well.
+    # Without a clock, some writers omit the time of an answer that was not a move. Choices before an agreed game have
+    # times too.
     if times and not variant.agreement and times not in (moves, moves + 1):
         yield f"times_ms: got {times} of them, expected {moves}, one a move"
     if "winning_cells" in record.more:
@@ -139,7 +140,7 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
 
 
 def _told_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
-    """What is wrong with what a line of JSON says of the loser's fault."""
+    """Yield the errors in what a line of JSON says about the loser's fault."""
     loser = _RESULTS[record.result].loser
     if loser is None:
         yield f"fault: got one in a game that ended {record.result}, expected none: nobody lost"

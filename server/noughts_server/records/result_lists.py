@@ -1,7 +1,7 @@
 """Results without moves: PGN tags for Ordo and BayesElo, and lines of `white,black,result`.
 
-White is who moved first: what those programs call White's advantage is then that of moving first. (c-gomoku-cli calls
-who moves first Black, and writes its PGN so.)
+White is the first mover, so White's advantage in those programs is the first-move advantage. (c-gomoku-cli calls the
+first mover Black, also in its PGN.)
 """
 
 import csv
@@ -31,7 +31,7 @@ _TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
 
 
 def pgn_text(record: RecordedGame, number: int = 1) -> str:
-    """The tags of a game, and its result. Raises RecordError."""
+    """Return the tags of a game, and its result. Raises RecordError."""
     _check_names(record)
     known = record.occasion
     tags = {
@@ -51,8 +51,10 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
-    """Return the games of a file, by their tags; moves are not read. A blank line or a tag White, Black or Result that
-    the game already has ends its tags."""
+    """Yield the games of a file, by their tags; moves are not read.
+
+    A blank line, or a tag White, Black or Result that the game already has, ends its tags.
+    """
     tags: dict[str, str] = {}
     begun, in_tags, anything = 1, False, False
     for number, line in enumerate(lines, start=1):
@@ -85,7 +87,7 @@ def _tagged(line: int, tags: dict[str, str]) -> Placed:
 
 
 def csv_text(record: RecordedGame) -> str:
-    """The game as a line. Raises RecordError."""
+    """Return the game as a line. Raises RecordError."""
     _check_names(record)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow((record.first, record.second, record.result))
@@ -93,7 +95,7 @@ def csv_text(record: RecordedGame) -> str:
 
 
 def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
-    """The games of a file, whose first row may name the columns: these three, and `termination`."""
+    """Yield the games of a file, whose first row can name the columns: these three, and `termination`."""
     rows = csv.reader(lines)
     places: list[int] | None = None
     ending: int | None = None

@@ -1,4 +1,4 @@
-"""Results of games from a file: any that `formats` reads."""
+"""Results of games from a file in any format of `formats`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,21 +30,21 @@ class Results:
 
     counts: dict[tuple[str, str, float], int] = field(default_factory=dict)
     players: dict[str, None] = field(default_factory=dict)
-    """All that are named, in the order of the file."""
+    """All players, in the order of the file."""
     void: int = 0
-    """Games without a result; they count nowhere."""
+    """Games without a result, which do not count."""
     forfeits: dict[str, int] = field(default_factory=dict)
-    """Games lost by a fault, by who lost them."""
+    """Games lost by a fault, by loser."""
     repeats: int = 0
-    """Games that were played before, move by move, by players who always play that one; they count once."""
+    """Repeated games of deterministic players, which count once."""
     games: int = 0
-    """Games with a result, repeats and forfeits included."""
+    """Games with a result, including repeats and forfeits."""
 
 
 def read_results(path: Path, *, forfeits: bool = True) -> Results:
-    """The results in a file; without `forfeits` games that were lost by a fault count nowhere.
+    """Return the results in a file; without `forfeits`, games lost by a fault do not count.
 
-    Its format goes by its name. Of another name a file whose first character is `{` holds JSON lines, any other CSV.
+    The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
     Raises ResultsError, FormatError and OSError.
     """
     form = "" if path.suffix.lower() in FORMATS else _guessed(path)
@@ -60,7 +60,7 @@ def _guessed(path: Path) -> str:
 
 
 def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
-    """The games that can be counted together. Raises ResultsError."""
+    """Yield the games that can be counted together. Raises ResultsError."""
     variant = ""
     for line, game, file in all_placed:
         if isinstance(game, RecordError):
@@ -78,7 +78,7 @@ def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
 
 def _counted(games: Iterable[RecordedGame], *, forfeits: bool) -> Results:
     results = Results()
-    # By what they began with: how often each game was played.
+    # By opening and players: how often each game was played.
     known: defaultdict[tuple[Any, ...], dict[tuple[tuple[int, ...], float], int]] = defaultdict(dict)
     for game in games:
         if game.result == _VOID:
@@ -100,7 +100,7 @@ def _counted(games: Iterable[RecordedGame], *, forfeits: bool) -> Results:
         else:
             _count(results, game.first, game.second, score, 1)
     for start, played in known.items():
-        # Where chance is at work the same start leads to several games, and each is a result of its own.
+        # With randomness, the same start leads to several games, and each is a separate result.
         always = len(played) == 1
         for (_, score), times in played.items():
             results.repeats += times - 1 if always else 0

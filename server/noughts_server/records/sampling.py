@@ -1,9 +1,9 @@
-"""Samples for training from games: each position with the side to move, what it played, and how the game ended for it.
+"""Samples for training from games: each position with the side to move, its move, and the result for it.
 
-In an npz file: `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
-`moves`, the cells that were played; `results`, 1, 0 or -1 for whoever is to move; `games`, which game a sample is of,
-from 0; `variant`. A game without a result has no samples. Moves of openings, set or agreed on by swap and
-swap2, have none either.
+An npz file has `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
+`moves`, the chosen cells; `results`, 1, 0 or -1 for the side to move; `games`, the game of each sample, from 0;
+`variant`. A game without a result has no samples, and neither do moves of openings, including those agreed on by swap
+and swap2.
 """
 
 import csv
@@ -23,19 +23,19 @@ _CSV_COLUMNS = ("variant", "game", "position", "side", "move", "result")
 
 
 class Sample(NamedTuple):
-    """One position of a game, and what became of it."""
+    """A position of a game, with the move and the result."""
 
     board: bytes
-    """A byte a cell: 0 empty, 1 X, 2 O."""
+    """A byte for each cell: 0 empty, 1 X, 2 O."""
     side: int
-    """To move: 0 for X, 1 for O."""
+    """The side to move: 0 for X, 1 for O."""
     move: int
     result: int
     """1 if that side won, -1 if it lost, 0 for a draw."""
 
 
 def samples(record: RecordedGame) -> Iterator[Sample]:
-    """The samples of a game. Raises RecordError."""
+    """Yield the samples of a game. Raises RecordError."""
     if record.result not in SCORES:
         return
     score = round(2 * SCORES[record.result]) - 1
@@ -50,7 +50,7 @@ def samples(record: RecordedGame) -> Iterator[Sample]:
 
 
 def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
-    """Writes lines of variant, game, position (`X...O....`), side, move and result; returns how many samples."""
+    """Write lines of variant, game, position (`X...O....`), side, move and result; return the number of samples."""
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(_CSV_COLUMNS)
     count = 0
@@ -63,9 +63,9 @@ def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
 
 
 def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int:
-    """Writes arrays; returns how many samples. The games, all of one variant, are read twice and never held in memory.
+    """Write arrays; return the number of samples. The games are read twice and never all in memory.
 
-    Raises RecordError where they are of several variants, and where there are none.
+    Raises RecordError if there are none, or if they are of several variants.
     """
     import numpy as np
 

@@ -1,9 +1,9 @@
-"""Games as SGF FF[4] GM[4] (Gomoku and Renju), a collection of them in a file.
+"""Games as SGF FF[4] GM[4] (Gomoku and Renju), many in a file.
 
-Black (`PB`, `B`) is who moved first. The format holds moves, names, results, events, dates, times and openings of flat
-boards up to 52x52; what it has no property for stands in the game's comment (`GC`), a `name: value` a line. Thinking
-times are comments of moves, `C[12.5ms]`, as c-gomoku-cli writes them, whose files are read as well: they have a reason
-for the end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
+Black (`PB`, `B`) is the first mover. The format has moves, names, results, events, dates, times and openings of flat
+boards up to 52x52. Everything without a property is in the game's comment (`GC`), one `name: value` a line. Times are
+comments of moves, `C[12.5ms]`, as in the files of c-gomoku-cli, which can be read as well: they have the reason of the
+end in `TE`, Gomocup's number of a rule, and `C[opening move]`.
 """
 
 import re
@@ -38,7 +38,7 @@ _OPENING = "opening move"
 _AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d{1,4}) stones, begun by (?P<opener>.*)")
 _BY_NUMBER = {str(FREESTYLE): "gomoku"} | {str(rule): name for name, rule in RULES.items()}
 _BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
-# What c-gomoku-cli says in TE, in lower case.
+# What c-gomoku-cli writes in TE, in lower case.
 _REASONS = {
     "five connection": Termination.LINE,
     "five-in-line": Termination.LINE,
@@ -53,7 +53,7 @@ _REASONS = {
 
 
 def read_sgf(lines: Iterable[str]) -> Iterator[Placed]:
-    """The games of a collection."""
+    """Yield the games of a collection."""
     for line, nodes in read_trees(lines):
         try:
             yield Placed(line, nodes if isinstance(nodes, RecordError) else _game(nodes))
@@ -107,7 +107,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
 
 
 def _agreement(said: dict[str, str]) -> dict[str, Any]:
-    """How the players agreed on an opening, as lines of JSON have it."""
+    """Return the agreement on the opening, as lines of JSON have it."""
     found = _AGREED.fullmatch(said.get("agreed by", ""))
     if found is None:
         return {}
@@ -115,7 +115,7 @@ def _agreement(said: dict[str, str]) -> dict[str, Any]:
 
 
 def _comments(root: Node) -> dict[str, str]:
-    """What the game's comment says by name."""
+    """Return the values of the game's comment by name."""
     pairs = (line.partition(": ") for line in "".join(root.get("GC", ())).splitlines())
     return {name: value for name, _, value in pairs}
 
@@ -155,7 +155,7 @@ def _cell(variant: Variant, value: str) -> int:
 
 
 def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
-    """The result and the termination."""
+    """Return the result and the termination."""
     text = _simple(root, "RE").strip()
     winner, plus, how = text.partition("+")
     if plus and winner.upper() in ("B", "W"):
@@ -174,8 +174,7 @@ def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
 
 
 def sgf_text(record: RecordedGame, number: int = 1) -> str:
-    """The game as a tree of a collection; `number` is its place there. Raises RecordError for a game
-    that the format cannot hold."""
+    """Return the game as a tree, with its number in the collection. Raises RecordError if the format cannot have it."""
     variant = flat_variant(record, "SGF")
     size = f"{variant.columns}" if variant.columns == variant.rows else f"{variant.columns}:{variant.rows}"
     how = next((letter for ending, letter in _HOW.items() if str(ending) == record.termination), "")

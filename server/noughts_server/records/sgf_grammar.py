@@ -1,8 +1,7 @@
-"""The grammar of SGF FF[4]: collections of game trees, read one after the other, and written.
+"""The grammar of SGF FF[4]: read and write collections of game trees, one at a time.
 
-Source: the Smart Game Format's definition, FF[4], https://www.red-bean.com/sgf/sgf4.html. Only main lines are kept:
-of several variations the first. Readers of Go games that are maintained refuse oblong boards (`SZ[20:15]`), which is
-why this is here.
+Source: the Smart Game Format's definition, FF[4], https://www.red-bean.com/sgf/sgf4.html. Only main lines are kept: the
+first of several variations. Maintained readers of Go games reject oblong boards (`SZ[20:15]`), so this module exists.
 """
 
 import re
@@ -12,13 +11,13 @@ from typing import NamedTuple
 from noughts_server.records.recorded_game import RecordError
 
 Node = dict[str, list[str]]
-"""The properties of a node: their values, unescaped."""
+"""The unescaped values of each property."""
 
 LONGEST_TREE = 4_000_000
-"""Characters of a game; what is longer is no game."""
+"""Limit of the characters of a game."""
 
 _BEGIN = re.compile(r"\((?=\s*(?:;|$))")
-"""What may begin a tree: a node must follow, on this line or on the next that is not blank."""
+"""The possible begin of a tree: a node must follow, on this line or on the next that is not blank."""
 _OUTSIDE = re.compile(r"[\[()]")
 _INSIDE = re.compile(r"[\\\]]")
 _TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
@@ -30,12 +29,14 @@ class Tree(NamedTuple):
 
     line: int
     nodes: list[Node] | RecordError
-    """Its main line; or what is wrong with it."""
+    """Its main line, or its error."""
 
 
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
-    """Return the game trees of a collection, one at a time in memory. Text before and between trees is ignored, with
-    its brackets."""
+    """Yield the game trees of a collection, one at a time in memory.
+
+    Text before and between trees is ignored, including its brackets.
+    """
     begun: list[str] = []
     size = depth = first = 0
     inside = anything = alone = any_tree = False
@@ -50,7 +51,7 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             at = found.end()
             mark = found.group()
             if mark == "\\":
-                at += 1  # whatever is escaped
+                at += 1  # the escaped character
             elif mark == "]":
                 inside = False
             elif mark == "[":
@@ -91,7 +92,7 @@ def _parsed(text: str) -> list[Node] | RecordError:
         at = found.end()
         mark, name, value = found.groups()
         if mark == ")":
-            # The first way down has been gone to its end: what follows are other variations.
+            # The main line has ended: other variations follow.
             left = True
         if left:
             continue
@@ -101,7 +102,7 @@ def _parsed(text: str) -> list[Node] | RecordError:
         elif name is not None:
             if not nodes:
                 return RecordError(f"the property {name} before any node", "a `;` first")
-            # Lower case letters were allowed, and meant nothing, in FF[3].
+            # FF[3] allowed lower case letters, which had no meaning.
             values = nodes[-1].setdefault("".join(filter(str.isupper, name)), [])
         elif value is not None:
             if values is None:
@@ -115,7 +116,7 @@ def _unescaped(value: str) -> str:
 
 
 def written(name: str, *values: str) -> str:
-    """A property with these values."""
+    """Return a property with these values."""
     return name + "".join(f"[{_escaped(value)}]" for value in values)
 
 
