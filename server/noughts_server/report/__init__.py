@@ -1,1 +1,1 @@
-"""A tournament as one page that stands alone: tables, pictures, and games to click through."""
+"""A tournament as a self-contained page: tables, charts, and games on a board."""

@@ -1,4 +1,4 @@
-"""The pictures of a report, drawn by pygal as SVG for a page: colours follow the page, nothing else is loaded."""
+"""The charts of a report: SVG drawn by pygal, with the page's colours and nothing else to load."""
 
 from collections.abc import Iterable, Sequence
 from math import log10
@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from noughts_server.tables.time_histogram import TimeHistogram
 
-# Of the page; see report.css.
+# Defined in report.css.
 _SERIES = tuple(f"var(--series-{number})" for number in range(1, 9))
 MOST_SERIES = len(_SERIES)
 _WIDTH = 900
@@ -19,7 +19,7 @@ Point = tuple[float, float] | None
 
 
 class RatingBar(NamedTuple):
-    """A bot in the picture of ratings."""
+    """A bot in the chart of ratings."""
 
     name: str
     rating: float
@@ -27,7 +27,7 @@ class RatingBar(NamedTuple):
 
 
 def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
-    """Ratings with their 95 % intervals, the strongest on top."""
+    """Draw ratings with their 95 % confidence intervals, the strongest on top."""
     height = 110 + 22 * len(bars)
     placed = list(zip(range(len(bars), 0, -1), bars, strict=True))
     chart = _chart(
@@ -54,9 +54,9 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 
 def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, games: int) -> Markup:
-    """The log-likelihood ratio over games between the bounds of the test.
+    """Draw the log-likelihood ratio over games between the limits of the test.
 
-    Its series are the ratio, the upper and the lower bound.
+    Its series are the ratio, the upper and the lower limit.
     """
     chart = _chart(
         "llr",
@@ -75,7 +75,7 @@ def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, g
 
 
 def times_chart(histograms: Sequence[tuple[str, TimeHistogram]]) -> Markup:
-    """The share of each bot's moves by thinking time, on a logarithmic scale; at most `MOST_SERIES` bots."""
+    """Draw the share of each bot's moves by time, on a logarithmic scale; at most `MOST_SERIES` bots."""
     chart = _chart(
         "times",
         380,
@@ -104,7 +104,7 @@ def times_chart(histograms: Sequence[tuple[str, TimeHistogram]]) -> Markup:
 
 
 def _by_bin(histogram: TimeHistogram) -> dict[int, int]:
-    """Counts by eighths of a decade; bin 0 begins at a microsecond, where what is shorter is put, too."""
+    """Return the counts by eighths of a decade; bin 0 begins at 1 µs and includes shorter times."""
     bins: dict[int, int] = {}
     for microseconds, count in histogram.items():
         place = int(log10(max(1, microseconds)) * _BINS_PER_DECADE)
@@ -161,14 +161,14 @@ def _chart(identity: str, height: int, **options: Any) -> Any:
         max_scale=8,
         **options,
     )
-    # Its own would be drawn by lot; it stands before every rule of the picture's style.
+    # pygal's own would be random; it precedes every rule of the chart's style.
     chart.uuid = identity
     chart.add_xml_filter(_for_a_page)
     return chart
 
 
 def _for_a_page(root: Any) -> Any:
-    """Without what a picture in a page does not need: scripts, comments, and texts for tooltips that scripts show."""
+    """Remove what a picture in a page does not need: scripts, comments, and texts for tooltips that scripts show."""
     for parent in list(root.iter()):
         for child in list(parent):
             if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in ("script", "desc", "title"):
@@ -179,5 +179,5 @@ def _for_a_page(root: Any) -> Any:
 
 
 def _svg(chart: Any) -> Markup:
-    # pygal escapes all texts; what comes is an element of the page.
+    # pygal escapes all texts; the result is an element of the page.
     return Markup(chart.render(is_unicode=True, disable_xml_declaration=True))  # noqa: S704  # pygal escapes

@@ -1,4 +1,4 @@
-"""What a report is made of, gathered in one pass over the games: little is kept of each."""
+"""Collect the content of a report in one pass over the games, in little memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.tally import Tally
 
 MOST_FAULTS = 50
-"""Games that ended by a fault which are shown whatever their number."""
+"""Games ended by a fault that are shown in addition to the sample."""
 _FAULTS = frozenset(str(fault) for fault in FAULTS)
 _POINTS = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 _MOST_STEPS = 512
@@ -21,14 +21,14 @@ class ShownGame(NamedTuple):
     """A game that is in the page."""
 
     number: int
-    """Its place among the games, from 1."""
+    """Its position among the games, from 1."""
     game: GameRecord
 
 
 class Sample:
-    """At most so many games, evenly spread over however many come: each one whose number minus 1 divides by `stride`.
+    """At most `most` games, evenly spread: each one whose number minus 1 is a multiple of `stride`.
 
-    The stride is the smallest power of two that leaves few enough. Besides, the first games that ended by a fault.
+    The stride is the smallest power of two that is enough. The first games that ended by a fault are added.
     """
 
     def __init__(self, most: int) -> None:
@@ -38,7 +38,7 @@ class Sample:
         self._faults: list[ShownGame] = []
 
     def add(self, number: int, game: GameRecord) -> None:
-        """Keeps the game or not."""
+        """Keep the game or drop it."""
         if not self._most:
             return
         if game.termination in _FAULTS and len(self._faults) < MOST_FAULTS:
@@ -51,23 +51,23 @@ class Sample:
             self._even = self._even[::2]
 
     def games(self) -> list[ShownGame]:
-        """In their order, each once."""
+        """Return the games in order, each once."""
         return [ShownGame(number, game) for number, game in sorted({**dict(self._even), **dict(self._faults)}.items())]
 
 
 class MatchStep(NamedTuple):
-    """How a match of two stood after some games."""
+    """The state of a match after some games."""
 
     games: int
     counts: tuple[int, ...]
-    """Of the player in question: losses, draws, wins; or the five counts of pairs from LL to WW."""
+    """The player's losses, draws, wins; or the five counts of pairs from LL to WW."""
 
 
 class MatchCourse:
-    """How a match of two went, at no more than some hundred moments, from the point of view of `label`.
+    """The course of a match of two at up to some hundred moments, from the point of view of `label`.
 
-    Two games that follow each other and have one opening and swapped sides are a pair. If all games are, pairs are
-    counted, and what only repeats others counts once (`statistics.match_games`); else single games.
+    Two consecutive games with one opening and swapped sides are a pair. If all games are in pairs, these are counted
+    without repetitions (`statistics.match_games`); otherwise single games.
     """
 
     def __init__(self, label: str) -> None:
@@ -80,7 +80,7 @@ class MatchCourse:
         self._before: GameRecord | None = None
 
     def add(self, game: GameRecord) -> None:
-        """The next game. Void ones count nowhere."""
+        """Add the next game. Void games do not count."""
         self._games += 1
         score = _POINTS.get(game.result)
         own = None if score is None else score if game.first == self.label else 1 - score
@@ -98,7 +98,7 @@ class MatchCourse:
             self._pentanomial.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
 
     def statistics(self) -> MatchStatistics:
-        """All games: as pairs, or one by one."""
+        """Return the statistics of all games, as pairs or one by one."""
         if self._paired:
             return self._pairs.statistics()
         losses, draws, wins = self._three
@@ -107,16 +107,16 @@ class MatchCourse:
 
     @property
     def paired(self) -> bool:
-        """Whether pairs are counted: no two games that should be one spoke against it, and there is a pair."""
+        """Return whether pairs are counted: all games are in pairs, and there is one."""
         return self._paired and self._games > 1
 
     def steps(self) -> list[MatchStep]:
-        """The moments, the last one among them."""
+        """Return the moments, including the last."""
         return (self._pentanomial if self.paired else self._trinomial).steps()
 
 
 class _Thinned:
-    """At most so many steps, evenly spread, and the last. Counts are only asked for where they are kept."""
+    """A limited number of steps, evenly spread, and the last. Counts are computed only if they are kept."""
 
     def __init__(self) -> None:
         self._steps: list[MatchStep] = []
@@ -140,7 +140,7 @@ class _Thinned:
 
 
 class Collected(NamedTuple):
-    """Everything that a report shows."""
+    """The content of a report."""
 
     title: str
     tally: Tally
@@ -156,7 +156,7 @@ def collect(
     most_games: int,
     about: About = About(),  # immutable
 ) -> Collected:
-    """Reads the games once; `most_games` may be 0."""
+    """Read the games once; `most_games` can be 0."""
     tally, sample = Tally(about=about), Sample(most_games)
     course: MatchCourse | None = None
     for number, game in enumerate(map(_printable, games), start=1):
@@ -169,7 +169,7 @@ def collect(
 
 
 def printable(text: str) -> str:
-    """Without control characters and lone surrogates, which no page may hold."""
+    """Replace control characters and lone surrogates, which a page cannot have."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
@@ -182,5 +182,5 @@ def _printable(game: GameRecord) -> GameRecord:
 
 
 def faults_of(shown: Iterable[ShownGame]) -> Iterator[ShownGame]:
-    """Those that ended by a fault."""
+    """Yield the games that ended by a fault."""
     return (each for each in shown if each.game.termination in _FAULTS)

@@ -1,4 +1,4 @@
-"""The games that a page shows on a board, as JSON that may stand in a page."""
+"""The games that a page shows on a board, as JSON that is safe in HTML."""
 
 import json
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ from markupsafe import Markup
 from noughts_referee.rules import Termination, Variant, VariantError, column_name, in_words, parse_variant
 from noughts_server.report.collect import ShownGame
 
-# What could end the element that holds the JSON, or begin a comment in it.
+# What could end the element of the JSON, or begin a comment in it.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LINE = str(Termination.LINE)
 
 
 def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
-    """The JSON, and how many games it has; games of variants that are not known here are left out.
+    """Return the JSON and its number of games; games of unknown variants are omitted.
 
     {"labels", "variants": [{"name", "columns", "rows", "layers", "columnNames"}], "games": [[number, variant, first,
     second, result, termination, plies of the opening, moves, times in ms or [], winning cells, fault]]}; variant, first
-    and second are places in the lists.
+    and second are indexes into the lists.
     """
     labels: dict[str, int] = {}
     variants: dict[str, int] = {}
@@ -55,7 +55,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
 
 
 def _brief(microseconds: int) -> float | int:
-    """Milliseconds, no more exact than anybody reads."""
+    """Return rounded milliseconds."""
     milliseconds = microseconds / 1000
     return round(milliseconds, 2) if milliseconds < 10 else round(milliseconds)
 

@@ -1,4 +1,4 @@
-"""The crosstable coloured by score: as a table with numbers for some dozen bots, as a picture for hundreds."""
+"""The crosstable coloured by score: a table with numbers for some dozen bots, a picture for hundreds."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,13 +15,13 @@ MOST_DRAWN = 300
 
 
 class Cell(NamedTuple):
-    """The games of two."""
+    """The games of two bots."""
 
     points: str
     level: int | None
-    """0 to LEVELS - 1; None: they have not met."""
+    """0 to LEVELS - 1; None if they have not met."""
     told: str
-    """In words."""
+    """The score in words."""
 
 
 class HeatRow(NamedTuple):
@@ -33,7 +33,7 @@ class HeatRow(NamedTuple):
 
 
 def heat_rows(tally: Tally) -> list[HeatRow]:
-    """The first bots of the standings, each against each of them."""
+    """Return the first bots of the standings, each against each of them."""
     standings = tally.standings()[:MOST_WITH_NUMBERS]
     crosstable = tally.crosstable(row.label for row in standings)
     return [
@@ -55,7 +55,7 @@ def _cell(label: str, other: str, score: Score) -> Cell:
 
 
 def heat_picture(tally: Tally) -> Markup:
-    """The same for the first `MOST_DRAWN` as squares without numbers: SVG with a path for each colour."""
+    """Draw the first `MOST_DRAWN` bots as squares without numbers: SVG with a path for each colour."""
     labels = [row.label for row in tally.standings()[:MOST_DRAWN]]
     place = {label: number for number, label in enumerate(labels)}
     totals: dict[tuple[int, int], Score] = {}

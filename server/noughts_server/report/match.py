@@ -1,4 +1,4 @@
-"""The match of a report in which two have played: estimate, test, and how the test went."""
+"""The match of a report with two players: the estimate, the test and its course."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _PAIRS = ("LL", "LD", "WL+DD", "WD", "WW")
 
 
 class Match(NamedTuple):
-    """What there is to show."""
+    """The content of the section."""
 
     lines: list[str]
     """Sentences."""
@@ -20,7 +20,7 @@ class Match(NamedTuple):
 
 
 def match(course: MatchCourse, other: str, test: Sprt) -> Match:
-    """The match from the point of view of the one who began it, against `other`."""
+    """Return the match from the point of view of the player that began it, against `other`."""
     counted = course.statistics()
     found = counted.estimate
     lines = []
@@ -50,17 +50,17 @@ def match(course: MatchCourse, other: str, test: Sprt) -> Match:
 
 
 def _verdict(points: Sequence[tuple[int, float]], test: Sprt) -> str:
-    """What the test said when it crossed a bound first: it is over then, wherever the ratio goes later."""
+    """Return what the test said when it first crossed a limit, where it would have ended."""
     for games, llr in points:
         if not test.lower < llr < test.upper:
-            # Of a long match not every moment is known.
+            # A long match has only a sample of its moments.
             about = "about " if points[-1][0] > 2 * len(points) else ""
             return f"accepts {'H1' if llr >= test.upper else 'H0'} after {about}{games:,} games"
     return "is not decided"
 
 
 def _likelihood(value: float) -> str:
-    """As a percentage; never all or nothing, which no games can show."""
+    """Return a percentage; never 0 or 100, which no number of games can show."""
     return "more than 99.9 %" if value > 0.9995 else "less than 0.1 %" if value < 0.0005 else f"{value:.1%}"
 
 

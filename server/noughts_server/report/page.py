@@ -1,4 +1,4 @@
-"""Puts a report together: the same games give the same bytes."""
+"""Assemble a report: the same games give the same bytes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from noughts_server.tables.tally import Tally
 from noughts_server.version import software_version
 
 MOST_ROWS = 500
-"""Of every table."""
+"""Limit for every table."""
 _MOST_OPENINGS = 100
 _HERE = Path(__file__).parent
 
@@ -45,7 +45,7 @@ class Part:
 
 
 def page(collected: Collected, test: Sprt) -> str:
-    """The page as HTML; `test` is what the picture of the LLR is for, where two have played."""
+    """Return the page as HTML; `test` is the test of the LLR chart, if two have played."""
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -67,7 +67,7 @@ def page(collected: Collected, test: Sprt) -> str:
 
 
 def _own(name: str) -> Markup:
-    """A file of ours, which needs no escaping."""
+    """Return a file of this package, which needs no escaping."""
     return Markup((_HERE / name).read_text(encoding="utf-8"))  # noqa: S704  # our own file
 
 

@@ -1,4 +1,4 @@
-"""A picture in a page, and what it says to whoever does not see it."""
+"""A picture in a page, with its alternative text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 
 class Picture(NamedTuple):
-    """SVG with its words."""
+    """SVG with its texts."""
 
     svg: Markup
     alternative: str
-    """What is to be seen."""
+    """The content, for readers who cannot see it."""
     caption: str
-    """What it is of."""
+    """The title."""
     legend: Sequence[str] = ()
-    """The names of its series, in their order."""
+    """The names of its series, in order."""

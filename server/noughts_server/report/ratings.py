@@ -1,4 +1,4 @@
-"""Ratings of a report: the batch fit over all its games, as lines for a table and bars for a picture."""
+"""The ratings of a report: the batch fit over all its games, as rows of a table and bars of a chart."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,19 +16,19 @@ _NAMED = 6
 
 
 class Rated(NamedTuple):
-    """What there is to show."""
+    """The content of the section."""
 
     table: Table
     bars: list[RatingBar]
-    """The strongest first."""
+    """Strongest first."""
     lines: list[str]
     """Sentences."""
 
 
 def rated(tally: Tally) -> Rated | None:
-    """The fit; None where nothing can be fitted.
+    """Return the fit; None if nothing can be fitted.
 
-    Where the games do not put all bots on one scale, each gets two virtual draws against the pool, and that is said.
+    If the games cannot compare all bots, each gets two virtual draws against the pool, and a sentence says so.
     """
     games = count_games(_results(tally.independent), tally.labels)
     try:
