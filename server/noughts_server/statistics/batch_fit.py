@@ -145,8 +145,9 @@ class _Problem:
         *,
         moving_first: bool,
     ) -> None:
-        """Prepare the problem. `above_mean` has the ratings of `fixed` players in Elo; pools without them have mean
-        0.
+        """Prepare the problem. `above_mean` has the ratings of `fixed` players in Elo.
+
+        The mean of pools without fixed players is 0.
         """
         self._games = games
         self._number = len(games.players)
@@ -253,8 +254,8 @@ class _Problem:
         return scatter
 
     def _spread(self, weight: Floats) -> Floats:
-        """Return the sum of weight * x x^T over rows; x is 1 for the first mover, -1 for the second, 1 for the
-        advantage.
+        """Return the sum of weight * x x^T over rows; x is 1 for the first mover and the advantage, -1 for the
+        second.
         """
         number, games = self._number, self._games
         matrix = np.zeros((number + 1, number + 1))
