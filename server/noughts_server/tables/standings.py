@@ -5,8 +5,7 @@
   each other equally often; otherwise, and for an entry with unique points, it is None. (FIDE Handbook C.07, "direct
   encounter".)
 - Sonneborn-Berger: the sum over all opponents of the points scored against each times that one's points. (C.07, the
-  same
-  for several games with one opponent.)
+  same for several games with one opponent.)
 - Wins: games won.
 
 Each tie-break is computed once, over all entries with equal points, and not again for those that stay equal. A knockout

@@ -10,9 +10,8 @@ These rules hold for all results and durations of games (`tests/server/competiti
 - A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
   some still play, it waits for one of them. If nothing is played and two bots are present, a pair is made.
 - A bot with over `AHEAD` encounters more than a bot that plays waits for that one. But no bot waits for one that is
-  held
-  up in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by no
-  more than a newcomer.
+  held up in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by
+  no more than a newcomer.
 - A newcomer counts as having had `PLACEMENT` encounters fewer than the bots that are next (none, if they had fewer). It
   plays in the next encounter that is paired, after newcomers before it, and often until it has caught up.
 - The bot of a pair begins that began fewer of its encounters, compared with its opponents.

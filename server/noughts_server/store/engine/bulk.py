@@ -35,7 +35,7 @@ def upsert(
 ) -> None:
     """Insert rows (values of all columns, in the table's order; no key twice).
 
-    Where the primary key exists already, add to the columns `add` and overwrite the columns `replace`.
+    If a primary key exists already, add to the columns `add` and overwrite the columns `replace`.
     """
     place = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     for part in powers_of_two(rows):
