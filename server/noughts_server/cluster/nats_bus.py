@@ -18,6 +18,7 @@ from nats.aio.msg import Msg
 
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import codec
+from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.errors import BusUnusable
 from noughts_server.runtime.bus import Handler, MemoryBus, Subscription
 
@@ -30,6 +31,7 @@ _CONNECT_SECONDS = 2
 _RECONNECT_SECONDS = 0.25
 # What waits to be sent; more than that is lost, as if the connection had been.
 _MOST_WAITING = 50_000
+_LONGEST_SUBJECT = 300
 _PENDING_BYTES = 64 * 1024 * 1024
 
 
@@ -46,6 +48,7 @@ class NatsBus:
         self._complaint: Exception | None = None
         """The client's last."""
         self._local = MemoryBus()
+        self._dropped = DroppedMessages()
         self._client = Client()
         self._subjects: dict[str, int] = {}
         """How many subscriptions here each subject has that is known elsewhere."""
@@ -64,6 +67,10 @@ class NatsBus:
         self._local.publish(subject, message)
         how = codec(subject)
         if how is None:
+            return
+        if len(subject) > _LONGEST_SUBJECT or len(subject.split()) != 1:
+            # Made of a name that somebody sent: NATS would close the connection.
+            self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is for a node with a wrong name")
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:
             self.lost += 1
@@ -175,7 +182,7 @@ class NatsBus:
             try:
                 publish(subject, decode(message.data))
             except Exception as error:
-                logger.error("a message of the bus is wrong and was dropped", subject=subject, error=repr(error))
+                self._dropped.add(subject=subject, error=repr(error))
 
         return handle
 

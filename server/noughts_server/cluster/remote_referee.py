@@ -22,6 +22,7 @@ from noughts_referee.rules import Choice, Put, Result, Termination
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import GameConditions, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
+from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import conditions as read_conditions
@@ -30,6 +31,9 @@ logger = structlog.get_logger("noughts.cluster")
 
 SILENT_SECONDS = 6.0
 """Games of a referee from which nothing was heard for so long are over: others play them again."""
+_MOST_WAITING_BYTES = 64 << 20
+_MESSAGE_BYTES = 1_000
+"""What a message takes besides its content, about."""
 
 
 class _Answer(NamedTuple):
@@ -121,6 +125,10 @@ class RemoteReferee:
         self._conditions: dict[int, GameConditions] = {}
         self._asked: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
         """Asks that wait for what is read in the store."""
+        self._asked_bytes = 0
+        self._overflowed = False
+        """Whether asks were dropped because too many waited."""
+        self._dropped = DroppedMessages()
         self._reading = False
         self._touched: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
@@ -173,10 +181,14 @@ class RemoteReferee:
 
     def _hear(self, asks: pb.ClusterAsks) -> None:
         self._heard[asks.referee] = asyncio.get_running_loop().time()
-        if self._reading or not self._asked.empty() or self._unknown(asks):
-            self._asked.put_nowait(asks)
-        else:
+        if not (self._reading or not self._asked.empty() or self._unknown(asks)):
             self._take(asks)
+        elif self._asked_bytes > _MOST_WAITING_BYTES:
+            self._overflowed = True
+            self._dropped.add(referee=asks.referee, error="too many wait for the database")
+        else:
+            self._asked_bytes += _MESSAGE_BYTES + asks.ByteSize()
+            self._asked.put_nowait(asks)
 
     def _unknown(self, asks: pb.ClusterAsks) -> set[int]:
         """The tournaments of which too little is known to tell bots of their games."""
@@ -190,7 +202,11 @@ class RemoteReferee:
 
     async def _take_waiting(self) -> None:
         while True:
+            if self._overflowed and self._asked.empty():
+                self._overflowed = False
+                self.begin_anew()
             asks = await self._asked.get()
+            self._asked_bytes -= _MESSAGE_BYTES + asks.ByteSize()
             self._reading = True
             try:
                 for key in self._unknown(asks):
@@ -198,7 +214,7 @@ class RemoteReferee:
                     self._conditions[key] = await self._store.read_patiently(read)
                 self._take(asks)
             except Exception as error:
-                logger.error("a message of a referee was dropped", referee=asks.referee, error=repr(error))
+                self._dropped.add(referee=asks.referee, error=repr(error))
             finally:
                 self._reading = False
 

@@ -17,7 +17,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.codecs import REFEREES, codec
+from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, codec
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import BadBusUrl, BusUnusable
 from noughts_server.runtime.recorder import COMMITTED
@@ -75,6 +75,15 @@ async def test_a_message_reaches_subscribers_here_at_once_and_those_elsewhere_on
         assert near == list(range(1, 1001))
         await until(lambda: 1000 in far)
         assert [number for number in far if number] == list(range(1, 1001))
+
+
+@pytest.mark.parametrize("name", ["two words", "a\r\nPING", "x" * 10_000])
+async def test_node_with_a_wrong_name_costs_no_connection(nats: Nats, name: str) -> None:
+    async with two(BusSettings(nats.url)) as (here, there):
+        await heard(here, CHANGED, 1, there)
+        here.publish(f"{TO_REFEREE}:{name}", pb.ClusterAnswers(server="here"))
+        assert 2 in await heard(here, CHANGED, 2, there)
+        assert here.lost == 0
 
 
 async def test_what_has_no_codec_stays_in_its_process(nats: Nats) -> None:

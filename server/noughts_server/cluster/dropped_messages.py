@@ -1,0 +1,27 @@
+"""Messages of the bus that are dropped: anyone who can write there can send any number of wrong ones."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+logger = structlog.get_logger("noughts.bus")
+
+_PERIOD_SECONDS = 10.0
+
+
+class DroppedMessages:
+    """Logs the first dropped message, and then at most one line in ten seconds, with the number since the last line."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._unlogged = 0
+        self._logged_at = -_PERIOD_SECONDS
+
+    def add(self, **fields: Any) -> None:
+        """Count one more; `fields` say where it came from and why it was dropped."""
+        self._unlogged += 1
+        if self._clock() - self._logged_at >= _PERIOD_SECONDS:
+            logger.error("messages of the bus were wrong and were dropped", messages=self._unlogged, **fields)
+            self._unlogged, self._logged_at = 0, self._clock()

@@ -1,0 +1,54 @@
+"""What a server of a cluster does with asks that it cannot handle at once, or that are wrong."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_server.cluster import remote_referee
+from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
+from noughts_server.cluster.control import running
+from noughts_server.cluster.dropped_messages import DroppedMessages
+from noughts_server.cluster.remote_referee import RemoteReferee
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.store.engine.database import Store
+from tests.support.databases import made
+
+PATIENCE = 20.0
+
+
+async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_referee, "_MOST_WAITING_BYTES", 10_000)
+    bus, begun_anew = MemoryBus(), asyncio.Event()
+
+    def hear(answers: pb.ClusterAnswers) -> None:
+        if answers.bots[0].lost:
+            begun_anew.set()
+
+    bus.subscribe(f"{TO_REFEREE}:far", hear)
+    store = await Store.open(made(tmp_path / "league.sqlite"))
+    desk = RemoteReferee(store, bus, "here", margin_us=0)
+    desk.player(5)
+    asks = pb.ClusterAsks(referee="far")
+    asks.bots.add(version=5).starts.add(tournament=99, game=[1], first=[0], second=[1])
+    with capture_logs() as logged:
+        async with asyncio.timeout(PATIENCE), running(desk.run()):
+            await asyncio.sleep(0)
+            bus.publish(REFEREES, pb.RefereePresence(referee="far"))
+            for _ in range(1_000):
+                bus.publish(f"{TO_SERVER}:here", asks)
+            await begun_anew.wait()
+    await store.close()
+    assert [line["error"] for line in logged if "dropped" in line["event"]] == ["too many wait for the database"]
+
+
+def test_dropped_messages_are_logged_every_ten_seconds() -> None:
+    now = [0.0]
+    dropped = DroppedMessages(lambda: now[0])
+    with capture_logs() as logged:
+        for _ in range(641):
+            dropped.add(error="wrong")
+            now[0] += 1 / 64
+    assert [line["messages"] for line in logged] == [1, 640]
