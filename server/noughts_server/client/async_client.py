@@ -33,6 +33,8 @@ class AsyncClient(AsyncStubs):
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._long_room = asyncio.Semaphore(_AT_ONCE)
+        """For calls with a time of their own: uploads that wait for their trials must not stop all others."""
 
     async def call(
         self,
@@ -49,7 +51,7 @@ class AsyncClient(AsyncStubs):
             raise CallFailed(grpc.StatusCode.UNIMPLEMENTED, str(problem), problem.advice) from problem
         metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
         try:
-            async with self._room:
+            async with self._room if seconds is None else self._long_room:
                 await self.connect()
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:

@@ -29,7 +29,14 @@ from noughts_server.store.people.bots import (
     version_name,
 )
 from noughts_server.store.people.scopes import SUBMIT, play_as
-from noughts_server.store.people.submissions import Submission, check_submission, store_submission, submissions_of
+from noughts_server.store.people.submissions import (
+    Stored,
+    Submission,
+    check_submission,
+    store_submission,
+    submissions_of,
+)
+from noughts_server.store.people.tokens import ended_tokens
 
 logger = structlog.get_logger("noughts.submitted")
 
@@ -135,9 +142,13 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             upload = await received(requests, announcement)
             tried = await hosting.try_out(upload, announcement.variant, who.owner_id)
             now = self._store.now_ms()
-            stored = await self._store.write(
-                lambda connection: store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
-            )
+
+            def store(connection: Connection) -> Stored:
+                for ended in ended_tokens(connection, (who.token_id,), now_ms=now).values():
+                    raise ended  # during the upload or the trial
+                return store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
+
+            stored = await self._store.write(store)
         submission = stored.submission
         if stored.is_new:
             logger.info("handed in", bot=submission.resource, owner=submission.owner, bytes=submission.size)

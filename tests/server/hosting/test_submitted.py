@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TypeVar
 
+import grpc
 import pytest
 
 from noughts_proto.v1 import bots_pb2 as pb
@@ -26,7 +27,8 @@ from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
-from noughts_server.store.people.submissions import Submission, needed_submissions
+from noughts_server.store.people.submissions import Submission, Upload, needed_submissions
+from noughts_server.store.people.tokens import authenticate, revoke_token
 from tests.support.client import Client, bearing, client_of, refused
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.loopback import until
@@ -238,6 +240,26 @@ async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothin
         refusal = await refused(client.bots.SubmitBot(iter(requests), metadata=bearing(token)))
         assert "in the first message" in refusal.trailing
     assert await stored(client) == (0, 0, 0)
+
+
+async def test_token_revoked_during_a_trial_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hosting(tmp_path) as (client, hosted):
+        token, store = await client.token("alice", *ALL), client.server.store
+
+        def revoke(connection: Connection) -> None:
+            now = store.now_ms()
+            revoke_token(connection, authenticate(connection, token, now_ms=now).token_id, now_ms=now)
+
+        try_out = hosted.try_out
+
+        async def revoked_meanwhile(upload: Upload, variant: str, owner: int) -> Upload:
+            await store.write(revoke)
+            return await try_out(upload, variant, owner)
+
+        monkeypatch.setattr(hosted, "try_out", revoked_meanwhile)
+        refusal = await refused(submit(client, token, "mine", GOOD))
+        assert refusal.code is grpc.StatusCode.UNAUTHENTICATED
+        assert await stored(client) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

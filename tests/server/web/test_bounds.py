@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,15 @@ import psutil
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import bots_pb2, status_pb2
 from noughts_server.limits import Limits
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
+from noughts_server.store.people.tokens import create_token
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
+from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
 
@@ -266,6 +270,33 @@ async def test_streams_of_events_leave_room_for_pages(tmp_path: Path) -> None:
     settings = ServerSettings(listen="127.0.0.1:0", database=database, limits=Limits(connection_calls=1))
     async with running_server(settings) as server:
         await asyncio.to_thread(_watch_and_look, server.address)
+
+
+async def test_uploads_leave_room_for_pages(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/noughts.db"
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, limits=Limits(owner_uploads=100))
+    begun = asyncio.Semaphore(0)
+
+    async def endless() -> AsyncIterator[bots_pb2.SubmitBotRequest]:
+        begun.release()
+        await asyncio.Event().wait()
+        yield bots_pb2.SubmitBotRequest()
+
+    async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
+        made = await server.store.write(
+            lambda connection: create_token(connection, owner="ada", scopes=["submit"], now_ms=server.store.now_ms())
+        )
+        upstream = Upstream(server.address, Dialling())
+        submit: Any = upstream.bots.SubmitBot
+        uploads = [tasks.create_task(upstream.call(submit, endless(), made.secret, seconds=60)) for _ in range(32)]
+        async with asyncio.timeout(PATIENCE):
+            for _ in uploads:
+                await begun.acquire()
+        await upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest())
+        assert not any(upload.done() for upload in uploads)
+        for upload in uploads:
+            upload.cancel()
+        await upstream.close()
 
 
 def _watch_and_look(address: str) -> None:
