@@ -7,12 +7,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.frame_connection import WireSettings
 from noughts_server.cluster import remote_referee
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
-from noughts_server.cluster.control import running
 from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 from tests.support.databases import made
 
@@ -29,12 +31,13 @@ async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypa
 
     bus.subscribe(f"{TO_REFEREE}:far", hear)
     store = await Store.open(made(tmp_path / "league.sqlite"))
-    desk = RemoteReferee(store, bus, "here", margin_us=0)
-    desk.player(5)
+    remote = RemoteReferee(store, bus, "here", margin_us=0)
+    remote.player(5)
+    sessions = Sessions(remote, bus, WireSettings())
     asks = pb.ClusterAsks(referee="far")
     asks.bots.add(version=5).starts.add(tournament=99, game=[1], first=[0], second=[1])
     with capture_logs() as logged:
-        async with asyncio.timeout(PATIENCE), running(desk.run()):
+        async with asyncio.timeout(PATIENCE), running(remote.run(sessions.wire)):
             await asyncio.sleep(0)
             bus.publish(REFEREES, pb.RefereePresence(referee="far"))
             for _ in range(1_000):
