@@ -14,7 +14,7 @@ from noughts_server.client.failures import DEADLINE_SECONDS, NO_HINTS, CallFaile
 from noughts_server.client.stubs import AsyncStubs
 
 _AT_ONCE = 32
-"""Concurrent calls; more wait. A server answers only so many of one address (`limits.address_strangers`)."""
+"""Limit of concurrent calls; more wait. The server has its own limit per address (`limits.address_strangers`)."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -29,7 +29,7 @@ class AsyncClient(AsyncStubs):
         self._dialling = dialling
         self._hints = hints
         self._channels = dialling.async_channels(address)
-        # A connection has room for so many calls: those of the feed, which last, must not take that of others.
+        # A connection has a limit of concurrent calls. The long calls of the feed must not use up that of the others.
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -44,7 +44,7 @@ class AsyncClient(AsyncStubs):
         *,
         seconds: float | None = None,
     ) -> Response:
-        """Return the method's answer to the bearer of the token. Raises CallFailed."""
+        """Return the method's answer, called with this token. Raises CallFailed."""
         try:
             self._dialling.check(self.address, token)
         except SecurityProblem as problem:
@@ -56,11 +56,10 @@ class AsyncClient(AsyncStubs):
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.explain(error) from error
-        except grpc.aio.UsageError as error:  # its connections are closed
+        except grpc.aio.UsageError as error:  # the client's channels are closed
             raise CallFailed(grpc.StatusCode.UNAVAILABLE, "the client is closed", "Try again in a moment.") from error
 
     def explain(self, error: grpc.aio.AioRpcError) -> CallFailed:
-        """Return what a failed call means."""
         return explain_call(error, self.address, self._hints)
 
     async def connect(self) -> None:
@@ -68,7 +67,7 @@ class AsyncClient(AsyncStubs):
         await asyncio.gather(self._channels.connect(), self._feed_channels.connect())
 
     def login(self, token: str, name: str, version: str) -> Login:
-        """Return how a bot logs in at the same server."""
+        """Return what a bot needs to log in at the same server."""
         return Login(self.address, token, name, version, self._dialling)
 
     async def close(self) -> None:

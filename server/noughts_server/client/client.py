@@ -70,7 +70,7 @@ class Client(Stubs):
         items: Callable[[Paged], Iterable[Item]],
         limit: int | None = None,
     ) -> list[Item]:
-        """Return the first `limit` items of a list, from as many pages as that takes; None: all."""
+        """Return the first `limit` items of a list (None: all), from as many pages as needed."""
         return list(self.each(method, request, items, limit))
 
     def each(
@@ -93,16 +93,16 @@ class Client(Stubs):
             request.page_token = page.next_page_token
 
     def login(self, name: str) -> Login:
-        """Return how a bot of this token logs in at the same server."""
+        """Return what a bot of this token needs to log in at the same server."""
         return Login(self.address, self.token, name=name, dialling=self._dialling)
 
     def follow(
         self, name: str, message: Callable[[feed_pb2.WatchResponse, View], None], lost: Callable[[str], None]
     ) -> None:
-        """Call `message` with all that happens in a game or tournament until it is over; the view is as before it.
+        """Call `message` with each event of a game or tournament, and the view before that event, until it is over.
 
-        Calls `lost` with the reason if the connection is lost, and connects again. Raises CallFailed if the server
-        refuses or was never reached.
+        If the connection is lost, call `lost` with the reason and reconnect. Raises CallFailed if the server refuses or
+        was never reached.
         """
         view, request, wait = View(), feed_pb2.WatchRequest(name=name), _FIRST_WAIT
         while True:
@@ -128,7 +128,7 @@ def resume(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> 
     """Set the request so that it continues after this response."""
     request.epoch, request.from_sequence = response.epoch, response.sequence
     if response.HasField("resync"):
-        # Without its snapshot the feed must not be resumed from here.
+        # The feed cannot be resumed from here without its snapshot.
         request.epoch = request.from_sequence = 0
 
 

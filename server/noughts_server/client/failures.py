@@ -53,7 +53,7 @@ def explain_call(
 
     `hints` say what to do about errors that the server has no hint for, by status.
     """
-    # The errors of a blocking call are calls too, which their published types do not say.
+    # The errors of blocking calls are also calls, but their published types do not say so.
     known = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
     code = error.code() if known else grpc.StatusCode.UNKNOWN
     details = (error.details() if known else "") or code.name

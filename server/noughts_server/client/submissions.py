@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from noughts_proto.v1 import bots_pb2 as pb
 
 TRIAL_SECONDS = 240.0
-"""How long the upload may take with the trial after it."""
+"""How long the upload and the trial after it can take together."""
 _PIECE = 64 * 1024
 _WASM, _ZIP = b"\0asm", b"PK\x03\x04"
 
 
 def kind_of(name: str, content: bytes) -> str | None:
-    """Return the kind of a bot by its file: `wasm` or `py`; None for what is neither."""
+    """Return the kind of a bot, `wasm` or `py`, judged by its file; None if it is neither."""
     if content.startswith(_WASM):
         return "wasm"
     return "py" if name.endswith(".py") or content.startswith(_ZIP) else None
