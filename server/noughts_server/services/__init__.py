@@ -1,1 +1,1 @@
-"""The gRPC services: who is calling, what is asked; the work is done by the store and the director."""
+"""The gRPC services: they check the caller and the request; the store and the director do the work."""

@@ -1,6 +1,6 @@
-"""Who may call what: each method of a service says it where it is defined, with `@open_to`.
+"""Who may call what: each method of a service declares it with `@open_to`.
 
-Who is calling is found out before anything of the request is read (`admission`); a method finds the caller here.
+`admission` identifies the caller before it reads anything of the request; `caller` returns that caller to a method.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ _DECLARED = "noughts_access"
 
 
 class Access(Enum):
-    """What a method takes of its callers."""
+    """What a method requires of its callers."""
 
     ANYONE = "no token"
     TOKEN = "a token; what it must permit depends on what is asked"
@@ -34,7 +34,7 @@ class Access(Enum):
 
 
 def open_to(access: Access) -> Callable[[Method], Method]:
-    """Declares who may call a method of a service."""
+    """Declare who may call a method of a service."""
 
     def declare(method: Method) -> Method:
         setattr(method, _DECLARED, access)
@@ -44,28 +44,28 @@ def open_to(access: Access) -> Callable[[Method], Method]:
 
 
 def declared(method: Callable[..., Any]) -> Access | None:
-    """What a method declares; None for one that declares nothing."""
+    """Return what a method declares; None if it declares nothing."""
     return getattr(method, _DECLARED, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whoever made the call that is being answered."""
+    """The client that made the call."""
 
     address: str
     """An IPv4 address or an IPv6 network; see `noughts_proto.callers`."""
     caller: Caller | None
-    """Who presented a token; None: a stranger, or a bot with a ticket."""
+    """The owner of the token; None for an unauthenticated client and for a bot with a ticket."""
     ticket: bool = False
-    """Whether a ticket of this server came instead of a token."""
+    """Whether the client sent a ticket of this server instead of a token."""
 
 
 VISITOR: ContextVar[Visitor] = ContextVar("visitor")
-"""Of the call that this task answers."""
+"""The visitor whose call this task answers."""
 
 
 def caller() -> Caller:
-    """The owner whose token came with the call. Raises Unauthenticated."""
+    """Return the owner of the token that came with the call. Raises Unauthenticated."""
     who = VISITOR.get().caller
     if who is None:
         raise Unauthenticated(NO_TOKEN)
@@ -73,7 +73,7 @@ def caller() -> Caller:
 
 
 def caller_as(scope: str) -> Caller:
-    """The same; their token must permit `scope`. Raises Unauthenticated, ScopeMissing."""
+    """Return the caller, whose token must permit `scope`. Raises Unauthenticated, ScopeMissing."""
     who = caller()
     require(who, scope)
     return who
@@ -83,7 +83,7 @@ NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
 
 def bearer_token(context: Context) -> str | None:
-    """The secret of `authorization: Bearer SECRET`; None where none came."""
+    """Return the secret of `authorization: Bearer SECRET`; None if the metadata has none."""
     for key, value in context.invocation_metadata() or ():
         if key == TOKEN_KEY and isinstance(value, str) and value.startswith(_SCHEME):
             return value[len(_SCHEME) :].strip()
@@ -91,7 +91,7 @@ def bearer_token(context: Context) -> str | None:
 
 
 def require(who: Caller, *scopes: str) -> None:
-    """Raises ScopeMissing unless the caller's token permits one of the scopes."""
+    """Raise ScopeMissing unless the caller's token permits one of the scopes."""
     if not any(map(who.permits, scopes)):
         raise ScopeMissing(
             got=_quoted(who.scopes, "and"),
@@ -101,7 +101,7 @@ def require(who: Caller, *scopes: str) -> None:
 
 
 def require_declared(who: Caller, access: Access) -> None:
-    """Raises ScopeMissing where the token cannot do, whatever the request is about."""
+    """Raise ScopeMissing if no request to such a method could succeed with this token."""
     if access is Access.ORGANISE:
         require(who, ORGANISE)
     elif access is Access.SUBMIT:

@@ -1,4 +1,4 @@
-"""The door of the server: who is calling, and whether they may come in, before anything of the request is read."""
+"""Admission of calls: identifies the caller and applies its limits before anything of the request is read."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator
@@ -14,36 +14,36 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import Caller, authenticate, touch_token
 
 MESSAGE_BYTES = 1_000
-"""What a message counts beyond its length: an empty one costs time, too."""
+"""Added to the length of each message, because even an empty one costs time."""
 PROXY_KEY = "x-real-ip"
-"""Metadata in which a reverse proxy says who has called it."""
+"""Metadata in which a reverse proxy reports the address of its client."""
 
 
 class Admission:
-    """Asks for tokens, and keeps the bounds of addresses and tokens."""
+    """Checks tokens, and applies the limits of addresses and tokens."""
 
     def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, proxies: Collection[str] = ()) -> None:
-        """`proxies` are the addresses of reverse proxies, which are believed who has called them."""
+        """`proxies` are the addresses of trusted reverse proxies: the client address that they report is believed."""
         self.limiter = limiter
         self._store = store
         self._sessions = sessions
         self._proxies = frozenset(proxies)
         self._connections: Counter[tuple[str, str]] = Counter()
-        """Calls under way by address and connection."""
+        """Running calls by address and connection."""
         self._connections_of: Counter[str] = Counter()
-        """Connections with calls under way by address."""
+        """Connections with running calls, by address."""
 
     @asynccontextmanager
     async def visit(self, access: Access, context: Context) -> AsyncIterator[Visitor]:
-        """Inside the block a call is answered, of whoever may make it.
+        """Admit a call for the length of the block.
 
-        Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. Where the scope depends on what
-        the request is about, `access.require` follows.
+        Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
+        request, the method calls `access.require` later.
         """
         secret = bearer_token(context)
         peer, address = context.peer(), self._address(context)
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
-            # This server has sent for it.
+            # The server issued this ticket to a bot that it called itself.
             VISITOR.set(visitor := Visitor(address, None, ticket=True))
             yield visitor
             return
@@ -65,7 +65,7 @@ class Admission:
 
     @contextmanager
     def reading(self, visitor: Visitor) -> Iterator[None]:
-        """Inside the block a request is read, which takes memory: strangers get little of it. Raises LimitReached."""
+        """Limit the unauthenticated requests that are in memory at once inside the block. Raises LimitReached."""
         if visitor.caller is not None or visitor.ticket:
             yield
             return
@@ -77,10 +77,10 @@ class Admission:
             yield
 
     def charge(self, size: int) -> None:
-        """The visitor has sent a message of so many bytes. Raises LimitReached."""
+        """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
         visitor, size = VISITOR.get(None), size + MESSAGE_BYTES
         if visitor is None:
-            return  # the task of a bot that the server has sent for reads the stream itself
+            return  # the stream is read by the task of a bot with a ticket
         if visitor.caller is not None:
             self.limiter.take("token_bytes", visitor.caller.token_id, "bytes a second with your token", size)
         elif not visitor.ticket:
@@ -107,7 +107,7 @@ class Admission:
 
     @contextmanager
     def _connected(self, address: str, peer: str) -> Iterator[None]:
-        """One more call on a connection; only its first is one more connection. Raises LimitReached."""
+        """Count a call inside the block, and the connection if this is its first call. Raises LimitReached."""
         key = (address, peer)
         if not self._connections[key]:
             self.limiter.check("address_connections", f"connections from {address}", self._connections_of[address])

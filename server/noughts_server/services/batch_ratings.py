@@ -1,4 +1,4 @@
-"""Ratings of a list from all its games at once: fitted in a thread, one list at a time."""
+"""Batch ratings of a list from all its games, computed in a thread, one list at a time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
 
 MOST_BOTS = 2_000
-"""In one fit at a server: some seconds, and some hundred megabytes."""
+"""Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""
 
 
 class BatchRater:
-    """Fits for callers, who wait for each other: a fit takes a processor for as long as it lasts."""
+    """Fits ratings for one request at a time, because a fit keeps a processor busy."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -24,7 +24,7 @@ class BatchRater:
     async def rate(
         self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool
     ) -> pb.GetBatchRatingsResponse:
-        """The answer, without the list's name. Raises InvalidArgument for an anchor without games, or too many bots."""
+        """Return ratings without the list's name. Raises InvalidArgument: an anchor without games, too many bots."""
         bots = {name for pair in pairs for name in (pair.first, pair.second)}
         if len(bots) > MOST_BOTS:
             raise InvalidArgument.of(
@@ -43,7 +43,7 @@ _LARGEST_RATING = 100_000
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:
-    # numpy and scipy: loaded by the first who asks, not at the server's start.
+    # These load numpy and scipy: import them with the first request, not when the server starts.
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import GameResult, count_games
 

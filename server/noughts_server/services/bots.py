@@ -1,4 +1,4 @@
-"""BotService: the bots registered here, and who is online."""
+"""BotService: the registered bots, and which of them are online."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -46,7 +46,7 @@ _MOST_VERSIONS = 100
 
 
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
-    """Reads bots; their owners register, rename and retire them."""
+    """Reads bots; lets their owners register, submit, rename and retire them."""
 
     def __init__(self, store: Store, sessions: Sessions, hosting: Hosting | None, limiter: Limiter) -> None:
         self._store = store
@@ -92,7 +92,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
         name, new_name = bot_id("name", request.name), request.new_name
         who = caller_as(play_as(name))
-        # Otherwise a token for one bot would soon be one for any.
+        # Without this check, a token for one bot would soon work for any bot.
         require(who, play_as(new_name))
         bot = await self._store.write(
             lambda connection: rename_bot(connection, name, new_name, owner_id=who.only_owner)
@@ -125,7 +125,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.SUBMIT)
     async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:
         who, limits = caller_as(SUBMIT), self._limiter.limits
-        # One after the other: what was refused costs nobody else's time.
+        # Each check comes before the next, more costly step: a refused bot costs no other owner's time.
         with self._limiter.holding("owner_uploads", who.owner_id, "bots that you hand in at once"):
             announcement = await announced(requests, limits)
             hosting = self._hosting_of(announcement.kind)

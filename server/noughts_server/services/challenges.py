@@ -1,4 +1,4 @@
-"""ChallengeService: a few unrated games at once between two bots that are online."""
+"""ChallengeService: a few unrated games between two bots that are online."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _DEFAULT_GAMES = 2
 
 
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
-    """Finds out whether the two bots can play, and starts their games."""
+    """Checks whether the two bots can play, and starts their games."""
 
     def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
         self._store = store
@@ -86,7 +86,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
 def _own_times(
     request: pb.CreateChallengeRequest, challenger: BotVersion, opponent: BotVersion
 ) -> dict[str, TimeControl]:
-    """The times by label, which is the bot's name. Raises InvalidArgument for a bot that does not play."""
+    """Return the time controls by label, the bot's name. Raises InvalidArgument for a bot that does not play."""
     names = (challenger.bot, opponent.bot)
     for name in request.own_times:
         if name not in names:
@@ -95,7 +95,7 @@ def _own_times(
 
 
 def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:
-    """The version of the bot that is online, the newest where none is named. Raises NotFound, WrongState."""
+    """Return the online version of the bot, by default the newest one. Raises NotFound, WrongState."""
     if version:
         wanted = get_version(connection, bot, version)
         if wanted.id in online:

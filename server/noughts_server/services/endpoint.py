@@ -1,4 +1,4 @@
-"""Where a server takes calls: its gRPC services on one port."""
+"""The gRPC server: all services on one port."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,10 +39,7 @@ def bound_server(
     interceptor: CallInterceptor,
     limits: Limits,
 ) -> tuple[grpc.aio.Server, str]:
-    """A gRPC server that holds its port and answers nothing yet, and HOST:PORT where that is.
-
-    Every call will pass through the interceptor. Raises TlsUnusable, AddressUnusable.
-    """
+    """Return a gRPC server that is not started, and its bound HOST:PORT. Raises TlsUnusable, AddressUnusable."""
     options = (
         *SERVER_OPTIONS,
         ("grpc.max_concurrent_streams", limits.connection_calls),
@@ -63,7 +60,7 @@ def bound_server(
 
 @asynccontextmanager
 async def answering(grpc_server: grpc.aio.Server, sessions: Sessions, feed: Feed) -> AsyncIterator[None]:
-    """Answers calls inside the block. At its end bots and watchers are told that the server stops."""
+    """Serve calls inside the block. At its end, tell bots and watchers that the server stops."""
     await grpc_server.start()
     try:
         yield

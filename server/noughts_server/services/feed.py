@@ -1,4 +1,4 @@
-"""FeedService: streams to watchers what the feed has for them."""
+"""FeedService: streams games and tournaments to watchers."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
 
 
 class FeedServicer:
-    """Lets anybody watch."""
+    """Streams the feed to anyone."""
 
     def __init__(self, feed: Feed, limiter: Limiter) -> None:
         self._feed = feed
@@ -36,11 +36,11 @@ class FeedServicer:
                 try:
                     await context.write(message)
                 except grpc.aio.BaseError:
-                    return  # the watcher has just gone
+                    return  # the watcher has just disconnected
 
 
 def add_feed_service(servicer: FeedServicer, server: grpc.aio.Server) -> None:
-    """Registers the service. Its answers are bytes already: a message is serialised once, however many watch."""
+    """Register the service, whose responses are bytes: the feed serialises a message once for all its watchers."""
     watch: grpc.RpcMethodHandler[pb.WatchRequest, bytes] = grpc.unary_stream_rpc_method_handler(
         servicer.Watch, request_deserializer=pb.WatchRequest.FromString, response_serializer=None
     )

@@ -1,4 +1,4 @@
-"""GameService: the record of games."""
+"""GameService: the recorded games."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
     @open_to(Access.ANYONE)
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
-        # What a process wrote to stderr is not for everybody.
+        # Only the bot's owner and the organiser may read what its process wrote to stderr.
         who = VISITOR.get().caller
 
         def read(connection: Connection) -> tuple[StoredGame, dict[int, str]]:
@@ -40,7 +40,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
             return get_game(connection, slug, number), notes
 
         game, notes = await self._store.read(read)
-        # Sides are counted from 1 on the wire.
+        # On the wire, sides are counted from 1.
         said = [pb.GameNote(side=side + 1, text=text) for side, text in notes.items()]  # type: ignore[arg-type]
         return pb.GetGameResponse(game=game_message(game), notes=said)
 
@@ -81,7 +81,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
 
 
 def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
-    """The value of an enum of the protocol; None for UNSPECIFIED. Raises InvalidArgument."""
+    """Return the value of an enum of the protocol; None for UNSPECIFIED. Raises InvalidArgument."""
     try:
         return kind(number) if number else None
     except ValueError:
@@ -89,7 +89,7 @@ def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
 
 
 def game_message(game: StoredGame) -> pb.Game:
-    """A stored game for the wire; one that is being played has no end."""
+    """Return a stored game as a protocol message; a live game has no result, termination or end time."""
     message = pb.Game(
         name=game.name,
         variant=game.variant,

@@ -1,4 +1,4 @@
-"""Requests that may come again, as the services see them."""
+"""The services' side of repeated requests."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from noughts_server.store.people.tokens import Caller
 def idempotent(
     who: Caller, request_id: str, request: Message, action: Callable[[Connection], str], *, now_ms: int
 ) -> Callable[[Connection], str]:
-    """`action` for the store; the same request sent again only gets the first answer. See `store.idempotency`."""
+    """Return `action` for the store; a repeated request gets the first answer. See `store.engine.idempotency`."""
     method, body = request.DESCRIPTOR.full_name, request.SerializeToString(deterministic=True)
 
     def run(connection: Connection) -> str:

@@ -1,7 +1,7 @@
-"""What every call passes through: the door, its request, and the status of what went wrong, here and nowhere else.
+"""The interceptor of every call: admits it, reads its request, and maps errors to statuses in one place.
 
-Each call is answered as a stream, whatever it is at the caller's end: so that nothing of its request is read before the
-caller has been let in.
+It registers each method as a stream, whatever the caller sees, so that it reads nothing of a request before the caller
+is admitted.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from noughts_server.statuses import INTERNAL_REASON, to_status
 logger = structlog.get_logger("noughts.grpc")
 
 REQUEST_SECONDS = 5.0
-"""How long a caller may take to send its request, or the first frame of a stream."""
+"""How long a caller may take to send its request, or the first message of a stream."""
 _FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
-"""Services that are not ours, and declare nothing: open to anyone."""
+"""Services of libraries, which declare no access: open to anyone."""
 _REFUSAL_SECONDS = 0.1
-"""A stream is not refused sooner: a client on grpc.aio whose first frame meets its end is not told why."""
+"""Delay before a stream is refused, because grpc.aio hides the reason from a client that is still sending."""
 _REFLECTION_SECONDS = 60.0
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -38,13 +38,10 @@ _DETAILS_KEY = "grpc-status-details-bin"
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
-    """Lets callers in, reads their requests, and ends a call that raised one of our errors with its status and details.
-
-    Any other error ends it as INTERNAL, logged.
-    """
+    """Admits callers, reads requests, and maps errors: a NoughtsError to its status, others to INTERNAL, with a log."""
 
     def __init__(self, admission: Admission, errors: Counter[str], refused: Counter[str]) -> None:
-        """`errors` counts the errors by their reason, `refused` what was beyond a bound, by its name."""
+        """`errors` counts errors by reason; `refused` counts exceeded limits by name."""
         self._admission = admission
         self._errors = errors
         self._refused = refused
@@ -70,7 +67,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         )
 
     def _answering(self, handler: Any, call: Callable[..., Any], access: Access) -> Callable[..., Any]:
-        """Lets the caller in, and answers."""
         admission = self._admission
 
         async def answer(requests: Any, context: Context) -> None:
@@ -96,7 +92,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return answer
 
     def _charged(self, parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-        """Reads a message that its sender is charged for."""
         charge = self._admission.charge
 
         def read(data: bytes) -> Any:
@@ -117,20 +112,20 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return guarded
 
     def _status(self, error: BaseException, method: str) -> Status:
-        # What the tasks of a stream raise comes in groups.
+        # The tasks of a stream raise their errors in groups.
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         try:
             return self._counted(error, method)
         finally:
-            # Tracebacks of tasks are parts of cycles, and would keep the request until the collector comes.
+            # Tracebacks of tasks are part of cycles: they would keep the request until the garbage collector runs.
             clear_frames(error.__traceback__)
 
     def _counted(self, error: BaseException, method: str) -> Status:
         if isinstance(error, DecodeError):
             error = InvalidArgument.of("request", "bytes that are no such message", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
-            error = UnknownMethod(method)  # a method of the contract that the library has not written
+            error = UnknownMethod(method)  # a method that the library declares but does not implement
         if isinstance(error, StreamClosed):
             self._errors[error.reason] += 1
             return error.status
@@ -145,7 +140,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
 
 async def _request(context: Context) -> Any:
-    """The one message of a call that is no stream at the caller's end."""
+    """Return the only message of a call that is unary for the caller."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
             request: object = await context.read()
@@ -161,7 +156,7 @@ async def _as_it_is(call: Callable[..., Any], requests: Any, context: Context) -
 
 
 async def _reflected(call: Callable[..., Any], requests: Any, context: Context) -> None:
-    """Reflection is a generator, puts its errors in its answers, and ends: nobody needs it for long."""
+    """Answer reflection, an async generator that reports its errors in its responses, within a time limit."""
     try:
         async with asyncio.timeout(_REFLECTION_SECONDS):
             async for response in call(requests, context):

@@ -1,4 +1,4 @@
-"""LeaderboardService: ratings."""
+"""LeaderboardService: ratings, histories and records."""
 
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ _MOST_OPPONENTS = 100
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
-    """Reads ratings and what led to them."""
+    """Reads ratings and the games behind them."""
 
     def __init__(self, store: Store, sessions: Sessions) -> None:
         self._store = store
@@ -49,7 +49,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         filters = Filters(
             owner=request.owner,
             online=self._sessions.bots_online() if request.online_only else None,
-            # Databases keep 63 bits, and nobody has so many games.
+            # Databases store 63 bits, and no bot has that many games.
             min_games=min(request.min_games, (1 << 63) - 1),
             exclude_provisional=request.exclude_provisional,
             retired=request.show_retired,

@@ -1,4 +1,4 @@
-"""Counts what callers do at once and how often, and refuses what is beyond the bounds (`noughts_server.limits`)."""
+"""Counts the concurrent calls and the rates of callers, and refuses what exceeds `noughts_server.limits`."""
 
 import time
 from collections import Counter
@@ -10,25 +10,25 @@ from noughts_server.errors import LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
 
 _RETRY_SECONDS = 1.0
-"""When to come again where something has to end first that mostly ends soon."""
+"""Retry delay for concurrent uses, which usually end soon."""
 _FORGET_FROM = 10_000
-"""So many callers are remembered before those that have rested are forgotten."""
+"""If more callers than this are remembered, those with no recent calls are forgotten."""
 
 
 class Limiter:
-    """One for a server. `who` is an address, a token or whatever else a bound is kept for."""
+    """The limiter of one server. `who` is an address, a token or another key that a limit applies to."""
 
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
-        """`now` gives seconds that never go back."""
+        """`now` is a monotonic clock in seconds."""
         self.limits = limits
         self._now = now
         self._held: Counter[tuple[str, Hashable]] = Counter()
         self._rested: dict[tuple[str, Hashable], float] = {}
-        """When a caller that comes too often will have rested: the cell rate algorithm, one number a caller."""
+        """When each caller's quota is whole again: the generic cell rate algorithm, with one number for each caller."""
 
     @contextmanager
     def holding(self, name: str, who: Hashable, subject: str) -> Iterator[None]:
-        """One more of what is bounded at once, inside the block. Raises LimitReached."""
+        """Count one more concurrent use inside the block. Raises LimitReached."""
         key = (name, who)
         self.check(name, subject, self._held[key])
         self._held[key] += 1
@@ -40,7 +40,7 @@ class Limiter:
                 del self._held[key]
 
     def take(self, name: str, who: Hashable, subject: str, amount: int = 1) -> None:
-        """So much more of what is bounded by the second. Raises LimitReached, and takes nothing then."""
+        """Charge `amount` to a limit per second. Raises LimitReached, and charges nothing then."""
         now, limit, key = self._now(), self.limits.of(name), (name, who)
         rested = max(self._rested.get(key, now), now)
         ahead = rested - now + amount / limit
@@ -52,11 +52,11 @@ class Limiter:
         self._rested[key] = rested + amount / limit
 
     def check(self, name: str, subject: str, so_far: int) -> None:
-        """Raises LimitReached when so many are there already."""
+        """Raise LimitReached if `so_far` has reached the limit."""
         self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
 
 
 def host_of_peer(peer: str) -> str:
-    """The address of `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`, as gRPC names callers; anything else as it is."""
+    """Return the host of `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`, as gRPC names callers; anything else unchanged."""
     kind, _, rest = peer.partition(":")
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else peer

@@ -1,4 +1,4 @@
-"""PlayService: lets bots in and hands their streams to their wires."""
+"""PlayService: logs bots in and connects their streams to their sessions."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
-    """Bots dial in here."""
+    """The service that bots connect to."""
 
     def __init__(self, store: Store, sessions: Sessions, limiter: Limiter) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self._limiter = limiter
 
     @open_to(Access.PLAY)
-    async def Play(  # type: ignore[override]  # written with the context's read and write
+    async def Play(  # type: ignore[override]  # uses the context's read and write
         self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
     ) -> None:
         hello = await self._hello(context)
@@ -71,12 +71,12 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
 
     async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> LoggedIn:
         if self._store.trouble is not None:
-            # A bot that comes back to its running games can: that writes nothing.
+            # If the database is unavailable, a bot can still reconnect to its live games, because that writes nothing.
             again = partial(log_in_again, owner_id=owner, name=name, version=version)
             with suppress(NotFound):
                 return await self._store.read(again)
         now = self._store.now_ms()
-        # Whoever comes with a ticket is registered already.
+        # A bot with a ticket is already registered.
         limits = None if token is None else self._limiter.limits
 
         def enter(connection: Connection) -> LoggedIn:

@@ -1,4 +1,4 @@
-"""StatusService: how the server is doing."""
+"""StatusService: the state of the server."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _MOST_ROWS = 100
 
 
 class StatusServicer(status_pb2_grpc.StatusServiceServicer):
-    """Reads what the parts of the server count anyway."""
+    """Reports the counters of the server's parts."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         problems: Mapping[int, str],
         accepts: Sequence[str],
     ) -> None:
-        """`problems`: why a tournament is not played on, by the store's key; `accepts`: the kinds of bots taken."""
+        """`problems`: why tournaments are stopped, by database id; `accepts`: kinds of bots that can be submitted."""
         self._problems = problems
         self._accepts = accepts
         self._address = address
@@ -53,7 +53,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         try:
             running = await self._store.read(running_tournaments)
         except DatabaseTrouble:
-            running = []  # what is wrong is said below
+            running = []  # `database_trouble` reports the problem
         trouble = self._store.trouble
         online = sorted(self._sessions.present(), key=lambda bot: (-bot.games, natural_key(bot.version)))
         games_per_second, plies_per_second = counters.rates()

@@ -1,4 +1,4 @@
-"""TokenService: the tokens of the caller's owner; with scope `admin` everybody's."""
+"""TokenService: the tokens of the caller's owner; with the scope `admin`, those of every owner."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
-    """Makes, reads and revokes tokens. Nobody gets more than they have: not by a new token, not by revoking others."""
+    """Creates, reads and revokes tokens. No caller can exceed its own scopes, by a new token or by revoking another."""
 
     def __init__(self, store: Store, token_expiry: TokenExpiry, limits: Limits) -> None:
         self._store = store
@@ -85,12 +85,12 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
 
 def _sees(who: Caller, token: Token) -> bool:
-    """Whether a caller may know a token of its owner: its own, and those that permit no more than it."""
+    """Return whether a caller may see a token of its owner: its own, and those that permit no more than its own."""
     return token.id == who.token_id or all(map(who.permits, token.scopes))
 
 
 def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
-    """How long a new token lives: as asked, and no longer than the caller's."""
+    """Return the lifetime of a new token in ms, at most the rest of the caller's. Raises InvalidArgument."""
     if who.expires_at is None:
         return wanted_ms
     left = who.expires_at - now_ms

@@ -37,7 +37,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
-    """Checks who is calling, and hands on to the store and the director."""
+    """Checks the caller, and calls the store and the director."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         rate_own_games: bool,
         absence: float,
     ) -> None:
-        """`absence` is how many seconds an entry may keep its games waiting; 0: for ever."""
+        """`absence` is the inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
         self._store = store
         self._limits = limits
         self._sessions = sessions
@@ -106,11 +106,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return f"{entry.label} {entry.bot_version}"
 
         answer = await self._store.write(idempotent(who, request.request_id, request, join, now_ms=now))
-        # A label has no spaces.
+        # Labels contain no spaces.
         label, _, pinned = answer.partition(" ")
         joined = await self._store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
-            self._director.play_on(joined)  # a ladder that had nobody to pair goes on
+            self._director.play_on(joined)  # a ladder that waited for entries resumes
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     @open_to(Access.TOKEN)
@@ -122,7 +122,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         entry = await self._store.read(lambda connection: entry_owners(connection, slug, request.label))
         as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
         as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
-        # Whoever is neither is refused by the store, unless the token is for everything.
+        # The store refuses anyone who is neither, unless the token permits everything.
         require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
         await self._director.uncancelled(lambda: self._director.withdraw(slug, request.label, owner_id=who.only_owner))
         return pb.WithdrawTournamentResponse()
@@ -158,7 +158,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         who = caller()
         slug = tournament_id("name", request.name)
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
-        # Whoever may challenge may also give up.
+        # Anyone who may challenge may also cancel the challenge.
         if tournament.kind is not Kind.CHALLENGE:
             require(who, ORGANISE)
         await self._director.uncancelled(lambda: self._director.cancel(slug, owner_id=who.only_owner))
@@ -175,7 +175,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         return crosstable_message(table)
 
     async def _full(self, slug: str) -> pb.Tournament:
-        """The tournament with its standings and who is missing."""
+        """Return the tournament with its standings and the entries that are offline."""
 
         def read(connection: Any) -> tuple[Tournament, list[Standing]]:
             tournament = get_tournament(connection, slug)
@@ -193,7 +193,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
 
 def crosstable_message(table: CrosstablePage) -> pb.GetCrosstableResponse:
-    """A crosstable, or a page of it, for the wire."""
+    """Return a crosstable, or a page of it, as a protocol message."""
     return pb.GetCrosstableResponse(
         standings=map(standing_message, table.standings),
         cells=[pb.CrosstableCell(**cell._asdict()) for cell in table.cells],

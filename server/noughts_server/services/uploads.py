@@ -1,4 +1,4 @@
-"""The stream on which a bot is handed in: its first message says what comes, the others bring it."""
+"""The upload of a bot: the first message describes the file, the others carry its bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,13 +11,13 @@ from noughts_server.store.people.submissions import Upload
 from noughts_server.store.validation import check_name, check_text
 
 UPLOAD_SECONDS = 120.0
-"""How long the whole file may take."""
+"""Time limit of the whole upload."""
 _LONGEST_ENTRY, _LONGEST_FILE_NAME = 400, 200
 _LONGEST_KIND = 16
 
 
 async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits) -> pb.Submission:
-    """The first message. Raises InvalidArgument, LimitReached."""
+    """Return the description from the first message. Raises InvalidArgument, LimitReached."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
             first = await anext(requests, None)
@@ -46,7 +46,7 @@ async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits
 
 
 async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.Submission) -> Upload:
-    """The file, as it was announced. Raises InvalidArgument."""
+    """Return the file, checked against its description. Raises InvalidArgument."""
     content = bytearray()
     try:
         async with asyncio.timeout(UPLOAD_SECONDS):
