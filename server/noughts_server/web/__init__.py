@@ -1,10 +1,10 @@
-"""The site: pages, a JSON API and live events over HTTP, as a process of its own.
+"""The website: pages, a JSON API and live events over HTTP, in a process of its own.
 
     browser -> app -> pages | api | events -> Upstream -> gRPC
 
-It is a client of the public contract and of nothing else (`upstream.py`), so it can crash, restart and run in several
-copies without touching a game. What the API answers are the contract's messages (`documents.py`) by a table of routes
-(`routes.py`), from which the OpenAPI document is made as well. However many watch, each game or tournament is followed
-upstream once (`live.py`). Pages are templates of ours with small modules of ours: no build step, nothing from other
-hosts.
+It uses only the public gRPC contract (`upstream.py`), so it can crash, restart and run in several copies without
+affecting a game. The API returns the contract's messages (`documents.py`) according to a table of routes
+(`api_routes.py`), which also generates the OpenAPI document. Each game or tournament is followed upstream once, however
+many browsers watch (`event_streams.py`). Pages are templates with small modules of our own: no build step, nothing from
+other hosts.
 """

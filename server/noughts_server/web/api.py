@@ -1,4 +1,4 @@
-"""The JSON API: what the table of routes says, and live events."""
+"""The JSON API: the routes of the table, and live events."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ JSON, CSV = "application/json", "text/csv"
 
 
 def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
-    """The API as starlette knows addresses."""
+    """Return the routes of the API for starlette."""
     described = json.dumps(openapi(), indent=1).encode()
 
     async def describe(request: Request) -> Response:
@@ -98,7 +98,7 @@ async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: boo
 
 
 def answer(request: Request, body: bytes, kind: str, headers: dict[str, str] | None = None) -> Response:
-    """The body with its ETag; without it where the browser has it already."""
+    """Return the body with its ETag, or 304 if the browser already has it."""
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     sent = {"etag": tag, "cache-control": "no-cache", "vary": "accept", **(headers or {})}
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
@@ -108,12 +108,10 @@ def answer(request: Request, body: bytes, kind: str, headers: dict[str, str] | N
 
 
 def json_bytes(shown: Any) -> bytes:
-    """As JSON, without spaces."""
     return json.dumps(shown, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
 
 
 def failure_document(failure: Failure) -> Document:
-    """Why there is no answer."""
     return {"error": {"status": failure.status, "message": failure.message, "hint": failure.hint}}
 
 

@@ -1,4 +1,4 @@
-"""What the API knows: one table, from which its routes and its OpenAPI document are made."""
+"""The table of the API's routes, from which the OpenAPI document is also generated."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,19 +15,19 @@ PREFIX = "/api/v1"
 
 @dataclass(frozen=True)
 class Route:
-    """One address: a method of the contract that reads something."""
+    """One address: a reading method of the contract."""
 
     path: str
-    """Beneath the prefix; what stands in braces are its parameters, `{number:int}` a whole number."""
+    """Path beneath the prefix; names in braces are parameters, `{number:int}` is a whole number."""
     summary: str
     method: str
-    """A service of the contract and its method, e.g. `games.GetGame`."""
+    """Service and method of the contract, e.g. `games.GetGame`."""
     names: tuple[tuple[str, str], ...] = ()
-    """Fields of the request that the path fills: field and template, e.g. `("name", "bots/{bot}")`."""
+    """Fields of the request that the path sets: field and template, e.g. `("name", "bots/{bot}")`."""
     rows: str = ""
-    """The field of the response that holds a list: what CSV is made of. Empty where there is none."""
+    """The field of the response that holds the rows of the CSV; empty if there is no list."""
     within: str = ""
-    """The field of the response that alone is answered; empty: all of it."""
+    """The only field of the response that is returned; empty: all of it."""
 
     def callable(self, upstream: Upstream) -> Any:
         """Return the method of this server."""
@@ -41,7 +41,7 @@ class Route:
 
     @cached_property
     def answered(self) -> Descriptor:
-        """The message that is answered."""
+        """The descriptor of the returned message."""
         response: Descriptor = self._described.output_type
         return response.fields_by_name[self.within].message_type or response if self.within else response
 

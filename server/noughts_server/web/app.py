@@ -1,4 +1,4 @@
-"""The site as an ASGI application: addresses, headers that keep browsers safe, and errors in our words."""
+"""The website as an ASGI application: routes, security headers, and error pages."""
 
 import mimetypes
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ from noughts_server.web.views import POLICY, Views
 
 
 class _Number(IntegerConvertor):
-    """A whole number in a path: of so many digits as Python reads."""
+    """A whole number in a path, limited to as many digits as Python parses."""
 
     regex = "[0-9]{1,20}"
 
@@ -49,8 +49,10 @@ def site(
     signing_in: bool = True,
     public_url: str = "",
 ) -> ASGIApp:
-    """The application. Nobody plays at it without tables. `secure`: browsers come by HTTPS; `signing_in`: tokens may be
-    sent to it."""
+    """Return the application.
+
+    Without `tables`, visitors cannot play. `secure`: browsers use HTTPS; `signing_in`: visitors may send tokens.
+    """
     folder, contents = static_files()
     views = Views(folder, signing_in=signing_in, playing=tables is not None, public_url=public_url)
     people = People(upstream, views, secure=secure)
@@ -78,7 +80,7 @@ def site(
 
 @cache
 def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
-    """The version of all static files together, and the files: kind and content by name."""
+    """Return the version of all static files together, and the kind and content of each file by name."""
     folder = files(__package__) / "static"
     contents = {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
     digest = blake2b(digest_size=6)
@@ -105,7 +107,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
         return _told(pages, request, Failure(status, message, hint))
 
     async def gone(request: Request, error: Exception) -> Response:
-        return Response(status_code=400)  # which nobody reads
+        return Response(status_code=400)  # the client has disconnected
 
     return {Failure: failed, HTTPException: refused, ClientDisconnect: gone, Exception: failed}
 
@@ -125,7 +127,7 @@ def _told(pages: Pages, request: Request, failure: Failure) -> Response:
 
 
 class _SafeHeaders:
-    """Adds to each answer what a browser must be told."""
+    """Adds the security headers to each response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What a browser must know of a variant to draw its board, and the numbers beside results."""
+"""What a browser needs to draw a variant's board, and confidence intervals of scores."""
 
 from functools import lru_cache
 from math import sqrt
@@ -11,7 +11,7 @@ _Z95 = 1.959964
 
 @lru_cache(maxsize=256)
 def geometry(variant: str) -> dict[str, Any] | None:
-    """Size and names of the board; None for a variant of a plugin that is not installed here."""
+    """Return the size and column names of the board; None for a variant of a plugin that is not installed here."""
     try:
         known = parse_variant(variant)
     except VariantError:
@@ -26,7 +26,7 @@ def geometry(variant: str) -> dict[str, Any] | None:
 
 
 class Interval(NamedTuple):
-    """A share of the points, and where the true one lies with 95 % certainty: all from 0 to 1."""
+    """A share of the points and its 95 % confidence interval, all from 0 to 1."""
 
     share: float
     low: float
@@ -34,9 +34,9 @@ class Interval(NamedTuple):
 
 
 def score_interval(wins: int, draws: int, losses: int) -> Interval | None:
-    """Wilson's interval of the share of the points, a draw half a win; None without games.
+    """Return the Wilson interval of the share of the points, a draw counted as half a win; None without games.
 
-    Draws make scores vary less than it says: it is never too narrow, and has a width also where all games were won.
+    Draws reduce the variance, so the interval is never too narrow. It has a width even if all games were won.
     """
     games = wins + draws + losses
     if not games:

@@ -1,4 +1,4 @@
-"""Curves of pages, as numbers that a template puts into SVG."""
+"""Curves of pages, as numbers for SVG templates."""
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
@@ -9,14 +9,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 28
 
 
 class Mark(NamedTuple):
-    """A place on an axis: where in the picture, and what it says there."""
+    """A tick on an axis: its position in the picture, and its label."""
 
     at: float
     text: str
 
 
 class Point(NamedTuple):
-    """A rating after so many games, and half the width of its interval."""
+    """A rating after a number of games, and half the width of its 95 % confidence interval."""
 
     games: int
     rating: float
@@ -24,24 +24,24 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A curve: paths of SVG, the places of both axes, marks along it, and a sentence for those who do not see it."""
+    """A curve: SVG paths, the ticks of both axes, marks along it, and a description for screen readers."""
 
     path: str
     band: str
-    """Around the curve: its error."""
+    """The confidence interval around the curve."""
     marks: list[Mark]
-    """Where versions began."""
+    """The games at which versions began."""
     across: list[Mark]
     up: list[Mark]
     words: str
 
 
 def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = ()) -> Line | None:
-    """A bot's rating over its rated games; None with fewer than two points. `versions`: since how many games which."""
+    """Return a bot's rating curve; None for fewer than two points. `versions`: games before each one, and its name."""
     if len(points) < 2:
         return None
     games, ratings = [point.games for point in points], [point.rating for point in points]
-    # The first games know next to nothing: their band may leave the picture.
+    # The first points are very uncertain: their intervals may leave the picture.
     settled = points[len(points) // 4 :]
     least, most = _around(
         min(min(ratings), *(point.rating - point.error for point in settled)),
@@ -75,7 +75,7 @@ def _around(least: float, most: float) -> tuple[float, float]:
 
 
 def _steps(least: float, most: float) -> list[float]:
-    """Round numbers between the two, three to six of them."""
+    """Return three to six round numbers between the two."""
     span = (most - least) or 1.0
     size = 10 ** floor(log10(span / 3))
     step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= 5)

@@ -1,8 +1,8 @@
 """The contract's messages as JSON and as CSV, and the schema of that JSON.
 
-Every field is there, under its name in the contract: numbers as numbers, seeds as text (many programs read whole
-numbers exactly up to 2^53 only), times as RFC 3339 in UTC, enumerations as the last part of their names in small
-letters, results as `1-0`, `1/2-1/2`, `0-1` and `*`. What is unset, unknown or not finite is null.
+Every field is present under its name in the contract: numbers as numbers, seeds as text (many programs read whole
+numbers exactly only up to 2^53), times as RFC 3339 in UTC, enumerations as the last part of their names in lower case,
+results as `1-0`, `1/2-1/2`, `0-1` and `*`. Unset, unknown and non-finite values are null.
 """
 
 import csv
@@ -34,18 +34,18 @@ _SCHEMAS: dict[int, Document] = {
 
 
 def document(message: Message) -> Document:
-    """The message as JSON."""
+    """Return the message as JSON."""
     return {name: read(message) for name, read in _readers(message.DESCRIPTOR)}
 
 
 def schema(descriptor: Descriptor) -> Document:
-    """The JSON schema of such messages; those in it by reference to `#/components/schemas/NAME`."""
+    """Return the JSON schema of such messages; it refers to nested messages by `#/components/schemas/NAME`."""
     fields = {field.name: _field_schema(field) for field in descriptor.fields}
     return {"type": "object", "properties": fields, "required": list(fields)}
 
 
 def messages_in(descriptor: Descriptor) -> Iterable[Descriptor]:
-    """The messages that the fields of this one refer to, directly."""
+    """Yield the messages that the fields of this one refer to directly."""
     for field in descriptor.fields:
         held = _held(field)
         if held is not None and held.full_name != _TIMESTAMP:
@@ -53,15 +53,12 @@ def messages_in(descriptor: Descriptor) -> Iterable[Descriptor]:
 
 
 def enum_words(enum: EnumDescriptor) -> list[str]:
-    """What may stand for a value of this enumeration, but null."""
+    """Return the words of an enumeration's values, without null."""
     return [word for word in (_word(value.name, enum) for value in enum.values) if word is not None]
 
 
 def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
-    """The rows as CSV with a header; what is nested is named `outer_inner`, lists are joined by spaces.
-
-    Without `columns` all that there are.
-    """
+    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces. Default `columns`: all."""
     flat = [dict(_flat(row)) for row in rows]
     columns = columns or list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
@@ -84,7 +81,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]
 
 
 def _cell(value: Any) -> Any:
-    """The value as a spreadsheet can have it: text that it would take for a formula begins with an apostrophe."""
+    """Return the value for a spreadsheet: text that it would read as a formula gets an apostrophe in front."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -104,7 +101,7 @@ def _reader(field: FieldDescriptor) -> Reader:
     name, value_of = field.name, _value_of(field)
     if field.is_repeated:
         if _map_value(field) is not None:
-            # Reading a map's field makes it: what is not there must not be made.
+            # Read only existing keys: reading a missing key of a map field creates it.
             return lambda message: {key: value_of(held) for key, held in sorted(getattr(message, name).items())}
         return lambda message: [value_of(held) for held in getattr(message, name)]
     if field.has_presence:
@@ -165,11 +162,11 @@ def _field_schema(field: FieldDescriptor) -> Document:
 
 
 def _held(field: FieldDescriptor) -> Descriptor | None:
-    """The message that the field's values are; of a map those under its keys."""
+    """Return the message type of the field's values; for a map, that of the map's values."""
     return (_map_value(field) or field).message_type
 
 
 def _map_value(field: FieldDescriptor) -> FieldDescriptor | None:
-    """What is under the keys of a map; None of other fields."""
+    """Return the value field of a map; None for other fields."""
     message = field.message_type
     return message.fields_by_name["value"] if message is not None and message.GetOptions().map_entry else None

@@ -1,4 +1,4 @@
-"""All games of a tournament as a file, in the formats of game records: page by page, so that none is held whole."""
+"""All games of a tournament as a file in a format of game records, streamed page by page to limit memory."""
 
 from collections.abc import AsyncIterator, Callable
 from itertools import count
@@ -23,20 +23,19 @@ _COLUMNS = (
 
 
 class Downloads:
-    """The files."""
+    """The downloads of games, one for each format."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
     def addresses(self) -> list[Address]:
-        """Where they are."""
         return [Address(f"/tournaments/{{tournament}}/games.{kind}", self._file(kind)) for kind in _KINDS]
 
     def _file(self, kind: str) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
             name = request.path_params["tournament"]
             texts = self._texts(f"tournaments/{name}", kind)
-            # What is wrong with the tournament or the format is found before the file begins.
+            # Errors in the tournament or the format appear before the file begins.
             first = await anext(texts, "")
             headers = {"content-disposition": f'attachment; filename="{name}.{kind}"', "cache-control": "no-cache"}
             return StreamingResponse(_chained(first, texts), headers=headers, media_type=_KINDS[kind])
@@ -44,7 +43,7 @@ class Downloads:
         return file
 
     async def _texts(self, parent: str, kind: str) -> AsyncIterator[str]:
-        """The file, a text for each page of games. Raises Failure."""
+        """Yield the file, one text for each page of games. Raises Failure."""
         wanted = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE)
         numbers = count(1)
         while True:
@@ -64,7 +63,7 @@ class Downloads:
 
 
 def recorded(game: Document) -> RecordedGame:
-    """A game of the contract, in the words of game records."""
+    """Return a game of the contract as a game record."""
     opening_plies, agreement = int(game["opening_plies"]), game["agreement"]
     return RecordedGame(
         variant=game["variant"],

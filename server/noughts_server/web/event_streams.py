@@ -1,8 +1,8 @@
-"""Live events: each thing that is watched is followed upstream once, however many browsers look at it.
+"""Live events: each watched resource is followed upstream once, however many browsers watch it.
 
-A `Stream` follows one resource of the server's feed and keeps what is known of it (`View`) and the last increments.
-Each browser is a `Watcher` with a bounded buffer of events, serialised once for all; one that reads too slowly is given
-a snapshot instead of what it missed.
+A `Stream` follows one resource of the server's feed. It keeps the current state (`View`) and the last increments.
+Each browser is a `Watcher` with a bounded buffer of events, which are serialised once for all. A browser that reads too
+slowly gets a snapshot instead of the events that it missed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from noughts_server.web.documents import Document, document
 from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
 
 _FEATURED = "featured"
-"""What the start page shows: it is always followed."""
+"""The resource of the start page, which is always followed."""
 _HEARTBEAT = b": still here\n\n"
 
 
@@ -35,50 +35,46 @@ class LiveSettings:
     address_watchers: int = 64
     """Event streams to one address."""
     most_followed: int = 200
-    """Resources followed at once: fewer than the server answers on one connection (`limits.connection_calls`)."""
+    """Resources followed at once: fewer than the server's limit for one connection (`limits.connection_calls`)."""
     kept: int = 512
-    """So many events of a resource are kept for those who come back."""
+    """Events of a resource that are kept for browsers that reconnect."""
     buffered: int = 256
-    """So many events may wait for one browser; more, and it is given a snapshot instead."""
+    """Events that may wait for one browser; beyond that, the browser gets a snapshot instead."""
     linger: float = 10.0
-    """How long a resource is followed on without watchers."""
+    """How long a resource without watchers is still followed."""
     heartbeat: float = 15.0
-    """How long a browser hears nothing, at most."""
+    """The interval between heartbeats to browsers."""
     first_wait: float = 0.2
-    """Before a lost server is asked again; twice as long each time."""
+    """Wait before the first reconnection to a lost server; it doubles each time."""
     longest_wait: float = 5.0
 
 
 class Hub:
-    """All that is followed."""
+    """All resources that are followed."""
 
     def __init__(self, upstream: Upstream, tasks: asyncio.TaskGroup, settings: LiveSettings | None = None) -> None:
-        """`tasks` owns what follows the server."""
+        """`tasks` owns the tasks that follow the server."""
         self.settings = settings or LiveSettings()
         self._upstream = upstream
         self._tasks = tasks
         self._streams: dict[str, Stream] = {}
         self._watchers_of: Counter[str] = Counter()
-        """By address."""
         self._closed = False
         self._beating: asyncio.Task[None] | None = None
 
     @property
     def followed(self) -> int:
-        """How many resources are followed upstream."""
+        """The number of resources followed upstream."""
         return len(self._streams)
 
     @property
     def watchers(self) -> int:
-        """How many browsers watch."""
+        """The number of browsers that watch."""
         return self._watchers_of.total()
 
     @asynccontextmanager
     async def watching(self, name: str, address: str = "", last_event: str = "") -> "AsyncIterator[Watcher]":
-        """A watcher at this address inside the block; `last_event` is the id of the last event it has seen.
-
-        Raises Failure.
-        """
+        """Yield a watcher at this address; `last_event` is the id of the last event it received. Raises Failure."""
         settings = self.settings
         if self.watchers >= settings.most_watchers:
             raise Failure(503, f"{settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
@@ -100,7 +96,7 @@ class Hub:
                 del self._watchers_of[address]
 
     async def known(self, name: str) -> Document:
-        """What a watcher would be told first. Raises Failure."""
+        """Return the snapshot with which a watcher would begin. Raises Failure."""
         if name not in self._streams and not self._has_room(name):
             return await self._told_once(name)
         stream = await self._following(name)
@@ -108,7 +104,7 @@ class Hub:
         return stream.snapshot()
 
     def close(self) -> None:
-        """Ends all streams; browsers come back by themselves. Idempotent."""
+        """End all streams; browsers reconnect by themselves. Idempotent."""
         self._closed = True
         if self._beating is not None:
             self._beating.cancel()
@@ -116,7 +112,7 @@ class Hub:
             stream.stop()
 
     async def _beat(self) -> None:
-        """One clock for all: a timer for each browser would cost as much as telling it a move."""
+        """Send heartbeats. One clock serves all browsers: a timer for each would cost as much as sending it a move."""
         while True:
             await asyncio.sleep(self.settings.heartbeat)
             for stream in list(self._streams.values()):
@@ -143,7 +139,7 @@ class Hub:
         return stream
 
     def _has_room(self, name: str) -> bool:
-        """Whether one more resource can be followed; one that nobody watches any more makes room."""
+        """Return whether one more resource can be followed; if necessary, stop one without watchers."""
         if len(self._streams) >= self.settings.most_followed:
             unwatched = next((stream for stream in self._streams.values() if stream.idle), None)
             if unwatched is not None:
@@ -151,7 +147,7 @@ class Hub:
         return len(self._streams) < self.settings.most_followed or name == _FEATURED
 
     async def _told_once(self, name: str) -> Document:
-        """The first that the feed tells, without following it. Raises Failure."""
+        """Return the first snapshot of the feed without following it. Raises Failure."""
         stream = Stream(name, self._upstream, self.settings, {})
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
@@ -173,19 +169,19 @@ class Stream:
         self.watchers: set[Watcher] = set()
         self.task: asyncio.Task[None] | None = None
         self.begun = asyncio.Event()
-        """Set once there is a snapshot, or a failure instead of it."""
+        """Set when there is a snapshot, or a failure instead of it."""
         self.failure: Failure | None = None
         self.over = False
-        """Nothing will follow."""
+        """Whether no more events will follow."""
         self._name = name
         self._upstream = upstream
         self._settings = settings
         self._streams = streams
         self._view = View()
         self._scores: dict[str, dict[int, float]] = {}
-        """Of games: what the mover thought, by ply."""
+        """By game and ply: the mover's score of its move."""
         self._moved_at: dict[str, float] = {}
-        """Of games: when their last ply was heard of, by the loop's clock."""
+        """By game: when its last ply arrived, by the event loop's clock."""
         self._epoch = self._sequence = 0
         self._kept: deque[bytes] = deque(maxlen=settings.kept)
         self._away: Failure | None = None
@@ -195,11 +191,11 @@ class Stream:
 
     @property
     def idle(self) -> bool:
-        """Whether it is only followed in case somebody comes back."""
+        """Whether nobody watches and it is only followed in case a browser reconnects."""
         return self._leaving is not None and not self.watchers
 
     def join(self, last_event: str) -> "Watcher":
-        """A new watcher: what it missed, if that is kept, else a snapshot."""
+        """Return a new watcher that begins with the events it missed, or with a snapshot if they are not kept."""
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
@@ -213,19 +209,18 @@ class Stream:
         return watcher
 
     def leave(self, watcher: "Watcher") -> None:
-        """The watcher has gone."""
         self.watchers.discard(watcher)
         self.linger()
 
     def linger(self) -> None:
-        """Stops a while later unless somebody watches then."""
+        """If nobody watches, stop after `linger` seconds unless a watcher joins before."""
         if not self.watchers:
             if self._leaving is not None:
                 self._leaving.cancel()
             self._leaving = asyncio.get_running_loop().call_later(self._settings.linger, self._stop_unwatched)
 
     def stop(self) -> None:
-        """Ends it, for its watchers as well."""
+        """End the stream and its watchers."""
         if self._leaving is not None:
             self._leaving.cancel()
         if self._streams.get(self._name) is self:
@@ -238,7 +233,7 @@ class Stream:
             watcher.end()
 
     def snapshot(self) -> Document:
-        """All that is known now."""
+        """Return the current state."""
         known = document(self._view.snapshot())
         now = asyncio.get_running_loop().time()
         for game in known["games"]:
@@ -249,13 +244,12 @@ class Stream:
         return known
 
     def snapshot_event(self) -> bytes:
-        """The same as an event."""
         return _event("snapshot", self.snapshot(), self._id())
 
     # Following the server.
 
     async def run(self) -> None:
-        """Follows until it is over, or the server refuses."""
+        """Follow until the resource is over or the server refuses."""
         request = pb.WatchRequest(name=self._name)
         wait = self._settings.first_wait
         while True:
@@ -280,7 +274,7 @@ class Stream:
             wait = min(2 * wait, self._settings.longest_wait)
 
     def take(self, message: pb.WatchResponse) -> None:
-        """What the server said next."""
+        """Apply the server's next message."""
         if self._away is not None:
             self._away = None
             self.tell(_event("back", {}))
@@ -337,7 +331,6 @@ class Stream:
             self.stop()
 
     def tell(self, event: bytes) -> None:
-        """All its watchers."""
         for watcher in self.watchers:
             watcher.offer(event)
 
@@ -353,7 +346,7 @@ class Stream:
 
 
 class Watcher:
-    """One browser."""
+    """One browser that watches."""
 
     def __init__(self, stream: Stream, settings: LiveSettings) -> None:
         self._stream = stream
@@ -368,11 +361,11 @@ class Watcher:
             self._last = b""
 
     def offer(self, event: bytes) -> None:
-        """Something to tell it, as soon as it reads."""
+        """Queue an event for the browser."""
         if self._behind:
             return
         if len(self._waiting) >= self._settings.buffered:
-            # What waits would be out of date when it has been read: it is told once what there is then.
+            # The queued events would be out of date when they are read: send one snapshot instead.
             self._behind = True
             self._waiting.clear()
         else:
@@ -380,12 +373,11 @@ class Watcher:
         self._something.set()
 
     def end(self, last: bytes = b"") -> None:
-        """Nothing will follow but this."""
+        """End the events, with this last one."""
         self._ended, self._last = True, last
         self._something.set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """What it is told, until that is over."""
         while True:
             self._something.clear()
             if self._behind:
@@ -401,7 +393,6 @@ class Watcher:
                 await self._something.wait()
 
     def leave(self) -> None:
-        """The browser has gone."""
         self._stream.leave(self)
 
 

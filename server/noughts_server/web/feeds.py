@@ -11,7 +11,7 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 
 def tournaments_atom(tournaments: Sequence[Document], base: str) -> bytes:
-    """The tournaments, newest first, each with what has become of it; `base` is the site's address."""
+    """Return the tournaments, newest first, with their states; `base` is the website's address."""
     feed = Element("feed", xmlns=_NAMESPACE)
     _put(feed, "title", "Tournaments")
     _put(feed, "id", f"{base}/tournaments")

@@ -1,4 +1,4 @@
-"""What stands in the fields of a form, read."""
+"""Reads the fields of forms."""
 
 from collections.abc import Mapping
 
@@ -10,20 +10,20 @@ _UINT32 = 2**32 - 1
 
 
 def whole_number(field: str, text: str, least: int, most: int) -> int:
-    """What a form says in digits. Raises Failure."""
+    """Return the whole number in a field of a form. Raises Failure."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
     raise Failure(400, f"{field}: got {text[:100]!r}, expected a whole number from {least:,} to {most:,}")
 
 
 def number_of(form: Mapping[str, str], field: str) -> int:
-    """The number in this field; 0 where it is empty. Raises Failure."""
+    """Return the number in this field; 0 if it is empty. Raises Failure."""
     text = form.get(field, "").strip()
     return whole_number(field, text, 0, _UINT32) if text else 0
 
 
 def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
-    """The clocks that the fields `bank`, `increment` and `move` say, in seconds. Raises Failure."""
+    """Return the time control in the fields `bank`, `increment` and `move`, in seconds. Raises Failure."""
     return types_pb2.TimeControl(
         bank_us=_microseconds(form, "bank"),
         increment_us=_microseconds(form, "increment"),

@@ -1,4 +1,4 @@
-"""A game as pages show it, wherever it is found."""
+"""A game as pages show it, from the record or the feed."""
 
 from noughts_proto.v1 import games_pb2
 from noughts_server.web.boards import geometry
@@ -8,7 +8,7 @@ from noughts_server.web.upstream import Failure, Upstream
 
 
 async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -> Document:
-    """`game` and `notes`: from the record, or from the feed if it is not over. Raises Failure."""
+    """Return `game` and `notes`, from the record, or from the feed if the game is not over. Raises Failure."""
     got: Document | None = None
     try:
         stored = await upstream.call(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
@@ -16,7 +16,7 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
     except Failure as failure:
         if failure.status != 404:
             raise
-    # Of a long game that is being played the record knows the moves so far; the feed knows more.
+    # The record can have the first moves of a long live game, but the feed is ahead of it.
     if got is None or got["game"]["end_time"] is None:
         (game,) = (await hub.known(name))["games"]
         return {"game": game, "notes": []}

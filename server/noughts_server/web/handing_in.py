@@ -1,4 +1,4 @@
-"""A bot is handed in from the browser: a file, its name, and perhaps a tournament that it enters."""
+"""Submission of a bot from the browser: a file, its name, and optionally a tournament to enter."""
 
 from typing import Any
 
@@ -14,18 +14,17 @@ from noughts_server.web.signin import read_form_with_file
 from noughts_server.web.upstream import Failure, Upstream
 
 LARGEST_FILE = 8 << 20
-"""Bytes; the server's own bound may be lower."""
+"""In bytes; the server's own limit can be lower."""
 
 
 class HandingIn:
-    """The form on one's own page."""
+    """The submission form on a user's own page."""
 
     def __init__(self, upstream: Upstream, people: People) -> None:
         self._upstream = upstream
         self._people = people
 
     def addresses(self) -> list[Address]:
-        """Where it is sent to."""
         return [Address("/me/bots", self._people.for_person(self._hand_in), methods=["POST"])]
 
     async def _hand_in(self, request: Request, person: Person) -> Response:
@@ -41,7 +40,7 @@ class HandingIn:
                 file_name=file.name[-200:],
             )
             requests = submission_requests(announced, file.content)
-            submit: Any = self._upstream.bots.SubmitBot  # which takes several messages
+            submit: Any = self._upstream.bots.SubmitBot  # a method that takes a stream of requests
             made = await self._upstream.call(submit, requests, person.visitor.token, seconds=TRIAL_SECONDS)
             if tournament := form.get("tournament", ""):
                 joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.version.name)
@@ -54,7 +53,7 @@ class HandingIn:
 
 
 def _kind(name: str, content: bytes) -> str:
-    """Raises Failure for what is neither."""
+    """Return the kind of the file, `wasm` or `py`. Raises Failure if it is neither."""
     if (kind := kind_of(name, content)) is not None:
         return kind
     hint = "A program plays from its own machine: noughts bot run"

@@ -1,4 +1,4 @@
-"""Where the site listens: for whoever starts it as well, so nothing else is loaded for it."""
+"""The listening socket of the website. The process that starts the website uses it, so it imports nothing else."""
 
 import socket
 
@@ -6,12 +6,12 @@ _BACKLOG = 2048
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 is any free one. Raises OSError."""
+    """Return a socket that listens there; port 0 chooses a free one. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
 def address_of(listener: socket.socket) -> str:
-    """Where browsers find it: `http://HOST:PORT`."""
+    """Return the address for browsers: `http://HOST:PORT`."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of routes and the contract's own descriptions of its messages."""
+"""The OpenAPI document, generated from the table of routes and the contract's message descriptors."""
 
 import re
 from typing import Any
@@ -14,7 +14,6 @@ _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
 
 
 def openapi() -> Document:
-    """The document."""
     paths = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
     for path, summary in EVENTS:
         paths[PREFIX + _plain(path)] = {"get": _stream(path, summary)}

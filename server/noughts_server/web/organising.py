@@ -1,4 +1,4 @@
-"""What organisers and authors do with tournaments: make, join, start, pause, extend, cancel; and challenges."""
+"""Actions on tournaments for organisers and authors: create, join, start, pause, extend, cancel; and challenges."""
 
 from typing import Any
 
@@ -42,13 +42,13 @@ _FORM: Document = {
     "stop_when_decided": "",
     "live_scores": "",
 }
-"""Its fields, and what stands in them first."""
+"""Fields of the form and their defaults."""
 _NUMBERS = ("games_per_pair", "rounds", "concurrency", "draw_after", "forfeit_after")
-"""Fields with a number of the settings; an empty one is the usual."""
+"""Numeric fields of the settings; an empty one means the default."""
 
 
 class Organising:
-    """The form for a new tournament, and the buttons beneath one that there is."""
+    """The form for a new tournament, and the actions on an existing one."""
 
     def __init__(self, upstream: Upstream, views: Views, people: People) -> None:
         self._upstream = upstream
@@ -56,7 +56,6 @@ class Organising:
         self._people = people
 
     def addresses(self) -> list[Address]:
-        """Where that is."""
         for_person = self._people.for_person
         return [
             Address("/organise", for_person(self._form), methods=["GET"]),
@@ -66,7 +65,7 @@ class Organising:
         ]
 
     async def desk(self, request: Request, tournament: Document) -> Document | None:
-        """What somebody who has signed in may do with the tournament; None: nobody has."""
+        """Return what the signed-in user may do with the tournament; None if no user is signed in."""
         person = await self._people.person(request)
         if person is None:
             return None
@@ -89,7 +88,7 @@ class Organising:
         }
 
     async def rivals(self, request: Request, bot: Document) -> list[Document]:
-        """Bots of somebody who has signed in that may challenge this one now."""
+        """Return the signed-in user's bots that can challenge this one now."""
         person = await self._people.person(request) if bot["online"] else None
         if person is None:
             return []
@@ -155,7 +154,7 @@ class Organising:
 
 
 def _tournament(values: Document) -> tournaments_pb2.Tournament:
-    """What the form says. Raises Failure."""
+    """Return the tournament that the form describes. Raises Failure."""
     if values["schedule"] not in _FORMATS:
         raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(_FORMATS)}")
     numbers: dict[str, Any] = {field: number_of(values, field) for field in _NUMBERS}
@@ -190,7 +189,7 @@ def _takes_entries(tournament: Document) -> bool:
 
 
 def _added(tournament: Document) -> str:
-    """Return the setting of which there can be more after the start; empty for a format without one."""
+    """Return the setting that can be raised after the start; empty if the format has none."""
     chosen = format_named(str(tournament["schedule"]))
     if "rounds" in chosen.own_settings:
         return "rounds"

@@ -1,4 +1,4 @@
-"""The pages: what each needs from the server, and the template that shows it."""
+"""The pages: the data that each needs from the server, and the template that shows it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -27,15 +27,15 @@ _PAGE = 50
 _RECENT = 20
 _MOST_CURVES = 10
 _ROUNDS, _MATCHES = 6, 64
-"""Of a Swiss or Danish tournament so many rounds are shown, the newest, and so many encounters of each."""
+"""Limits of a Swiss or Danish tournament's page: the newest rounds, and the pairings of each."""
 _FAULTS = 50
 _MOST_IN_CROSSTABLE = 40
-"""Entries in a page's crosstable; the API has all."""
+"""Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
 
 
 class Pages:
-    """All pages of the site."""
+    """The pages of the website."""
 
     def __init__(self, upstream: Upstream, hub: Hub, views: Views, organising: Organising) -> None:
         self._upstream = upstream
@@ -44,7 +44,6 @@ class Pages:
         self._organising = organising
 
     def addresses(self) -> list[Address]:
-        """Where they are."""
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
             "/": self._home,
             "/tournaments": self._tournaments,
@@ -61,7 +60,7 @@ class Pages:
         return [Address(path, page, methods=["GET"]) for path, page in pages.items()]
 
     def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
-        """A page that says why there is no page."""
+        """Return a page that explains the failure."""
         return self._views.page(request, "failed", failure.status, headers, failure=failure)
 
     async def _home(self, request: Request) -> Response:
@@ -149,9 +148,9 @@ class Pages:
         return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _known_game(self, request: Request) -> Document:
-        """The game from the record, or from the feed if it is not over."""
+        """Return the game from the record, or from the feed if it is not over."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
-        # What a bot wrote to its stderr is for its owner and the organiser.
+        # A bot's stderr output is only for its owner and the organiser.
         visitor = visitor_of(request)
         return await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
 
@@ -172,7 +171,7 @@ class Pages:
             self._upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
         )
         if not wanted.variant and lists["rating_lists"]:
-            # Rather one that has somebody in it than the default one.
+            # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             wanted.variant, wanted.time_class = fullest["variant"], fullest["time_class"]
         found = await self._ask(self._upstream.leaderboards.GetLeaderboard, wanted)
@@ -239,7 +238,7 @@ class Pages:
         points = found["points"]
         began = []
         for version in reversed(versions):
-            # Stamps of one length and zone, compared as texts; the first version needs no mark.
+            # Timestamps of one length and zone compare as texts. The first version needs no mark.
             since = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
             if since is not None and points and since > points[0]["games"]:
                 began.append((since, words.number(version["name"])))
@@ -291,7 +290,6 @@ def _crosstable(standings: list[Document], cells: list[Document]) -> Crosstable:
 
 
 def _rounds(matches: list[Document]) -> list[list[Document]]:
-    """The matches of a bracket by rounds."""
     rounds: dict[int, list[Document]] = {}
     for match in matches:
         rounds.setdefault(match["round"], []).append(match)

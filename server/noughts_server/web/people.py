@@ -1,4 +1,4 @@
-"""People who have signed in: who they are, their bots, tokens and tournaments."""
+"""Signed-in users: their identity, bots, tokens and tournaments."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -34,7 +34,7 @@ _SELF = "tokens/self"
 
 
 class Person(NamedTuple):
-    """Somebody whose token the server knows."""
+    """A user whose token the server accepts."""
 
     visitor: Visitor
     owner: str
@@ -42,23 +42,23 @@ class Person(NamedTuple):
 
     @property
     def is_admin(self) -> bool:
-        """Whether everything is theirs."""
+        """Whether the user may manage everything on the server."""
         return "admin" in self.scopes
 
 
 class People:
-    """Signing in and out, and one's own page."""
+    """Signing in and out, and the user's own page."""
 
     def __init__(self, upstream: Upstream, views: Views, *, secure: bool) -> None:
-        """`secure`: browsers come by HTTPS, and are told to bear the cookie nowhere else."""
+        """`secure`: browsers use HTTPS, and send the cookie only over HTTPS."""
         self._upstream = upstream
         self._views = views
         self._secure = secure
         self._failed = Recent()
-        """Attempts to sign in."""
+        """Failed attempts to sign in, by address."""
 
     def addresses(self) -> list[Address]:
-        """Where that is."""
+        """Return the routes if users can sign in."""
         return [
             Address("/signin", self._sign_in_page, methods=["GET"]),
             Address("/signin", self._sign_in, methods=["POST"]),
@@ -70,13 +70,13 @@ class People:
         ]
 
     def closed(self) -> list[Address]:
-        """Where it would be: a page that says why not."""
+        """Return the routes if users cannot sign in: a page that explains why."""
         return [Address("/signin", self._sign_in_page, methods=["GET"])]
 
     def for_person(
         self, answer: Callable[[Request, Person], Coroutine[Any, Any, Response]]
     ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """An address for those who have signed in; others are led there."""
+        """Wrap a handler for signed-in users; redirect others to the sign-in page."""
 
         async def guarded(request: Request) -> Response:
             person = await self.person(request)
@@ -85,7 +85,7 @@ class People:
         return guarded
 
     async def person(self, request: Request) -> Person | None:
-        """Who has signed in. Raises Failure, of status 401 if the server does not know the token any more."""
+        """Return the signed-in user. Raises Failure, with status 401 if the server rejects the token."""
         visitor = visitor_of(request)
         if visitor is None:
             return None
@@ -95,7 +95,7 @@ class People:
         return Person(visitor, got.token.owner, tuple(got.token.scopes))
 
     async def bots(self, person: Person, *, retired: bool = False) -> list[Document]:
-        """Their bots, by name."""
+        """Return the user's bots by name."""
         wanted = bots_pb2.ListBotsRequest(owner=person.owner, page_size=_MOST, show_retired=retired)
         found: list[Document] = (await self._ask(self._upstream.bots.ListBots, wanted))["bots"]
         return found
@@ -139,7 +139,7 @@ class People:
     async def shown(
         self, request: Request, person: Person, failure: Failure | None = None, secret: str = ""
     ) -> Response:
-        """Their own page, with what has failed there."""
+        """Return the user's own page, with the failure of an action there."""
         wanted = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
@@ -166,7 +166,7 @@ class People:
         )
 
     async def _recent_games(self, bots: list[Document]) -> list[Document]:
-        """The newest of all bots in service together."""
+        """Return the newest games of all active bots together."""
         of_each = await asyncio.gather(
             *(
                 self._ask(

@@ -1,4 +1,4 @@
-"""Playing in the browser: the page where one sits down, and the table."""
+"""Playing in the browser: the page that opens a table, and the table itself."""
 
 import json
 import re
@@ -29,12 +29,12 @@ _FORM: dict[str, str] = {
     "increment": "",
     "move": "",
 }
-"""Its fields, and what stands in them first."""
+"""Fields of the form and their defaults."""
 _MOST_CELLS = 2**16
 
 
 class Play:
-    """The pages and what their buttons do. Without `tables` a page that says how to get them."""
+    """The pages and the actions of their buttons. Without `tables`, a page explains how to enable playing."""
 
     def __init__(self, upstream: Upstream, hub: Hub, views: Views, tables: PlayRooms | None) -> None:
         self._upstream = upstream
@@ -43,7 +43,6 @@ class Play:
         self._tables = tables
 
     def addresses(self) -> list[Address]:
-        """Where that is."""
         doing: dict[str, Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]] = {
             "move": self._move,
             "resign": self._resign,
@@ -116,7 +115,7 @@ class Play:
     def _done(
         self, action: Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """What the action has left behind; what is wrong with it as JSON, in our words."""
+        """Wrap an action: its handler returns the new state of the table, or the failure as JSON."""
 
         async def answer(request: Request) -> Response:
             key = request.path_params["key"]
@@ -166,7 +165,7 @@ def _same_game(table: PlayRoom, form: dict[str, str]) -> None:
 
 
 def _shown(table: PlayRoom, key: str) -> Document:
-    """What a browser must know of the table besides its game."""
+    """Return what a browser needs to know of the table, without its game."""
     sides = table.sides(key)
     return {
         "game": table.game,
@@ -181,7 +180,7 @@ def _shown(table: PlayRoom, key: str) -> Document:
 
 
 def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
-    """Who plays that side, for whoever plays these."""
+    """Return the name of the player of a side, as shown to the visitor who plays the sides `own`."""
     if len(own) == 2:
         return table.marks[side]
     if side in own:

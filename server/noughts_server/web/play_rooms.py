@@ -1,8 +1,7 @@
-"""Tables at which people play in their browsers.
+"""Tables at which visitors play in their browsers.
 
-Everybody who sits at one is a bot of the site's at the server: a person, whose moves come from a browser, or a
-reference bot that the site plays itself. What they play are challenges, so that each game has its page and its feed
-like all others.
+Each player at a table is a bot of the website that connects to the server: a person whose moves come from a browser, or
+a reference bot that the website runs. They play challenges, so each game has its own page and feed like all others.
 """
 
 import asyncio
@@ -37,13 +36,13 @@ HOUSE = {
     "fives": "a heuristic for five in a row",
     "threats:nodes=500": "searches for threats: strong at five in a row",
 }
-"""The bots that the site plays itself: spec, and what it is like."""
+"""The reference bots that the website runs: spec and description."""
 HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"
 BEGINS, CROSS, NOUGHT = "begins", "x", "o"
 
 _PATIENCE_SECONDS = 10.0
-"""For what the server does at once when all is well."""
+"""Timeout for actions that the server normally completes at once."""
 _LOGIN_VERSION = "1"
 _SWEEP_SECONDS = 5.0
 _LONGEST_OWNER = 40
@@ -57,34 +56,34 @@ class TableSettings:
     most: int = 8
     """Tables at a time."""
     address_most: int = 2
-    """Those opened from one address."""
+    """Tables opened from one address."""
     idle: float = 600.0
-    """After so long without a sign of its people a table is cleared."""
+    """A table is removed when its visitors have been inactive for this long."""
     left: float = 30.0
-    """The same after its page was left: somebody may come back, or have asked for it anew."""
+    """The same after its page was closed, because the visitor can return or reload it."""
     games_a_minute: int = 60
-    """Games that may begin, at all tables together."""
+    """Games that may begin in a minute, at all tables together."""
     address_games: int = 10
-    """Games that may begin within a minute at the tables of one address."""
+    """Games that may begin in a minute at the tables of one address."""
     pause: float = 0.4
-    """Before each move of a bot of the house, for people to follow."""
+    """Pause before each move of a reference bot, so that people can follow."""
 
 
 class Wish(NamedTuple):
-    """What somebody wants to play."""
+    """The game that a visitor wants to play."""
 
     opponent: str
-    """`house:SPEC`, `bots/NAME`, `person` (elsewhere) or `screen` (somebody else here)."""
+    """`house:SPEC`, `bots/NAME`, `person` (in another browser) or `screen` (another person at this screen)."""
     variant: str
     begins: str
-    """`you`, `they` or `lot`."""
+    """`you`, `they` or `lot` (at random)."""
     mark: str
-    """The first person's: `x`, `o`, `lot`, or `begins`: whoever begins has X."""
+    """The first person's mark: `x`, `o`, `lot` (at random), or `begins`: the first to move has X."""
     time: types_pb2.TimeControl
 
 
 class BrowserPlayer(Bot):
-    """A person's seat: a bot whose moves come from a browser."""
+    """A person as a bot whose moves come from a browser."""
 
     max_games = 1
     accepts_challenges = False
@@ -93,13 +92,13 @@ class BrowserPlayer(Bot):
         self.game: GameInfo | None = None
         self.ended: GameEnd | None = None
         self.moves: list[int] = []
-        """Of the game, as far as this seat has heard of it."""
+        """The moves of the game that this bot knows."""
         self._position: Position | None = None
         self._answer: asyncio.Future[int] | None = None
         self._resigning = False
         self._changed = asyncio.Event()
 
-    # What the server tells.
+    # Events from the server.
 
     def start(self, game: GameInfo) -> None:
         if self.game is None or game.name != self.game.name:
@@ -122,10 +121,10 @@ class BrowserPlayer(Bot):
             self._forget()
             self._happened()
 
-    # What the person does.
+    # Actions of the person.
 
     async def move(self, cell: int, ply: int) -> None:
-        """Plays the cell as the game's ply of this number, from 0. Raises Failure."""
+        """Play the cell as ply number `ply` of the game, counted from 0. Raises Failure."""
         answer, position = await self._question(ply)
         if cell not in position.free:
             raise Failure(409, _not_there(position, cell))
@@ -134,20 +133,20 @@ class BrowserPlayer(Bot):
         answer.set_result(cell)
 
     def resign(self) -> None:
-        """Gives the game up: now, or at the next move."""
+        """Resign the game, now or at the next move."""
         self._resigning = True
         if self._answer is not None:
             self._answer.set_exception(Resign())
             self._answer = None
 
     async def begun(self, game: str) -> None:
-        """Returns when the game with this name has begun. Raises TimeoutError."""
+        """Return when the game with this name has begun. Raises TimeoutError."""
         async with asyncio.timeout(_PATIENCE_SECONDS):
             while self.game is None or self.game.name != game:
                 await self._change()
 
     async def _question(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
-        """The open question of this ply; the browser may have heard of the last move before this seat has."""
+        """Wait for the request of this ply: the browser can know the last move before this bot does. Raises Failure."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 while self.ended is None:
@@ -163,7 +162,7 @@ class BrowserPlayer(Bot):
         return self._answer, self._position
 
     def _forget(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Cancel the open request for a move."""
         if self._answer is not None:
             self._answer.cancel()
             self._answer = None
@@ -177,46 +176,45 @@ class BrowserPlayer(Bot):
 
 
 class _Seat(NamedTuple):
-    """A bot of the site's, logged in."""
+    """A bot of the website that is logged in."""
 
     name: str
-    """`bots/NAME`."""
     bot: Bot
     session: "asyncio.Task[None]"
 
 
 class PlayRoom:
-    """Two sides, and one game after the other."""
+    """A table: two sides that play one game after the other."""
 
     def __init__(self, number: int, wish: Wish, address: str = "") -> None:
         self.number = number
         self.address = address
-        """From where it was opened."""
+        """The address of the visitor who opened it."""
         self.wish = wish
         self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
-        """Whoever has one sits here: the first person, and the second one if that is elsewhere."""
+        """One key for each browser: that of the first person, and that of a second one elsewhere."""
         self.seats: tuple[_Seat, ...] = ()
-        """Those who are ours; the challenger is the first."""
+        """The website's bots; the challenger is the first."""
         self.game = ""
-        """`tournaments/ID/games/1`, once one was begun."""
+        """`tournaments/ID/games/1`; empty before the first game."""
         self.opening: tuple[int, ...] = ()
-        """What the game began with, moves having been taken back."""
+        """The moves that the game began with, after moves were taken back."""
         self.first_is_challenger = True
         """Whether the challenger, who is the first person, moves first."""
         self._mark = secrets.choice((CROSS, NOUGHT)) if wish.mark == LOT else wish.mark
         self.seen = time.monotonic()
         self.joined = False
-        """Whether the second person has come, where there is one."""
+        """Whether the second person has joined, if there is one."""
         self.busy = asyncio.Lock()
-        """Held while a game is begun or called off."""
+        """Held while a game is started or cancelled."""
 
     @property
     def guests(self) -> list[BrowserPlayer]:
-        """The people, the first one first."""
+        """The people at the table, the first one first."""
         return [seat.bot for seat in self.seats if isinstance(seat.bot, BrowserPlayer)]
 
     def sides(self, key: str) -> tuple[int, ...]:
-        """The sides that whoever has this key plays: 0 moves first."""
+        """Return the sides that the holder of this key plays: 0 moves first."""
         first = 0 if self.first_is_challenger else 1
         if self.wish.opponent == SAME_SCREEN:
             return (0, 1)
@@ -224,21 +222,21 @@ class PlayRoom:
 
     @property
     def marks(self) -> str:
-        """Those of the two sides: `XO`, or `OX`."""
+        """The marks of the two sides: `XO` or `OX`."""
         return "XO" if self._mark == BEGINS or (self._mark == CROSS) == self.first_is_challenger else "OX"
 
     def guest(self, side: int) -> BrowserPlayer:
-        """Who plays that side. Only for sides of people."""
+        """Return the person who plays that side. Only for sides of people."""
         return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
 
     @property
     def over(self) -> GameEnd | None:
-        """How the game ended; None while it goes on."""
+        """The end of the game; None while it is live."""
         return self.guests[0].ended
 
 
 class PlayRooms:
-    """All tables of the site. `token` is what its bots log in with; it must permit to play."""
+    """All tables of the website. Its bots log in with `token`, which must permit to play."""
 
     def __init__(
         self, upstream: Upstream, tasks: asyncio.TaskGroup, token: str, settings: TableSettings | None = None
@@ -248,20 +246,19 @@ class PlayRooms:
         self._tasks = tasks
         self._token = token
         self._tables: dict[str, PlayRoom] = {}
-        """By key."""
         self._addresses: Counter[str] = Counter()
-        """Of tables, those included that are being opened."""
+        """The tables by address, those that are being opened included."""
         self._numbers: set[int] = set()
         self._begun = Recent()
-        """Games, by where they began."""
+        """Games by the address where they began."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def is_seat(self, name: str) -> bool:
-        """Whether the bot called so, `bots/NAME`, is one of the site's."""
+        """Return whether `bots/NAME` is a bot of the website."""
         return any(seat.name == name for table in self._tables.values() for seat in table.seats)
 
     def find(self, key: str) -> PlayRoom:
-        """The table of this key; somebody is there. Raises Failure."""
+        """Return the table of this key and note the visit. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
             raise Failure(404, "There is no such table, or it was cleared.", "Begin anew: open the page Play.")
@@ -270,11 +267,11 @@ class PlayRooms:
         return table
 
     def left(self, table: PlayRoom) -> None:
-        """Somebody has closed the page."""
+        """Note that a visitor has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
     async def open(self, wish: Wish, address: str = "") -> PlayRoom:
-        """A new table for a visitor from this address, at which a game has begun. Raises Failure."""
+        """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
         if self._addresses[address] >= self.settings.address_most:
             words = f"{self.settings.address_most} tables are yours already."
@@ -300,7 +297,7 @@ class PlayRooms:
         return table
 
     async def again(self, table: PlayRoom, game: str, *, swap: bool) -> None:
-        """The next game there, after this one; it is called off if it is not over. Idempotent. Raises Failure."""
+        """Start the next game after this one, which is cancelled if it is live. Idempotent. Raises Failure."""
         async with table.busy:
             if table.game != game:
                 return
@@ -310,7 +307,7 @@ class PlayRooms:
             await self._begin(table)
 
     async def take_back(self, table: PlayRoom, key: str, game: str) -> None:
-        """Back to the last position in which the person of this key was to move. Raises Failure."""
+        """Return to the last position in which the person with this key was to move. Raises Failure."""
         async with table.busy:
             if table.game != game:
                 return
@@ -326,22 +323,22 @@ class PlayRooms:
             await self._begin(table)
 
     async def close(self) -> None:
-        """Clears all tables."""
+        """Remove all tables."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         await asyncio.gather(*map(self._clear, dict.fromkeys(self._tables.values())))
 
-    # Sitting down.
+    # Opening tables.
 
     async def _owner(self) -> str:
-        """Whose bots those at the tables are: their names begin with it, for names are one owner's."""
+        """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
         wanted = tokens_pb2.GetTokenRequest(name="tokens/self")
         try:
             got = await self._upstream.call(self._upstream.tokens.GetToken, wanted, self._token)
         except Failure as failure:
             if failure.status != 401:
                 raise
-            # Not the visitor's fault, nor token.
+            # The visitor and its token did not cause this.
             raise Failure(409, f"The site's own token is worthless: {failure.message}", failure.hint) from failure
         return got.token.owner[:_LONGEST_OWNER]
 
@@ -368,7 +365,7 @@ class PlayRooms:
             raise Failure(400, f"opponent: got {wish.opponent[:100]!r}, expected a bot, or a person")
 
     def _players(self, wish: Wish) -> list[tuple[str, Bot]]:
-        """Who of the site sits there: what it is called, and the bot. The first person is the first."""
+        """Return the label and bot of each player of the website, the first person first."""
         players: list[tuple[str, Bot]] = [("guest", BrowserPlayer())]
         if wish.opponent in (PERSON, SAME_SCREEN):
             players.append(("second-guest", BrowserPlayer()))
@@ -378,7 +375,7 @@ class PlayRooms:
         return players
 
     async def _log_in(self, name: str, bot: Bot) -> _Seat:
-        """Returns when the server has let it in. Raises Failure."""
+        """Log in a bot and return when the server has accepted it. Raises Failure."""
         online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         login = self._upstream.login(self._token, name, _LOGIN_VERSION)
         session = self._tasks.create_task(_session(bot, login, online), name=f"seat {name}")
@@ -418,7 +415,7 @@ class PlayRooms:
             raise Failure(503, "The game did not begin.", "Try again in a moment.") from None
 
     def _count_game(self, address: str) -> None:
-        """Each game is stored for good, and nobody has to say who they are. Raises Failure."""
+        """Limit the games of unauthenticated visitors, because the server stores each one for ever. Raises Failure."""
         bounds = {_ALL: self.settings.games_a_minute, f"at {address}": self.settings.address_games}
         for where, most in bounds.items():
             if self._begun.count(where) >= most:
@@ -427,21 +424,21 @@ class PlayRooms:
             self._begun.add(where)
 
     async def _call_off(self, table: PlayRoom) -> None:
-        """Ends the game that is running, if one is, for nobody."""
+        """Cancel the live game, if there is one."""
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
             wanted = tournaments_pb2.CancelTournamentRequest(name=name)
             try:
                 await self._upstream.call(self._upstream.tournaments.CancelTournament, wanted, self._token)
             except Failure as failure:
-                # It is over already: the server has given up on somebody who was away.
+                # The game is already over, because the server ended it after a player's timeout.
                 if failure.status != 409:
                     raise
 
-    # Clearing.
+    # Removing tables.
 
     async def _sweep(self) -> None:
-        """Clears the tables that nobody has been at for long."""
+        """Remove the tables that have been inactive for too long."""
         while True:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
             left = time.monotonic() - self.settings.idle
@@ -461,11 +458,11 @@ class PlayRooms:
             await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
             self._numbers.discard(table.number)
             self._addresses[table.address] -= 1
-            self._addresses += Counter()  # which forgets those without tables
+            self._addresses += Counter()  # removes addresses without tables
 
 
 async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:
-    """Plays; what keeps it from that is told to whoever waits for it to be online."""
+    """Run the bot's session; errors before it is online go to `online`."""
 
     def on_event(event: SessionEvent) -> None:
         if isinstance(event, Online) and not online.done():
@@ -482,7 +479,7 @@ async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> No
 
 
 def _not_there(position: Position, cell: int) -> str:
-    """Why the side to move may not play this cell, for people."""
+    """Return why the side to move may not play this cell, in words for people."""
     variant, stones = position.variant, position.own | position.opponent
     if not 0 <= cell < variant.cells:
         return f"There is no cell {cell}."

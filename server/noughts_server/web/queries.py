@@ -1,4 +1,4 @@
-"""What stands behind the `?` of an address, as fields of a request."""
+"""Converts the query of an address into fields of a request."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from noughts_server.web.documents import enum_number, enum_words
 from noughts_server.web.upstream import Failure
 
 FORMAT = "format"
-"""The parameter that chooses `json` or `csv` where the Accept header does not."""
+"""The parameter that chooses `json` or `csv` instead of the Accept header."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31),
@@ -20,7 +20,7 @@ _INTEGERS = {
 
 
 def query_fields(route: Route) -> Iterable[Any]:
-    """The fields of the request that a query may set: plain ones that the path does not fill."""
+    """Yield the fields of the request that a query can set: plain ones that the path does not set."""
     filled = {name for name, _ in route.names}
     for field in route.request.DESCRIPTOR.fields:
         if field.name not in filled and not field.is_repeated and field.message_type is None:
@@ -28,7 +28,7 @@ def query_fields(route: Route) -> Iterable[Any]:
 
 
 def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
-    """The route's request. Raises Failure for a parameter that is unknown or cannot be read."""
+    """Return the route's request. Raises Failure for a parameter that is unknown or cannot be read."""
     request: Any = route.request()
     for name, template in route.names:
         setattr(request, name, template.format_map(path))

@@ -1,4 +1,4 @@
-"""The site as a running HTTP server."""
+"""The website as a running HTTP server."""
 
 import asyncio
 import logging
@@ -33,13 +33,13 @@ async def running_site(
     proxies: Collection[str] = (),
     public_url: str = "",
 ) -> AsyncIterator[Hub]:
-    """The site of the server at this address; inside the block it answers on the socket, which it takes over.
+    """Serve the website of the server at this address inside the block, on the socket, which it takes over.
 
-    People can sign in where their tokens cannot be read on the way: on this machine, through a proxy that speaks HTTPS
-    with browsers (`https`), or where somebody takes the risk (`insecure`). They can play with a `token` of the site's
-    own, at so many tables as `tables` says. `proxies` are the addresses of reverse proxies, which are believed who has
-    called them (`x-real-ip`). `public_url` is the address that visitors use, without it the one of each request; one of
-    HTTPS implies `https`.
+    People can sign in only if their tokens cannot be read on the way: on this machine, through a proxy that speaks
+    HTTPS with browsers (`https`), or if the operator accepts the risk (`insecure`). They can play if the website has
+    a `token` of its own, at as many tables as `tables` allows. `proxies` are the addresses of trusted reverse proxies,
+    whose `x-real-ip` names the visitor. `public_url` is the address that visitors use (default: that of each request);
+    one with HTTPS implies `https`.
     """
     https = https or public_url.startswith("https:")
     bounds = limits or SiteLimits()
@@ -56,11 +56,11 @@ async def running_site(
                     proxies,
                     bounds,
                 ),
-                http=Connections(bounds, proxies),  # type: ignore[arg-type]  # which makes protocols as a class does
+                http=Connections(bounds, proxies),  # type: ignore[arg-type]  # uvicorn accepts any factory
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="error",  # the same of each bad request
+                log_level="error",  # lower levels log a line for each bad request
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
@@ -82,5 +82,5 @@ async def running_site(
 class _Http(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are those of whoever runs the site."""
+        """Leave signals to the process that runs the website."""
         yield

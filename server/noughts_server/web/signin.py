@@ -1,7 +1,7 @@
-"""Who looks at a page: somebody who has signed in with a token, or anybody.
+"""Signing in: identifies the visitor of a page by the token in a cookie.
 
-The cookie is the token itself, so that each copy of the site, and one that was started anew, knows the visitor, and the
-site keeps nothing. Scripts cannot read it (HttpOnly), and no other site can have it sent (SameSite=Strict).
+The cookie holds the token itself, so each copy of the website, even after a restart, knows the visitor, and the website
+stores nothing. Scripts cannot read the cookie (HttpOnly), and no other site can have it sent (SameSite=Strict).
 """
 
 import hashlib
@@ -30,47 +30,47 @@ _OWN_SITE = ("same-origin", "none")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody with a token; whether it is good for anything, only the server knows."""
+    """A visitor with a token; only the server knows whether it is valid."""
 
     token: str
 
     @property
     def csrf(self) -> str:
-        """What each form of the visitor carries: nobody can make it without the token."""
+        """The secret in each form of the visitor, which cannot be computed without the token."""
         return hmac.new(self.token.encode(), b"noughts csrf", hashlib.sha256).hexdigest()
 
 
 def visitor_of(request: Request) -> Visitor | None:
-    """Who has signed in; None is anybody."""
+    """Return the signed-in visitor; None if there is none."""
     token = request.cookies.get(_COOKIE, "")
     return Visitor(token) if _could_be_token(token) else None
 
 
 def signed_in(response: Response, token: str, *, secure: bool) -> Response:
-    """The response, after which the browser bears the token until it is closed."""
+    """Return the response; it makes the browser keep the token until it is closed."""
     response.set_cookie(_COOKIE, token, path="/", secure=secure, httponly=True, samesite="strict")
     return response
 
 
 def signed_out(response: Response) -> Response:
-    """The response, after which the browser bears no token."""
+    """Return the response; it makes the browser forget the token."""
     response.delete_cookie(_COOKIE, path="/", httponly=True, samesite="strict")
     return response
 
 
 def to_sign_in(request: Request, *, expired: bool = False) -> Response:
-    """To the page where one signs in, and from there to where one wanted to go."""
+    """Redirect to the sign-in page, and from there back to the wanted page."""
     return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={request.url.path}", 303))
 
 
 def place_after(wanted: str) -> str:
-    """An address of this site: what was wanted, if it is one."""
+    """Return the wanted address if it belongs to this website, else that of the user's own page."""
     ours = wanted.startswith("/") and not wanted.startswith("//")
     return wanted if ours and wanted.isprintable() and "\\" not in wanted else "/me"
 
 
 def read_token(text: str) -> str:
-    """A token as somebody has typed it. Raises Failure."""
+    """Return a token as the visitor typed it. Raises Failure."""
     token = text.strip()
     if not _could_be_token(token):
         hint = "It begins with nou_; the operator of the server makes one: noughts token create --owner YOU"
@@ -79,9 +79,9 @@ def read_token(text: str) -> str:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """What was sent by a form of this site, by somebody who means it. Raises Failure.
+    """Return the fields of a form that the visitor sent from this website on purpose. Raises Failure.
 
-    Who has signed in proves it by the form's field (or a header); besides, the browser says where the form was.
+    The form's secret field (or a header) proves this for a signed-in visitor. The browser also reports the origin.
     """
     _check_origin(request)
     form = await _fields(request)
@@ -90,14 +90,14 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 class SentFile(NamedTuple):
-    """A file that came with a form."""
+    """A file sent with a form."""
 
     name: str
     content: bytes
 
 
 async def read_form_with_file(request: Request, field: str, largest: int) -> tuple[dict[str, str], SentFile]:
-    """The same of a form with a file of at most so many bytes; empty where none was chosen. Raises Failure."""
+    """Do the same for a form with a file of at most `largest` bytes; empty if none was chosen. Raises Failure."""
     _check_origin(request)
     kind, length = request.headers.get("content-type", "").partition(";")[0], request.headers.get("content-length", "")
     if kind != "multipart/form-data":

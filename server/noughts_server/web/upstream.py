@@ -1,4 +1,4 @@
-"""The server behind the site, and what its errors mean to a browser."""
+"""The server behind the website, and what its errors mean to a browser."""
 
 from typing import TypeVar
 
@@ -27,22 +27,21 @@ _STATUSES = {
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
 }
-"""HTTP's word for gRPC's; 502 for all others."""
+"""HTTP statuses by gRPC status; 502 for all others."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 
 
 class Failure(Exception):
-    """What a browser is told instead of what it asked for."""
+    """An error for the browser instead of a response."""
 
     def __init__(self, status: int, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.status = status
-        """Of HTTP."""
         self.message = message
         self.hint = hint
-        """What to do next; empty where nothing fits."""
+        """What to do next; empty if there is no advice."""
 
 
 class Upstream(AsyncClient):
@@ -59,7 +58,7 @@ class Upstream(AsyncClient):
         *,
         seconds: float | None = None,
     ) -> Response:
-        """Return the method's answer to the bearer of the token. Raises Failure."""
+        """Return the method's answer, called with this token. Raises Failure."""
         try:
             return await super().call(method, request, token, seconds=seconds)
         except CallFailed as failed:

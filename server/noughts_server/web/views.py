@@ -1,4 +1,4 @@
-"""Pages out of templates."""
+"""Renders pages from templates."""
 
 import json
 from typing import Any
@@ -18,14 +18,14 @@ _CONTENT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
     " form-action 'self'; frame-ancestors "
 )
-# What a page may load is ours: no script or style in the page itself, nothing from elsewhere, no form to elsewhere.
+# Pages load only from this website: no inline script or style, nothing from elsewhere, no form to elsewhere.
 POLICY = f"{_CONTENT}'self'"
 FRAMED = {"content-security-policy": f"{_CONTENT}*"}
-"""The headers of a page that other sites may have in a frame."""
+"""Headers of a page that other sites may show in a frame."""
 
 
 class Views:
-    """The templates, with what all of them use."""
+    """The templates and their common values."""
 
     def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
         """`static` is the version of the static files, part of their addresses."""
@@ -47,13 +47,13 @@ class Views:
         )
 
     def base(self, request: Request) -> str:
-        """The website's address for this visitor, without a slash at its end."""
+        """Return the website's address for this visitor, without a slash at its end."""
         return self._public_url or str(request.base_url).rstrip("/")
 
     def page(
         self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
     ) -> Response:
-        """A page; what somebody who is signed in is shown, nobody may keep."""
+        """Return a page. No cache may store the page of a signed-in visitor."""
         visitor = visitor_of(request)
         body = self._templates.get_template(f"{template}.html.jinja").render(
             path=request.url.path, visitor=visitor, **shown
@@ -63,5 +63,5 @@ class Views:
 
 
 def _embedded(shown: Any) -> Markup:
-    """JSON that can stand in a page: nothing in it ends a script or begins a comment."""
+    """Return JSON that is safe inside a page: nothing in it ends a script or begins a comment."""
     return Markup(json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # no < is left in it

@@ -1,4 +1,4 @@
-"""Limits of visitors: connections, heads of requests, answers that nobody reads, and requests of one address."""
+"""Limits of visitors: connections, request heads, unread responses, and requests from one address."""
 
 import asyncio
 import time
@@ -34,89 +34,88 @@ class SiteLimits:
     """Limits of visitors. Times in seconds."""
 
     connections: int = 12_000
-    """Of the whole site; one more is closed at once."""
+    """Connections of the whole website; one more is closed at once."""
     address_connections: int = 256
-    """From one address, reverse proxies aside."""
+    """Connections from one address, except those of reverse proxies."""
     head_bytes: int = 32 << 10
-    """Of a request, but for its body."""
+    """Size of a request without its body."""
     headers: int = 100
-    """Of a request, trailers included: tiny ones take fifty times their size."""
+    """Headers of a request, trailers included: tiny ones take fifty times their size in memory."""
     pipelined: int = 8
-    """Requests that wait on a connection for the answer to an earlier one."""
+    """Requests on a connection that wait for the response to an earlier one."""
     head_seconds: float = 10.0
     body_seconds: float = 10.0
     body_bytes_a_second: int = 100_000
-    """A longer body may take so much longer, but never longer than `longest_seconds`."""
+    """A longer body may take proportionally longer, but never longer than `longest_seconds`."""
     longest_seconds: float = 120.0
     unread_seconds: float = 30.0
-    """How long a visitor may read nothing of an answer that does not fit into the buffers."""
+    """How long a visitor may leave a response unread that does not fit into the buffers."""
     address_unread_bytes: int = 16 << 20
-    """Of answers that wait to be read at one address, reverse proxies aside."""
+    """Bytes of unread responses for one address, except those of reverse proxies."""
     unread_bytes: int = 128 << 20
-    """The same of all addresses."""
+    """Bytes of unread responses for all addresses."""
     address_reads: int = 2
-    """Requests to read (GET, HEAD) from one address that are answered at once, live events aside; more wait."""
+    """Concurrent reading requests (GET, HEAD) from one address, without live events; more wait."""
     address_downloads: int = 2
-    """The same of files with all games of a tournament, which take as long as their readers like."""
+    """Concurrent downloads of all games of a tournament, which take as long as their readers like."""
     address_writes: int = 32
-    """The same of requests that change something: some wait for a bot's trial."""
+    """Concurrent requests that change something; some wait for a bot's trial."""
     address_requests: int = 400
-    """Requests from one address within ten seconds, static files aside."""
+    """Requests from one address within ten seconds, without static files."""
 
 
 class Connections:
-    """All connections of a site. Makes the protocol of each, as uvicorn wants it."""
+    """All connections of the website; also the factory of their protocols for uvicorn."""
 
     def __init__(self, limits: SiteLimits, proxies: Collection[str]) -> None:
         self.limits = limits
         self.proxies = frozenset(proxies)
         self.of: Counter[str] = Counter()
-        """How many there are of each address."""
+        """The number of connections by address."""
         self.unread: Counter[str] = Counter()
-        """Bytes of answers that wait to be read, by address."""
+        """Bytes of unread responses by address."""
 
     def __call__(self, *arguments: Any, **named: Any) -> "_Connection":
-        """A protocol for the next connection."""
         return _Connection(self, *arguments, **named)
 
     def has_room(self, address: str) -> bool:
-        """Whether those from there, the newest included, are not too many."""
+        """Return whether the connections from there, the newest included, are within the limits."""
         crowded = self.of[address] > self.limits.address_connections and address not in self.proxies
         return not crowded and self.of.total() <= self.limits.connections
 
     def add(self, counts: Counter[str], address: str, number: int) -> None:
-        """Add a number, perhaps a negative one, to a count of an address; an address without any is forgotten."""
+        """Add a number, which can be negative, to a count of an address; an address with 0 is removed."""
         counts[address] += number
         if not counts[address]:
             del counts[address]
 
     def has_unread_room(self, address: str) -> bool:
-        """Whether the answers that wait to be read there are not too large."""
+        """Return whether the unread responses of the address are within the limits."""
         crowded = self.unread[address] > self.limits.address_unread_bytes and address not in self.proxies
         return not crowded and self.unread.total() <= self.limits.unread_bytes
 
 
 class _TooMuchError(Exception):
-    """The parser stops at once: what else has arrived is not read."""
+    """Stops the parser at once; the rest of the received data is not read."""
 
 
 class _Connection(HttpToolsProtocol):
-    """A connection that sends each request within a time and a size and reads its answer, or is closed."""
+    """A connection that is closed unless it sends its requests and reads the responses within the limits."""
 
     def __init__(self, connections: Connections, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._connections = connections
         self._address = ""
         self._arriving = False
-        """Whether a part of a request is still to come."""
+        """Whether part of a request is still missing."""
         self._beside_body = 0
-        """Bytes of the request so far, but for its body."""
+        """Bytes of the request so far, without its body."""
         self._newest = 0
-        """Bytes of what arrived last."""
+        """Bytes received last."""
         self._answering: RequestResponseCycle | None = None
         self._headers = 0
         self._unread = 0
-        """Bytes of answers that did not fit into the buffers when reading stopped."""
+        """Bytes of responses that did not fit into the buffers when the visitor stopped reading."""
         self._deadline: asyncio.TimerHandle | None = None
         self._reading_deadline: asyncio.TimerHandle | None = None
 
@@ -148,7 +147,7 @@ class _Connection(HttpToolsProtocol):
         self._read_on()
 
     def _read_on(self) -> None:
-        """The visitor has read what had to wait, or has gone."""
+        """Stop the unread timer: the visitor has read the response or disconnected."""
         if self._reading_deadline is not None:
             self._reading_deadline.cancel()
             self._reading_deadline = None
@@ -199,7 +198,7 @@ class _Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _leave(self) -> None:
-        """The answer that is under way is for nobody: uvicorn only says so to that of the newest request."""
+        """Disconnect the running response; uvicorn itself does so only for the newest request."""
         if self._answering is not None:
             self._answering.disconnected = True
             self._answering.message_event.set()
@@ -223,10 +222,7 @@ class _Connection(HttpToolsProtocol):
 
 
 class Visitors:
-    """The application, which answers so many requests of one address at a time and within ten seconds.
-
-    The address of a reverse proxy is replaced by that of the caller (`scope["client"]`).
-    """
+    """The application with limits for each address. It replaces the address of a reverse proxy with the visitor's."""
 
     def __init__(self, app: ASGIApp, proxies: Collection[str], limits: SiteLimits) -> None:
         self._app = app
@@ -234,7 +230,7 @@ class Visitors:
         self._limits = limits
         self._lately = Recent(_RATE_SECONDS)
         self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
-        """Of addresses with requests under way, by the limit of their kind."""
+        """For addresses with running requests, by the limit of their kind."""
         self._under_way: Counter[tuple[str, str]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -269,7 +265,7 @@ class Visitors:
             try:
                 async with places:
                     await self._app(scope, receive, answer)
-            except asyncio.CancelledError:  # the website ends
+            except asyncio.CancelledError:  # the website stops
                 if not answering:
                     await _STOPPING(scope, receive, send)
         finally:
@@ -279,34 +275,33 @@ class Visitors:
 
 
 def _limit_of(method: str, path: str) -> str:
-    """The limit of how many requests of this kind are answered at once."""
+    """Return the name of the limit of concurrent requests of this kind."""
     if method not in ("GET", "HEAD"):
         return "address_writes"
     return "address_downloads" if _FILE in path else "address_reads"
 
 
 def address_of(scope: Scope) -> str:
-    """The address of the visitor, or its IPv6 network; empty where it is unknown."""
+    """Return the address of the visitor, or its IPv6 network; empty if it is unknown."""
     client = scope.get("client")
     return caller_network(client[0]) if client else ""
 
 
 class Recent:
-    """Counts what each address has done lately."""
+    """Counts the recent actions of each address."""
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds, self._clock = seconds, clock
         self._moments: dict[str, deque[float]] = {}
 
     def count(self, address: str) -> int:
-        """How often it was added within the last seconds."""
+        """Return how many actions of the address are recent."""
         moments = self._moments.get(address, deque())
         while moments and moments[0] <= self._clock() - self._seconds:
             moments.popleft()
         return len(moments)
 
     def add(self, address: str) -> None:
-        """Once more."""
         if len(self._moments) >= _MOST_ADDRESSES:
             self._moments.pop(next(iter(self._moments)))
         self._moments.setdefault(address, deque(maxlen=_MOST_MOMENTS)).append(self._clock())

@@ -1,4 +1,4 @@
-"""How pages say things: filters of their templates."""
+"""Filters of the page templates, which put values into words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,50 +11,49 @@ from noughts_server.tables.crosstable import level
 
 
 def short(name: str) -> str:
-    """`spring` for `tournaments/spring`, `mybot` for `bots/mybot/versions/3`."""
+    """Return `spring` for `tournaments/spring`, `mybot` for `bots/mybot/versions/3`."""
     return name.split("/")[1]
 
 
 def bot(version: str) -> str:
-    """`bots/mybot` for `bots/mybot/versions/3`."""
+    """Return `bots/mybot` for `bots/mybot/versions/3`."""
     return "/".join(version.split("/")[:2])
 
 
 def number(name: str) -> str:
-    """`7` for `tournaments/spring/games/7`."""
+    """Return `7` for `tournaments/spring/games/7`."""
     return name.rpartition("/")[2]
 
 
 def count(value: float) -> str:
-    """`12,000`."""
+    """Return e.g. `12,000`."""
     return f"{value:,.0f}"
 
 
 def points(value: float) -> str:
-    """`2½` for 2.5."""
+    """Return `2½` for 2.5."""
     whole, half = divmod(round(value * 2), 2)
     return f"{whole or ''}½" if half else f"{whole:,}"
 
 
 def ending(termination: str | None) -> str:
-    """`board full` for `board_full`."""
+    """Return `board full` for `board_full`."""
     return in_words(termination or "")
 
 
 def when(stamp: str | None) -> Markup:
-    """A moment: in UTC, until the page's script has put it into the reader's zone."""
+    """Return a time in UTC, which the page's script converts to the reader's time zone."""
     if stamp is None:
         return Markup("")
     return Markup('<time datetime="{}">{} UTC</time>').format(stamp, stamp[:16].replace("T", " "))
 
 
 def score(document: dict[str, Any]) -> Score:
-    """The wins, draws and losses of a document."""
     return Score(document["wins"], document["draws"], document["losses"])
 
 
 def duration(seconds: float) -> str:
-    """`3 d 4 h`, `12 min`, `40 s`."""
+    """Return e.g. `3 d 4 h`, `12 min` or `40 s`."""
     whole = int(seconds)
     days, hours, minutes = whole // 86_400, whole // 3600 % 24, whole // 60 % 60
     if days:
@@ -65,14 +64,14 @@ def duration(seconds: float) -> str:
 
 
 def thinking(micros: float) -> str:
-    """`340 µs`, `12 ms`, `1.5 s`."""
+    """Return e.g. `340 µs`, `12 ms` or `1.5 s`."""
     if micros < 1_000:
         return f"{micros:.0f} µs"
     return f"{micros / 1e3:.3g} ms" if micros < 1e6 else f"{micros / 1e6:,.3g} s"
 
 
 def time_control(time: dict[str, Any] | None) -> str:
-    """`60+0.5`, `1 s a move`, `no clocks`."""
+    """Return e.g. `60+0.5 s`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
         return "no clocks"
     bank = f"{_seconds(time['bank_us'])}+{_seconds(time['increment_us'])} s" if time["bank_us"] else ""
@@ -85,7 +84,7 @@ def _seconds(micros: int) -> str:
 
 
 def decision(match: dict[str, Any]) -> str:
-    """Why a match of a bracket is over, where points do not say it."""
+    """Return why a match of a bracket was decided; empty if the points say it."""
     said = {
         "bye": "bye",
         "extra_pair": "after an extra pair",
@@ -97,7 +96,7 @@ def decision(match: dict[str, Any]) -> str:
 
 
 def result_for(game: dict[str, Any], bot_name: str) -> Markup:
-    """`won`, `lost`, `drawn` or `void`, for a bot that played in the game."""
+    """Return `won`, `lost`, `drawn` or `void`, for a bot that played in the game."""
     first = bot(game["first_bot"]) == bot_name
     words = {"1-0": "won" if first else "lost", "0-1": "lost" if first else "won", "1/2-1/2": "drawn"}
     word = words.get(game["result"], "void")
@@ -105,7 +104,7 @@ def result_for(game: dict[str, Any], bot_name: str) -> Markup:
 
 
 def trend(gained: float | None) -> Markup:
-    """`▲ 12`, `▼ 3`, or nothing to tell."""
+    """Return `▲ 12`, `▼ 3`, or an empty text if there is no trend."""
     if gained is None:
         return Markup("")
     rounded = round(gained)
