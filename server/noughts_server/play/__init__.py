@@ -1,1 +1,1 @@
-"""People at the board: the state of a match, what it looks like in a terminal, and who sits at the other side."""
+"""Play for people in a terminal: the state of a match, the screen, and the opponents."""

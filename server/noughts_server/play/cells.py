@@ -1,4 +1,4 @@
-"""How people type cells: by their names (see `rules.cells`), or the digits of a numeric keypad on 3x3."""
+"""Reads cells as people type them: by name (see `rules.cells`), or by the digits of a numeric keypad on 3x3."""
 
 import re
 
@@ -8,18 +8,18 @@ _TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
 
 
 def has_keypad(variant: Variant) -> bool:
-    """Whether the digits 1 to 9 lie like the board's cells."""
+    """Return whether the digits 1 to 9 map to the board's cells."""
     return (variant.columns, variant.rows, variant.cells) == (3, 3, 9)
 
 
 def keypad_cell(digit: int) -> int:
-    """The cell under a key of the numeric keypad, whose 7 is at the top left."""
+    """Return the cell of a key of the numeric keypad, whose 7 is at the top left."""
     row, column = divmod(digit - 1, 3)
     return (2 - row) * 3 + column
 
 
 def read_cell(variant: Variant, text: str) -> int | None:
-    """The cell of that name; None when there is none. Where stones fall, a column alone is enough."""
+    """Return the cell of that name; None if there is none. With gravity, a column without a row is enough."""
     matched = _TYPED.fullmatch(text.lower())
     if matched is None:
         return None
@@ -35,12 +35,12 @@ def read_cell(variant: Variant, text: str) -> int | None:
 
 
 def is_column(variant: Variant, letter: str) -> bool:
-    """Whether the name of a column begins with this letter."""
+    """Return whether the name of a column begins with this letter."""
     return any(column_name(column).startswith(letter) for column in range(variant.columns))
 
 
 def is_complete(variant: Variant, text: str) -> bool:
-    """Whether the text names a cell and no further digit could name another: it need not be confirmed."""
+    """Return whether the text names a cell and no further digit could name another: no Enter is needed."""
     matched = _TYPED.fullmatch(text)
     if matched is None or not matched["row"] or read_cell(variant, text) is None:
         return False
@@ -48,7 +48,7 @@ def is_complete(variant: Variant, text: str) -> bool:
 
 
 def landing(variant: Variant, free: tuple[int, ...], cell: int) -> int | None:
-    """Where a stone for `cell` comes to rest: there, or where it falls to in its column; None when that is taken."""
+    """Return where a stone for `cell` lands, with gravity in its column; None if the cell or column is full."""
     if cell in free:
         return cell
     if not variant.gravity:

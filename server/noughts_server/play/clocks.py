@@ -1,4 +1,4 @@
-"""The clocks of a game at a server, as they are shown: the server's own decide."""
+"""The clocks of a game at a server, as shown to the player. The server's own clocks decide."""
 
 import time
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from noughts_referee.clock import MICROSECONDS, TimeControl
 
 
 class Clocks:
-    """What both players have left, and whose clock runs. Arguments and results are seconds."""
+    """The time left to both players, and whose clock runs. Arguments and results are in seconds."""
 
     def __init__(
         self, limits: tuple[TimeLimits, TimeLimits], running: int, get_time: Callable[[], float] = time.monotonic
     ) -> None:
-        """`limits` are the two players', `running` is who is to move."""
+        """`limits` are those of player 0 and player 1; `running` is the player to move."""
         self._times = [
             TimeControl(*(_microseconds(each) for each in (player.move, player.bank, player.increment)))
             for player in limits
@@ -25,21 +25,21 @@ class Clocks:
 
     @property
     def limited(self) -> bool:
-        """Whether there is any limit."""
+        """Whether any player has a limit."""
         return any(time.timed for time in self._times)
 
     def asked(self, own: float, opponent: float) -> None:
-        """Player 0 is to move and has `own` seconds left."""
+        """Start player 0's turn with `own` seconds left."""
         self._left_us = [_microseconds(own), _microseconds(opponent)]
         self._run(0)
 
     def answered(self) -> None:
-        """Player 0 has moved."""
+        """End player 0's turn."""
         self._left_us[0] = self._times[0].after_move(self._left_us[0], self._passed_us(0))
         self._run(1)
 
     def stop(self) -> None:
-        """The game is over."""
+        """Stop both clocks."""
         self._left_us = [_microseconds(self.left(player)) for player in (0, 1)]
         self._running = None
 
@@ -47,18 +47,17 @@ class Clocks:
         self._running, self._since = player, self._get_time()
 
     def _passed_us(self, player: int) -> int:
-        """Since the player was asked; nothing unless its clock runs."""
+        """Return the time since the player's turn began; 0 unless its clock runs."""
         return _microseconds(self._get_time() - self._since) if player == self._running else 0
 
     def left(self, player: int) -> float:
-        """What the player has left now; never less than nothing."""
+        """Return the player's time left now; at least 0."""
         return max(0, self._left_us[player] - self._passed_us(player)) / MICROSECONDS
 
     def shown(self, player: int) -> str:
-        """The same as `14:05`; below ten seconds with tenths.
+        """Return the time left, e.g. `14:05`; below ten seconds with tenths; `no limit` if there is none.
 
-        `no limit` where there is none. With a bank and a limit of a move, whoever is to move sees what is left for this
-        move, too: `14:05 / 0:21`.
+        With a base time and a move limit, the player to move also sees the time left for this move: `14:05 / 0:21`.
         """
         limits = self._times[player]
         if not limits.timed:

@@ -1,4 +1,4 @@
-"""The board as text: as large as the room allows, and which cell lies under the mouse."""
+"""The board as text, as large as the space allows, and the cell under the mouse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,27 +10,26 @@ from noughts_referee.rules import Variant, column_name
 
 _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
-"""How marks are shown."""
 _FORBIDDEN = "×"
 _LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
 QUIET = "#8a8a8a"
-"""What is not to be looked at first."""
+"""The colour of secondary text."""
 
 
 class _Size(NamedTuple):
-    """How large a cell is, in characters, without what separates it from the next one."""
+    """The size of a cell in characters, without the separator."""
 
     width: int
     height: int
     ruled: bool
-    """Whether lines run between the cells; else a blank column does."""
+    """Whether lines separate the cells; if not, a blank column does."""
 
 
 _SIZES = (_Size(7, 3, True), _Size(3, 1, True), _Size(1, 1, False))
 
 
 class Place(NamedTuple):
-    """Where something is drawn, in characters from the top left."""
+    """A position in characters from the top left."""
 
     column: int
     line: int
@@ -38,21 +37,20 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is drawn."""
+    """The content of the board to draw."""
 
     stones: Mapping[int, str]
-    """The mark on each cell that is taken."""
+    """The mark on each taken cell."""
     cursor: int | None = None
     last: int | None = None
-    """The cell of the last move."""
     winning: frozenset[int] = frozenset()
     winning_colour: str = ""
     forbidden: frozenset[int] = frozenset()
-    """Free cells that may not be played."""
+    """Free cells that must not be played."""
 
 
 def fits(variant: Variant, columns: int) -> bool:
-    """Whether a board of this variant, in its smallest size at least, is no wider than that."""
+    """Return whether a board of this variant, in its smallest size, fits into this width."""
     return Layout(variant, (0, 0)).width <= columns
 
 
@@ -62,7 +60,7 @@ class Layout:
 
     variant: Variant
     room: tuple[int, int]
-    """Columns and lines of the screen that may be used."""
+    """Available columns and lines of the screen."""
     size: _Size = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,12 +72,12 @@ class Layout:
 
     @property
     def _margin(self) -> int:
-        """What stands to the left of a row's first cell: the row's number and a blank."""
+        """The width left of a row's first cell: the row's number and a blank."""
         return len(str(self.variant.rows)) + 1 + (0 if self.size.ruled else 1)
 
     @property
     def _pitch(self) -> tuple[int, int]:
-        """From one cell to the next: across and down."""
+        """The distance between neighbouring cells, across and down."""
         return self.size.width + 1, self.size.height + (1 if self.size.ruled else 0)
 
     @property
@@ -89,22 +87,22 @@ class Layout:
 
     @property
     def _top(self) -> int:
-        """The lines above the first row: the layer's heading, if there are several, and the columns' letters."""
+        """The lines above the first row: the layer's heading, if there are several layers, and the columns' letters."""
         return 1 if self.variant.layers == 1 else 2
 
     @property
     def width(self) -> int:
-        """Of all layers side by side, in characters."""
+        """The width of all layers side by side, in characters."""
         layers = self.variant.layers
         return layers * self._block + (layers - 1) * _BETWEEN_LAYERS
 
     @property
     def height(self) -> int:
-        """In lines."""
+        """The height in lines."""
         return self._top + self.variant.rows * self._pitch[1] - (1 if self.size.ruled else 0)
 
     def place(self, cell: int) -> Place:
-        """The top left character of a cell."""
+        """Return the top left character of a cell."""
         above, column = divmod(cell, self.variant.columns)
         layer, row = divmod(above, self.variant.rows)
         across, down = self._pitch
@@ -112,7 +110,7 @@ class Layout:
         return Place(left + column * across, self._top + row * down)
 
     def cell_at(self, column: int, line: int) -> int | None:
-        """The cell drawn there; the lines between cells belong to none."""
+        """Return the cell drawn there; None on the lines between cells."""
         for cell in range(self.variant.cells):
             left, top = self.place(cell)
             if left <= column < left + self.size.width and top <= line < top + self.size.height:
@@ -120,7 +118,7 @@ class Layout:
         return None
 
     def draw(self, scene: Scene) -> Text:
-        """The board with everything on it."""
+        """Return the board with the whole scene."""
         canvas = _Canvas(self.width, self.height)
         self._draw_frame(canvas)
         for cell in range(self.variant.cells):
@@ -155,7 +153,7 @@ class Layout:
         size, mark = self.size, scene.stones.get(cell)
         style = QUIET if mark is None else MARK_STYLES[mark]
         before = after = ""
-        # Told apart by signs as well as by colours.
+        # Signs distinguish the cells without colours, too.
         if cell in scene.winning:
             before = after = "*"
             style = f"bold white on {scene.winning_colour or 'black'}"
@@ -197,14 +195,13 @@ class _Canvas:
         self._styles = [[""] * width for _ in range(height)]
 
     def write(self, column: int, line: int, text: str, style: str) -> None:
-        """Writes the text; what does not fit is left out."""
+        """Write the text, cut at the edge."""
         for offset, character in enumerate(text):
             if 0 <= column + offset < len(self._characters[line]):
                 self._characters[line][column + offset] = character
                 self._styles[line][column + offset] = style
 
     def text(self) -> Text:
-        """The lines as one text."""
         text = Text(no_wrap=True, end="")
         for number, (characters, styles) in enumerate(zip(self._characters, self._styles, strict=True)):
             if number:

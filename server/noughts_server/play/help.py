@@ -16,7 +16,7 @@ _KEYS = (
 
 
 def help_text(variant: Variant) -> Text:
-    """What the keys do on a board of this variant."""
+    """Return the help on the keys for a board of this variant."""
     text = Text("Keys\n\n", style="bold")
     for keys, words in _KEYS:
         text.append(f"{keys:<24}", style="bold").append(f"{words}\n", style="not bold")

@@ -1,4 +1,4 @@
-"""Hints: what a reference bot would play in the place of a person."""
+"""Hints: the moves that a reference bot would play for a person."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,32 +12,32 @@ from noughts_referee.rules import Position, Variant
 
 _HINT_MICROSECONDS = 2_000_000
 _SMALL_CELLS = 9
-"""Of boards that `minimax` sees through in no time."""
+"""Size of the boards that `minimax` solves at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A move that somebody suggests."""
+    """A suggested move."""
 
     cell: int
     by: str
     """The bot's name."""
     score: float | None
-    """What the bot thinks of it, on its own scale; None if it does not say."""
+    """The bot's score of the move, on its own scale; None if it has none."""
 
 
 def scored(bot: CachingBot, position: Position) -> tuple[int, float | None]:
-    """The bot's move, and what it thinks of it."""
+    """Return the bot's move and its score."""
     move = bot.choose(position)
     if isinstance(move, Move):
         return move.cell, move.score
-    # Without a clock it keeps its scores to itself, which are worked out all the same.
+    # Without a clock, the bot returns no score but still computes one.
     assert isinstance(move, int)
     return move, bot.consider(position).scores.get(move)
 
 
 def adviser(variant: Variant) -> tuple[str, CachingBot]:
-    """The best reference bot that answers soon on this board, with its spec."""
+    """Return the spec and the best reference bot that answers soon on this board."""
     for spec in _advisers(variant):
         bot = make_bot(parse_spec(spec))
         try:
@@ -50,16 +50,16 @@ def adviser(variant: Variant) -> tuple[str, CachingBot]:
 
 def _advisers(variant: Variant) -> Iterator[str]:
     if variant.cells <= _SMALL_CELLS:
-        # So it takes the line that is there now, and not one that it can have later.
+        # Prefer the fastest win, not one that can come later.
         yield "minimax:faster=true"
     yield "threats"
-    # Where stones fall there are few moves to look at.
+    # With gravity there are few moves to search.
     yield f"nextstep:depth={4 if variant.gravity else 2}"
     yield "first-free"
 
 
 class Adviser:
-    """Gives hints, and thinks about them in a thread of its own. Made inside a running loop."""
+    """Computes hints in a thread of its own. Must be made inside a running event loop."""
 
     def __init__(self) -> None:
         self._thinker = Thinker()
@@ -67,7 +67,7 @@ class Adviser:
         self._bot: tuple[str, CachingBot] | None = None
 
     async def hint(self, position: Position) -> Hint:
-        """What a reference bot would play there, after two seconds or so."""
+        """Return a reference bot's move in this position, after about two seconds."""
         if self._bot is None or self._variant is not position.variant:
             self._variant, self._bot = position.variant, adviser(position.variant)
         spec, bot = self._bot

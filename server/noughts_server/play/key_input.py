@@ -1,4 +1,4 @@
-"""What a person types, key by key: a coordinate, a key of the keypad, or a command.
+"""Input of a person, key by key: a coordinate, a key of the keypad, or a command.
 
 Letters name columns as well as commands: on a board with a column `n`, a typed `n` waits for a row's number, and Enter
 makes it the command.
@@ -11,7 +11,7 @@ from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad
 
 
 class BoardCommand(Enum):
-    """What a key can ask for besides a cell."""
+    """The commands that a key can give."""
 
     NEW = "n"
     UNDO = "u"
@@ -31,29 +31,27 @@ _COMMANDS = {command.value: command for command in BoardCommand}
 
 
 class Unreadable(Exception):
-    """What was typed names no cell: the text says what would."""
+    """The typed text is not a cell; the message says what is expected."""
 
 
 class Typing:
-    """What has been typed of a coordinate."""
+    """The part of a coordinate typed so far."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         self.typed = ""
 
     def clear(self) -> None:
-        """Forgets it."""
         self.typed = ""
 
     def delete(self) -> None:
-        """Forgets the last character."""
         self.typed = self.typed[:-1]
 
     def key(self, character: str, *, over: bool) -> "BoardCommand | int | None":
-        """A command, a cell, or nothing yet. While the game is over every letter of a command is one."""
+        """Return a command, a cell, or None if more is needed. If `over`, command letters are always commands."""
         character = character.lower()
         if not self._may_go_on(character):
-            # What can never become a cell is forgotten.
+            # The text can no longer become a cell.
             self.typed = ""
         if not self.typed:
             command = _COMMANDS.get(character)
@@ -67,7 +65,7 @@ class Typing:
         return self._take() if is_complete(self._variant, self.typed) else None
 
     def _may_go_on(self, character: str) -> bool:
-        """Whether the typed text and this character can be the beginning of a cell's name."""
+        """Return whether the typed text with this character can begin a cell's name."""
         if not (character.isascii() and character.isalnum()):
             return False
         letters = self.typed.lstrip("0123456789")
@@ -76,7 +74,7 @@ class Typing:
         return (letters == "" or letters.isalpha()) and (is_column(self._variant, letters + character))
 
     def enter(self) -> "BoardCommand | int":
-        """What was typed is complete. Raises Unreadable."""
+        """Return the cell or command typed before Enter. Raises Unreadable."""
         if self.typed in _COMMANDS and read_cell(self._variant, self.typed) is None:
             return _COMMANDS[self._taken()]
         return self._take()
@@ -93,7 +91,7 @@ class Typing:
         return typed
 
     def _digit(self, digit: int) -> int | None:
-        """The cell that a digit alone means on this board."""
+        """Return the cell of a single digit on this board."""
         if digit and has_keypad(self._variant):
             return keypad_cell(digit)
         if digit and self._variant.layers == 1 and self._variant.gravity and digit <= self._variant.columns:
@@ -102,7 +100,7 @@ class Typing:
 
     @property
     def prompt(self) -> str:
-        """What has been typed and what may follow; empty when nothing has."""
+        """The typed text and what can follow; empty if nothing is typed."""
         if not self.typed:
             return ""
         command = _COMMANDS.get(self.typed)

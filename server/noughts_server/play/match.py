@@ -1,4 +1,4 @@
-"""The state of a match: whose turn it is, what has been played, the lots and the score. Pure: no screen, no clock."""
+"""The state of a match: the moves, the player to move, the random choices and the score. Pure: no screen, no clock."""
 
 from dataclasses import dataclass, field
 
@@ -21,12 +21,12 @@ MARKS = "XO"
 
 
 class Refused(Exception):
-    """Something that cannot be done now: the text says why. Nothing has changed."""
+    """An action that is not possible now; the message says why. The state is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Who plays the match."""
+    """A player of the match."""
 
     name: str
     person: bool
@@ -38,42 +38,42 @@ class PlayedGame:
     """A game that is over."""
 
     first: int
-    """The player who began it: 0 or 1."""
+    """The player who moved first: 0 or 1."""
     seed: int
     moves: tuple[int, ...]
     outcome: Outcome
 
     @property
     def winner(self) -> int | None:
-        """The player who won it; None when nobody did."""
+        """The player who won; None if none did."""
         side = self.outcome.winner
         return None if side is None else (self.first + side) % 2
 
 
 @dataclass
 class Match:
-    """Two players, 0 (whose match it is) and 1, and their games one after the other.
+    """A sequence of games between player 0, who owns the match, and player 1.
 
-    Who begins the first game and which mark player 0 has are drawn by lot from the seed unless they are given. By lot,
-    the players begin in turn from then on; a game that was broken off is begun again by whoever began it.
+    The seed decides who begins the first game and which mark player 0 has, unless they are given. After a random start
+    the players begin in turn; a game that was broken off is restarted by the same player.
     """
 
     variant: Variant
     players: tuple[Participant, Participant]
     seed: int = 0
     always_first: int | None = None
-    """The player who begins every game; None: by lot, then in turn."""
+    """The player who begins every game; None: random for the first game, then in turn."""
     mark: str | None = None
-    """Player 0's mark on the screen, X or O; None: by lot."""
+    """Player 0's mark on the screen, X or O; None: random."""
     played: list[PlayedGame] = field(default_factory=list)
-    """The games that are over, without the one on the board."""
+    """The games that are over, without the current one."""
     first: int = field(init=False)
-    """The player who began the game on the board."""
+    """The player who began the current game."""
     moves: list[int] = field(init=False, default_factory=list)
     ended: PlayedGame | None = field(init=False, default=None)
-    """The game on the board, once it is over."""
+    """The current game when it is over."""
     marks: tuple[str, str] = field(init=False)
-    """The marks of players 0 and 1. They are for the eye only: in records the first mover is X."""
+    """The marks of players 0 and 1 on the screen. In records the first mover is X."""
 
     def __post_init__(self) -> None:
         draws = Draws(self.seed, 0)
@@ -82,10 +82,10 @@ class Match:
         self.marks = (own, MARKS[1 - MARKS.index(own)])
         self.begin()
 
-    # What happens.
+    # Actions.
 
     def begin(self, first: int | None = None) -> None:
-        """A new game, begun by player `first` if that is given. The last one is kept if it is over."""
+        """Start a new game, begun by player `first` if given. Keep the current one if it is over."""
         if self.ended is not None:
             self.played.append(self.ended)
         self.ended = None
@@ -94,7 +94,7 @@ class Match:
         self.first = next(who for who in (first, self.always_first, in_turn) if who is not None)
 
     def play(self, cell: int) -> int:
-        """The player whose turn it is plays `cell`; returns where the stone came to rest. Raises Refused."""
+        """Play `cell` for the player to move, and return where the stone landed. Raises Refused."""
         if self.ended is not None:
             raise Refused("The game is over: n begins a new one.")
         position = self.position
@@ -113,11 +113,11 @@ class Match:
         return rest
 
     def end(self, outcome: Outcome) -> None:
-        """The game on the board is over."""
+        """End the current game."""
         self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), outcome)
 
     def undo(self) -> None:
-        """Takes back to the last turn of a person, the end of a game and its point included. Raises Refused."""
+        """Return to the last turn of a person, and also undo the end of a game and its point. Raises Refused."""
         ply = len(self.moves) - 1
         while ply >= 0 and not self.players[self.mover(ply)].person:
             ply -= 1
@@ -126,10 +126,10 @@ class Match:
         del self.moves[ply:]
         self.ended = None
 
-    # What there is to see.
+    # State.
 
     def mover(self, ply: int) -> int:
-        """The player who makes the move at `ply`."""
+        """Return the player who makes the move at `ply`."""
         return (self.first + ply) % 2
 
     @property
@@ -144,28 +144,28 @@ class Match:
 
     @property
     def game_seed(self) -> int:
-        """The seed of the game on the board."""
+        """The seed of the current game."""
         return game_seed(self.seed, len(self.played) + 1)
 
     @property
     def games(self) -> list[PlayedGame]:
-        """Every game that is over, also the one on the board."""
+        """The finished games, the current one included if it is over."""
         return self.played if self.ended is None else [*self.played, self.ended]
 
     @property
     def score(self) -> Score:
-        """How often player 0 has won, drawn and lost. Void games do not count."""
+        """Player 0's wins, draws and losses. Void games do not count."""
         winners = [game.winner for game in self.games if game.outcome.result is not Result.VOID]
         return Score(winners.count(0), winners.count(None), winners.count(1))
 
     @property
     def stones(self) -> dict[int, str]:
-        """The marks on the board."""
+        """The marks on the board by cell."""
         return {cell: self.marks[self.mover(ply)] for ply, cell in enumerate(self.moves)}
 
     @property
     def forbidden(self) -> frozenset[int]:
-        """The free cells that the person whose turn it is may not play; none while a bot thinks."""
+        """The free cells that are forbidden to the person to move; empty while a bot thinks."""
         if self.variant.forbids is None or self.ended is not None or not self.players[self.turn].person:
             return frozenset()
         position = self.position

@@ -1,7 +1,4 @@
-"""What stands behind the screen: a match and whoever sits at its other side.
-
-A `Seating` owns the match; the screen shows it and hands on what the person does.
-"""
+"""The game behind the screen: a `Seating` owns the match, and the screen shows it and forwards actions to it."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,43 +12,43 @@ from noughts_server.play.match import Match, PlayedGame, Refused
 
 
 class Seating:
-    """Two people at one keyboard; with a bot or a server at the other side it is a subclass."""
+    """Two people at one keyboard. Subclasses have a bot or a server as the opponent."""
 
     after_a_game: ClassVar[str] = "n begins a new game."
-    """What to say when a game is over."""
+    """The message after a game."""
 
     def __init__(self, match: Match) -> None:
         self.match = match
         self.changed: Callable[[], None] = lambda: None
-        """Called when there is something new to see; the screen sets it."""
+        """Called when the screen must be redrawn; the screen sets it."""
         self.leave: Callable[[], None] = lambda: None
         """Closes the screen, which sets it."""
         self.notice = ""
-        """A line about the connection or the like; empty when all is well."""
+        """A line e.g. about the connection; empty if there is no problem."""
         self.scores: dict[int, float] = {}
-        """What a bot thought of its move at a ply, on its own scale."""
+        """By ply: a bot's score of its move, on its own scale."""
         self._adviser: Adviser | None = None
 
     async def run(self) -> None:
-        """Runs beside the screen, until it is cancelled."""
+        """Run during the screen's lifetime, until cancelled."""
 
     def play(self, cell: int) -> None:
-        """The person plays this cell. Raises Refused."""
+        """Play this cell for the person. Raises Refused."""
         self.match.play(cell)
         self.changed()
 
     def undo(self) -> None:
-        """Takes back to the person's last turn. Raises Refused."""
+        """Return to the person's last turn. Raises Refused."""
         self.match.undo()
         self.changed()
 
     def new(self) -> None:
-        """A new game. Raises Refused."""
+        """Start a new game. Raises Refused."""
         self.match.begin()
         self.changed()
 
     async def hint(self) -> Hint | None:
-        """What a reference bot would play now; None if something was played meanwhile. Raises Refused."""
+        """Return a reference bot's move; None if a move was played in the meantime. Raises Refused."""
         match = self.match
         if match.ended is not None:
             raise Refused("The game is over: n begins a new one.")
@@ -61,24 +58,24 @@ class Seating:
         return hint if asked == (match.game_seed, list(match.moves)) else None
 
     def ask_to_leave(self) -> str:
-        """What to ask before leaving; empty when nothing would be lost."""
+        """Return the question to ask before leaving; empty if nothing would be lost."""
         return ""
 
     def give_up(self) -> None:
-        """Leaves for good."""
+        """Leave for good."""
         self.leave()
 
     def close(self) -> None:
-        """The screen has closed."""
+        """Clean up after the screen has closed."""
 
     @property
     def status(self) -> str:
-        """What there is to say instead of whose turn it is; empty when nothing."""
+        """The message that replaces whose turn it is; empty if there is none."""
         return ""
 
     @property
     def clocks(self) -> tuple[str, str] | None:
-        """What the players' clocks show; None where there are none."""
+        """The players' clocks as shown; None without clocks."""
         return None
 
 
@@ -89,20 +86,20 @@ class BotSeating(Seating):
         super().__init__(match)
         self._bot = bot
         self._move_us = move_us
-        """What the bot may think about a move, in microseconds; 0: as long as it likes."""
+        """The bot's limit for a move, in microseconds; 0: none."""
         self._moved = asyncio.Event()
         self._told = 0
-        """How many games the bot has been told the end of."""
+        """The number of games whose end was sent to the bot."""
 
     async def run(self) -> None:
-        """The bot's side: answers whenever it is its turn. Raises what the bot raises."""
+        """Answer whenever it is the bot's turn. Raises what the bot raises."""
         with Thinker() as thinker:
             while True:
                 self._moved.clear()
                 if self._is_bots_turn():
                     asked = self._asked_about()
                     cell, score = await self._think(thinker)
-                    # Taken back, or a new game: what was thought about is not on the board any more.
+                    # After an undo or a new game, the answer is for an old position.
                     if self._is_bots_turn() and self._asked_about() == asked:
                         if score is not None:
                             self.scores[len(self.match.moves)] = score
@@ -134,14 +131,11 @@ class BotSeating(Seating):
         return chosen[0]
 
     def close(self) -> None:
-        """The screen has closed: tells the bot of the games that it has not heard of, the one on the board included."""
+        """Send the bot the ends of the remaining games, the current one included."""
         self._tell(self.match.games)
 
     def _tell(self, games: list[PlayedGame]) -> None:
-        """Has the bot hear how these games ended: whatever learns from its games learns from those with people, too.
-
-        A game that is still on the board can be taken back; it is none of them before the next one begins.
-        """
+        """Send the ends of these games to the bot, which may learn. A game can be undone until the next one begins."""
         for number, game in enumerate(games[self._told :], start=self._told + 1):
             self._told = number
             info = GameInfo(f"games/{number}", self.match.variant, 1 - game.first, self.match.players[0].name)

@@ -1,4 +1,4 @@
-"""What stands beside the board: the players with their clocks, the score, the moves. On a narrow screen a few lines."""
+"""The panel next to the board: players and clocks, score and moves. On a narrow screen it is a strip of a few lines."""
 
 from rich.text import Text
 
@@ -11,11 +11,11 @@ from noughts_server.play.status_line import YOU, score_rows
 PANEL_WIDTH = 25
 STRIP_LINES = 3
 _STRIP_NAME = 14
-"""Characters of a name in the strip at most."""
+"""Maximum length of a name in the strip."""
 
 
 def panel(seating: Seating, cursor: int | None, lines: int) -> Text:
-    """The panel, in so many lines; the last moves take what the rest leaves. `cursor` is a cell, None for no cursor."""
+    """Return the panel with `lines` lines; moves fill the rest. `cursor` is a cell, None for no cursor."""
     match = seating.match
     text = Text()
     for player in (match.first, 1 - match.first):
@@ -33,7 +33,7 @@ def panel(seating: Seating, cursor: int | None, lines: int) -> Text:
             text.append(f"{line}\n", style=QUIET)
     if cursor is not None:
         text.append(f"cursor: {cell_name(match.variant, cursor)}\n", style=QUIET)
-    # A blank line and a heading before them.
+    # Leave space for a blank line and a heading.
     room = lines - text.plain.count("\n") - 2
     if rows := _move_rows(match, room):
         text.append("\nMoves\n")
@@ -42,7 +42,7 @@ def panel(seating: Seating, cursor: int | None, lines: int) -> Text:
 
 
 def strip(seating: Seating, cursor: int | None, width: int) -> Text:
-    """The same in three lines, each no longer than `width`."""
+    """Return the same in three lines of at most `width` characters."""
     match = seating.match
     counts = dict(zip((0, None, 1), (count for _, count in score_rows(match)), strict=True))
     players = Text()
@@ -66,7 +66,7 @@ def strip(seating: Seating, cursor: int | None, width: int) -> Text:
 
 
 def score_text(seating: Seating) -> str:
-    """What the bot thought of its last move, on its own scale; empty if it does not say."""
+    """Return the bot's score of its last move, on its own scale; empty if it has none."""
     plies = [ply for ply in seating.scores if ply < len(seating.match.moves)]
     if not plies:
         return ""
@@ -75,7 +75,7 @@ def score_text(seating: Seating) -> str:
 
 
 def shortened(name: str, width: int) -> str:
-    """A name that would take more than its line without its end; the status line has it in full."""
+    """Return the name, cut to `width`; the status line shows it in full."""
     return name if len(name) <= width else f"{name[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -99,7 +99,7 @@ def _last(match: Match, width: int) -> str:
 
 
 def _move_rows(match: Match, most: int) -> list[str]:
-    """The last moves, those of a pair of plies in a row with its number."""
+    """Return rows of the last moves, two plies and their number in each."""
     cells = [cell_name(match.variant, cell) for cell in match.moves]
     widest = max(map(len, cells), default=0)
     rows = [

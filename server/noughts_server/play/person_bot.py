@@ -1,4 +1,4 @@
-"""A person at a server: a bot like any other, whose moves come from the screen."""
+"""A person at a server: a bot whose moves come from the screen."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.opponents import Seating
 
 _SHOWN_SECONDS = 3.0
-"""How long the end of a game is shown when the next one has begun already."""
+"""How long the end of a game is shown if the next one has already begun."""
 
 
 class OnlineSeating(Seating):
-    """A person against whoever the server pairs it with. Everything happens on one event loop."""
+    """A person against an opponent from the server. Everything runs on one event loop."""
 
     after_a_game = ""
 
@@ -24,26 +24,25 @@ class OnlineSeating(Seating):
         super().__init__(match)
         self.person = Person(self)
         self.ends = 0
-        """Games that have ended."""
         self.again: asyncio.Event | None = None
-        """Set when the person wants to challenge again; None where it has not challenged."""
+        """Set when the person wants to challenge again; None if the game is not from the person's challenge."""
         self.may_go_again = False
         """Whether all games of the challenge are over."""
         self._waiting = waiting
-        """What to say before the first game."""
+        """The message before the first game."""
         self._game = ""
         self._clocks: Clocks | None = None
         self._answer: asyncio.Future[int] | None = None
         self._leaving = False
         self._left = False
-        """Whether the game that was resigned is over: the next one may have begun, and is not resigned as well."""
+        """Whether the resigned game is over: the next one may have begun, and must not be resigned."""
         self._held: list[Callable[[], None]] | None = None
-        """While the end of a game is shown: what has happened since."""
+        """While the end of a game is shown: the events since then."""
 
-    # What the session tells.
+    # Events of the session.
 
     def happened(self, action: Callable[[], None]) -> None:
-        """Does it now, or after the end of the last game has been looked at."""
+        """Handle an event now, or after the display of the last game's end."""
         if self._held is not None:
             self._held.append(action)
         else:
@@ -51,21 +50,21 @@ class OnlineSeating(Seating):
             self.changed()
 
     def begun(self, game: GameInfo) -> None:
-        """A game begins; or it is sent again after a lost connection."""
+        """Start a game, unless it is the current one sent again after a reconnect."""
         if self._left or game.name == self._game:
             return
         self._game = game.name
-        # What it said has come true (how to be challenged), or is over (a lost connection).
+        # The notice is out of date: it explained how to be challenged, or reported a lost connection.
         self.notice = ""
         self.match.variant = game.variant
-        # A name from elsewhere must not steer the terminal.
+        # A name from another user must not send control characters to the terminal.
         name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
         self.match.players = (self.match.players[0], Participant(name, person=False))
         self.match.begin(first=game.side)
         self._clocks = Clocks((game.time, game.opponent_time), running=game.side)
 
     def asked(self, moves: list[int], clocks: tuple[float, float], answer: "asyncio.Future[int]") -> None:
-        """It is the person's turn."""
+        """Start the person's turn."""
         if self._left:
             return
         self.match.moves = moves
@@ -76,7 +75,7 @@ class OnlineSeating(Seating):
             self._resign()
 
     def over(self, game: GameInfo, end: GameEnd) -> None:
-        """A game is over."""
+        """End a game."""
         if game.name != self._game:
             return
         self.match.moves = list(end.moves)
@@ -97,7 +96,7 @@ class OnlineSeating(Seating):
         for action in held:
             self.happened(action)
 
-    # What the person does.
+    # Actions of the person.
 
     def play(self, cell: int) -> None:
         if self._held:
@@ -148,7 +147,7 @@ class OnlineSeating(Seating):
             self._answer.set_exception(Resign())
         self._answer = None
 
-    # What there is to see.
+    # State.
 
     @property
     def _running(self) -> bool:
@@ -157,7 +156,7 @@ class OnlineSeating(Seating):
 
     @property
     def has_begun(self) -> bool:
-        """Whether any game has."""
+        """Whether any game has begun."""
         return bool(self._game)
 
     @property
@@ -172,7 +171,7 @@ class OnlineSeating(Seating):
 
 
 class Person(Bot):
-    """The person's end of the session."""
+    """The bot that connects the session to the screen."""
 
     max_games = 1
 

@@ -22,10 +22,10 @@ _KEYS = "←→ a ply  ↑↓ ten  Home End  p n game before, after  q quit"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """What is shown."""
+    """The recorded game to show."""
 
     title: str
-    """Who played whom, and how it ended."""
+    """The players and the result."""
     variant: Variant
     moves: tuple[int, ...]
     opening_plies: int = 0
@@ -34,7 +34,7 @@ class ReplayedGame:
 
 
 class ReplayScreen(App[None]):
-    """Shows a game of a file, and others when asked."""
+    """Shows a game of a file, and moves to its other games."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -48,13 +48,13 @@ class ReplayScreen(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(self, number: int, game: ReplayedGame, find: Callable[[int], ReplayedGame | None]) -> None:
-        """`find` has the game at another place of the file, from 1; None where there is none."""
+        """`find` returns the game at a position of the file, counted from 1; None if there is none."""
         super().__init__()
         self._number = number
         self._game = game
         self._find = find
         self._ply = game.opening_plies
-        """So many moves are on the board."""
+        """The number of moves on the board."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="title")

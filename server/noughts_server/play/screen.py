@@ -1,4 +1,4 @@
-"""The screen on which people play: a board, a status line, the score, and what the keys do."""
+"""The screen for playing: a board, a status line, the score, and the keys."""
 
 import time
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from noughts_server.play.widgets import Board, Help
 _REDRAWN_SECONDS = 0.25
 _LONG_SECONDS = 1.0
 _NARROW = 60
-"""Columns of a screen on which a panel would leave the board little room."""
+"""Screens with fewer columns show the strip instead of the panel."""
 _WON, _LOST = "#1e7f3a", "#b3261e"  # green and red, both dark enough for white letters
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _KEYS = (
@@ -44,7 +44,7 @@ _COMMAND_KEYS = {
 
 
 class PlayScreen(App[None]):
-    """Shows a seating and hands on what the person does."""
+    """Shows a seating and forwards the person's actions to it."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -67,17 +67,17 @@ class PlayScreen(App[None]):
         self._cursor = _middle(seating.match.variant)
         self._message = ""
         self._completed = False
-        """Whether the last key was the last one of a coordinate, which needs no Enter."""
+        """Whether the last key completed a coordinate, which needs no Enter."""
         self._asking = False
         """Whether the question before leaving is open."""
         self._narrow = False
-        """Whether a strip of lines stands in the place of the panel."""
+        """Whether a strip of lines replaces the panel."""
         self._mounted = False
-        """Whether there are widgets to show anything: the other side may be quicker."""
+        """Whether the widgets exist: the opponent can move before that."""
         self._seen = (-1, -1)
         self._turn_began = time.monotonic()
         self.failure: BaseException | None = None
-        """What ended the other side, e.g. an error of the bot."""
+        """The error that ended the opponent, e.g. one of the bot."""
         seating.changed = self._show
         seating.leave = self.exit
 
@@ -96,7 +96,7 @@ class PlayScreen(App[None]):
 
     @property
     def _main(self) -> Screen[Any]:
-        """The screen with the board, also while the help lies on it."""
+        """The screen with the board, even while the help covers it."""
         return self.screen_stack[0]
 
     def on_mount(self) -> None:
@@ -106,7 +106,7 @@ class PlayScreen(App[None]):
         self._show()
 
     async def _accompany(self) -> None:
-        """The other side; when it fails, the screen closes and whoever opened it is told."""
+        """Run the opponent; if it fails, close the screen and keep the error in `failure`."""
         try:
             await self._seating.run()
         except Exception as error:
@@ -117,7 +117,7 @@ class PlayScreen(App[None]):
         self._fit(event.size)
 
     def _fit(self, size: Size) -> None:
-        # Three lines below the board. Where the panel would hide part of it, a strip of lines takes the panel's place.
+        # Three lines are below the board. If the panel would hide part of the board, the strip replaces it.
         variant = self._seating.match.variant
         beside = size.width - PANEL_WIDTH
         self._narrow = size.width < _NARROW or not fits(variant, beside)
@@ -127,7 +127,7 @@ class PlayScreen(App[None]):
         self._main.query_one(Board).fit(variant, room)
         self.call_after_refresh(self._follow)
 
-    # What the person does.
+    # Actions of the person.
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
@@ -147,7 +147,7 @@ class PlayScreen(App[None]):
             typing.clear()
             self._step(*_STEPS[event.key])
         elif event.key == "enter" and self._completed:
-            # The coordinate was complete without it.
+            # The coordinate was already complete.
             self._completed = False
         elif event.key in ("enter", "space"):
             self._do(typing.enter() if typing.typed else self._cursor)
@@ -185,7 +185,7 @@ class PlayScreen(App[None]):
                 self._seating.play(cell)
 
     def _step(self, across: int, down: int) -> None:
-        """Moves the cursor; from the edge of a layer it goes on to the next one."""
+        """Move the cursor; from the edge of a layer to the next layer."""
         variant = self._seating.match.variant
         layer, cell = divmod(self._cursor, variant.columns * variant.rows)
         row, column = divmod(cell, variant.columns)
@@ -209,19 +209,16 @@ class PlayScreen(App[None]):
         self._show()
 
     def action_new(self) -> None:
-        """A new game."""
         self._try(BoardCommand.NEW)
 
     def action_undo(self) -> None:
-        """Takes back."""
         self._try(BoardCommand.UNDO)
 
     def action_help(self) -> None:
-        """Shows the help until a key is pressed."""
         self.push_screen(Help(self._seating.match.variant))
 
     def action_hint(self) -> None:
-        """Puts the cursor where a reference bot would play."""
+        """Move the cursor to a reference bot's move."""
         self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
 
     async def _hint(self) -> None:
@@ -241,7 +238,7 @@ class PlayScreen(App[None]):
         self._show()
 
     def action_leave(self) -> None:
-        """Leaves, after a question if something would be lost. Asked for a second time, it is answered with yes."""
+        """Leave, after a question if something would be lost. A second call means yes."""
         if self._asking or not (question := self._seating.ask_to_leave()):
             self._asking = False
             self._seating.give_up()
@@ -257,7 +254,7 @@ class PlayScreen(App[None]):
             self._seating.give_up()
         self._show()
 
-    # What there is to see.
+    # Display.
 
     def _show(self) -> None:
         if not (self._mounted and self.is_running):
@@ -265,7 +262,7 @@ class PlayScreen(App[None]):
         match = self._seating.match
         board = self._main.query_one(Board)
         if board.layout_of_board.variant is not match.variant:
-            # At a server the next game may be another one.
+            # The next game at a server can have another variant.
             self._typing, self._cursor = Typing(match.variant), _middle(match.variant)
             self._fit(self.size)
         ended = match.ended
@@ -285,7 +282,6 @@ class PlayScreen(App[None]):
         if self._narrow:
             self._main.query_one("#strip", Static).update(strip(self._seating, cursor, self.size.width - 2))
         else:
-            # Three lines lie below it.
             self._main.query_one("#players", Static).update(panel(self._seating, cursor, self.size.height - 3))
         self._main.query_one("#status", Static).update(Text(self._status()))
         notice = self._seating.notice or (self._seating.after_a_game if ended is not None else "")
@@ -304,10 +300,10 @@ class PlayScreen(App[None]):
         return text
 
     def _follow(self) -> None:
-        """Scrolls to the cursor where the board is larger than the screen."""
+        """Scroll to the cursor if the board is larger than the screen."""
         room, board = self._main.query_one("#room", ScrollableContainer), self._main.query_one(Board)
         place, size = board.layout_of_board.place(self._cursor), board.layout_of_board.size
-        # Beside the first row and column their names are shown, too.
+        # Next to the first row and column, scroll to their names, too.
         left, top = place.column - 1, place.line
         names_left, names_top = board.layout_of_board.place(0)
         left, top = (0 if left < names_left else left), (0 if top <= names_top else top)
@@ -317,5 +313,5 @@ class PlayScreen(App[None]):
 
 
 def _middle(variant: Variant) -> int:
-    """The cell in the middle of the first layer."""
+    """Return the middle cell of the first layer."""
     return (variant.rows - 1) // 2 * variant.columns + (variant.columns - 1) // 2

@@ -1,4 +1,4 @@
-"""What a match has to say: whose turn it is, how a game ended, the score."""
+"""The status of a match in words: whose turn it is, how a game ended, the score."""
 
 from noughts_referee.rules import FORFEITS, Result, Termination
 from noughts_server.play.match import Match, Participant
@@ -7,7 +7,7 @@ YOU = "You"
 
 
 def status(match: Match) -> str:
-    """Whose turn it is, or how the game ended."""
+    """Return whose turn it is, or how the game ended."""
     if match.ended is not None:
         return _ended(match)
     player, mark = match.players[match.turn], match.marks[match.turn]
@@ -31,7 +31,7 @@ def _ended(match: Match) -> str:
 
 
 def _why(lost: Participant, termination: Termination) -> str:
-    """What the loser did."""
+    """Return the reason for the loss."""
     if termination not in FORFEITS:
         return termination.words
     return f"you {termination.deed.replace('was ', 'were ')}" if lost.name == YOU else f"{lost.name} {termination.deed}"
@@ -42,12 +42,12 @@ def _does(player: Participant, verb: str) -> str:
 
 
 def score_rows(match: Match) -> tuple[tuple[str, int], ...]:
-    """Who or what has how many games so far: the first player's wins, draws, the second's wins."""
+    """Return the score so far as rows: the first player's wins, draws, the second's wins."""
     score = match.score
     own, other = (player.name if player.name != YOU else "you" for player in match.players)
     return (own, score.wins), ("draws", score.draws), (other, score.losses)
 
 
 def score_line(match: Match) -> str:
-    """The games so far, e.g. `you 2, draws 1, pascal 0`."""
+    """Return the score so far, e.g. `you 2, draws 1, pascal 0`."""
     return ", ".join(f"{name} {count}" for name, count in score_rows(match))

@@ -1,4 +1,4 @@
-"""The parts of the screen: the board, and the help that lies on it."""
+"""The widgets of the screen: the board, and the help over it."""
 
 from rich.text import Text
 from textual import events
@@ -15,7 +15,7 @@ from noughts_server.play.help import help_text
 
 
 class Board(Widget):
-    """The board: draws a scene and says which cell was clicked."""
+    """The board: draws a scene and reports clicks on cells."""
 
     class Clicked(Message):
         """A click on a cell."""
@@ -30,12 +30,12 @@ class Board(Widget):
         self._scene = Scene({})
 
     def fit(self, variant: Variant, room: tuple[int, int]) -> None:
-        """Shows a board of this variant, in the largest size that fits into these columns and lines."""
+        """Show a board of this variant in the largest size that fits into these columns and lines."""
         self.layout_of_board = Layout(variant, room)
         self.refresh(layout=True)
 
     def show(self, scene: Scene) -> None:
-        """Draws this from now on."""
+        """Draw this scene from now on."""
         if scene != self._scene:
             self._scene = scene
             self.refresh()
@@ -56,7 +56,7 @@ class Board(Widget):
 
 
 class Help(ModalScreen[None]):
-    """What the keys do."""
+    """The help screen."""
 
     CSS = """
     Help { align: center middle; }
