@@ -1,3 +1,1 @@
-"""What is shown in a terminal: boards, crosstables, standings, charts, heat maps, progress, a match's result; and
-a learner's curve, which is a file.
-"""
+"""Output in a terminal: boards, tables, charts, progress, the result of a match; and the file of a learning curve."""

@@ -1,4 +1,4 @@
-"""Boards as text: rows of marks, the last move and the winning cells marked, layers side by side if there is room."""
+"""Boards as text: rows of marks, the last move and the winning cells marked, layers side by side if they fit."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -7,7 +7,7 @@ from rich.text import Text
 from noughts_referee.rules import Variant, VariantError, cell_names, column_name, parse_variant
 
 STYLES = ("bold cyan", "bold magenta")
-"""Of the first mover's marks and of the second's."""
+"""Styles of the first mover's and the second mover's marks."""
 
 _WON = "bold black on green"
 _QUIET = "bright_black"
@@ -15,11 +15,10 @@ _GAP = 2
 
 
 def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (), *, width: int = 80) -> list[Text]:
-    """The board after the moves, as lines of at most `width` characters if it fits into them.
+    """Return the board after the moves, in lines of at most `width` characters if possible.
 
-    Columns and rows are named as in the names of cells (`h8`). The last move is in reverse, the winning cells are in
-    green. A flat board is drawn as it is; of several layers each has a heading. Of a variant that this program does not
-    know, only that is said: a plugin is not installed here.
+    Columns and rows have the names used in cells (`h8`). The last move is in reverse, winning cells are green. If there
+    are several layers, each has a heading. If the variant is not installed here (a plugin's), one line says so.
     """
     try:
         known = parse_variant(variant)
@@ -34,7 +33,7 @@ def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (
 
 
 def cells_text(variant: str, cells: Iterable[int]) -> str:
-    """The cells by name, `h8 i9`; by number where this program does not know the variant."""
+    """Return the cells by name, `h8 i9`; by number if the variant is not installed here."""
     try:
         return cell_names(parse_variant(variant), cells)
     except VariantError:
@@ -42,7 +41,7 @@ def cells_text(variant: str, cells: Iterable[int]) -> str:
 
 
 def board_width(variant: str, most: int) -> int:
-    """How many characters wide its drawing is where `most` are to be had."""
+    """Return the width of the board's drawing in characters, at most `most` if possible."""
     return max(map(len, board_lines(variant, (), width=most)))
 
 
@@ -68,7 +67,7 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
 
 
 def _side_by_side(blocks: list[list[Text]], width: int) -> list[Text]:
-    """As many blocks in a row as there is room for, an empty line between two rows of them."""
+    """Arrange as many blocks in a row as fit, with an empty line between rows."""
     block_width = max(len(line) for block in blocks for line in block)
     in_a_row = max(1, (width + _GAP) // (block_width + _GAP))
     lines: list[Text] = []

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Dots of a braille character (Unicode 2800), by row and column in it.
+# Dots of a braille character (Unicode 2800), by row and column.
 _BRAILLE = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *, unicode: bool = True) -> list[str]:
-    """Lines of `width` characters, the highest first, that show the points (at least one, x ascending) as a line.
+    """Return `height` lines of `width` characters, top first, with the points (at least one, x ascending) as a line.
 
     A character holds 2x4 dots in braille, or one `*` without `unicode`. The chart spans exactly the points.
     """
@@ -22,7 +22,7 @@ def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *
     for column in range(columns):
         value = _value(points, left + (right - left) * column / max(columns - 1, 1))
         row = round((high - value) / (high - low) * (rows - 1)) if high > low else rows // 2
-        # A step is drawn as a whole, so that the line has no gaps.
+        # Draw a step in full, so that the line has no gaps.
         begin, end = sorted((row, row if previous is None else previous + (row > previous) - (row < previous)))
         for dot in range(begin, end + 1):
             cells[dot // down][column // across] |= _DOTS[dot % down][column % across]
@@ -31,7 +31,7 @@ def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *
 
 
 def _value(points: Sequence[tuple[float, float]], x: float) -> float:
-    """The y of the line through the points at `x`."""
+    """Interpolate y at `x`."""
     for (before, low), (after, high) in pairwise(points):
         if x <= after:
             return low + (high - low) * (x - before) / (after - before) if after > before else high

@@ -1,4 +1,4 @@
-"""Who scored what against whom, as a table that fits a terminal."""
+"""Crosstables that fit a terminal."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _SHORTEST_LABEL = 8
 
 
 def crosstable_table(crosstable: Crosstable, console: Console) -> RenderableType:
-    """The points of each row against each numbered column; in several blocks where the console is narrow."""
+    """Return the points of each row against each numbered column, in several blocks if the console is narrow."""
     labels = crosstable.labels
     cells = [[_cell(crosstable, label, opponent) for opponent in labels] for label in labels]
 

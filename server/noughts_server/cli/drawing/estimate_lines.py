@@ -1,4 +1,4 @@
-"""What a match says about strength, in words: the estimate in Elo, and how a test stands."""
+"""Statistics of a match in words: the Elo estimate and the state of an SPRT."""
 
 from typing import Any
 
@@ -7,10 +7,7 @@ from noughts_server.statistics.sprt import SprtState
 
 
 def elo_line(first: str, estimate: Estimate, *, pairs: bool = False) -> str:
-    """`Elo difference: +89 ± 70 (95 %) with a likelihood of 99.4% that A is stronger`, of the bot `first`.
-
-    With `pairs` the units of the estimate are pairs of games.
-    """
+    """Return e.g. `Elo difference: +89 ± 70 (95 %) ...` for the bot `first`; `pairs`: the estimate counts pairs."""
     return f"Elo difference: {_told(first, estimate, 'pair' if pairs else 'game')}"
 
 
@@ -35,7 +32,7 @@ def _told(first: str, estimate: Estimate, unit: str) -> str:
 
 
 def normalized_text(estimate: Estimate) -> str:
-    """`+34 ± 15`, or `-` where it cannot be told."""
+    """Return e.g. `+34 ± 15`, or `-` if it is unknown."""
     if estimate.normalized is None:
         return "-"
     error = "" if estimate.normalized_error95 is None else f" ± {estimate.normalized_error95:.0f}"
@@ -43,15 +40,15 @@ def normalized_text(estimate: Estimate) -> str:
 
 
 def llr_text(state: SprtState) -> str:
-    """`LLR 1.38 (-2.94 to 2.94)`."""
+    """Return e.g. `LLR 1.38 (-2.94 to 2.94)`."""
     return f"LLR {state.llr:.2f} ({state.lower:.2f} to {state.upper:.2f})"
 
 
 def decision_text(state: SprtState) -> str:
-    """What the test says, as a phrase."""
+    """Return the test's decision as a phrase."""
     return {"H0": "H0 accepted", "H1": "H1 accepted", "continue": "not decided yet"}[state.decision]
 
 
 def sprt_document(state: SprtState) -> dict[str, Any]:
-    """`{"llr", "lower", "upper", "decision"}`."""
+    """Return `{"llr", "lower", "upper", "decision"}`."""
     return {"llr": state.llr, "lower": state.lower, "upper": state.upper, "decision": str(state.decision)}

@@ -1,4 +1,4 @@
-"""What a bot makes of a position, as a picture of the board: its cells coloured by score."""
+"""A bot's evaluation of a position: the board with its cells coloured by score."""
 
 from collections.abc import Mapping
 
@@ -13,12 +13,12 @@ _QUIET = "bright_black"
 # From the worst score to the best: blue, cyan, green, yellow, red, all dark enough for white letters.
 _HEAT = ("#1f3a6e", "#1c5f7a", "#1d6b4a", "#5c6b1a", "#8a5a12", "#9a2d1c")
 _LONGEST_SHOWN = 36
-"""Cells of a position that is repeated in the heading."""
+"""Positions with at most this many cells are repeated in the heading."""
 _BETWEEN_LAYERS = "   "
 
 
 def heat_map(position: Position, answer: Answer, width: int) -> Group:
-    """The board in at most `width` characters where that is possible; the scores are printed if they fit."""
+    """Return the board in at most `width` characters if possible; the scores are printed if they fit."""
     variant = position.variant
     heat = _heat(answer.scores)
     numbers = {cell: f"{score:g}" for cell, score in answer.scores.items()}
@@ -30,11 +30,11 @@ def heat_map(position: Position, answer: Answer, width: int) -> Group:
 
     with_numbers = bool(numbers) and fits(widest)
     inner = widest if with_numbers else 1
-    # Where not even this fits, neighbours share the blank between them, or the bracket in its place.
+    # If not even this fits, neighbours share one column for a blank or a bracket.
     shared = not with_numbers and not fits(inner)
 
     def drawn(cell: int, closing: str) -> tuple[Text, str]:
-        """The cell, and the bracket that its neighbour to the right begins with if they share one."""
+        """Return the cell, and the character before its right neighbour if they share one."""
         mark = _mark(position, cell)
         shown = mark or (numbers.get(cell, ".") if with_numbers else ".")
         before, after = " ", " "
@@ -79,14 +79,14 @@ def _headings(position: Position, pitch: int, *, shared: bool) -> Text:
 
 
 def _mark(position: Position, cell: int) -> str:
-    """Whose stone lies on the cell; empty when it is free."""
+    """Return the mark on the cell; empty if it is free."""
     if position.own >> cell & 1:
         return "XO"[position.side]
     return "XO"[1 - position.side] if position.opponent >> cell & 1 else ""
 
 
 def _heat(scores: Mapping[int, float]) -> dict[int, str]:
-    """Each cell's colour, by the rank of its score: scales of sums grow too fast for even steps."""
+    """Return each cell's colour by the rank of its score, because some scores grow too fast for even steps."""
     ranks = {score: rank for rank, score in enumerate(sorted(set(scores.values())))}
     top = max(1, len(ranks) - 1)
     steps = len(_HEAT) - 1

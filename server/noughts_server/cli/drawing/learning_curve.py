@@ -1,4 +1,4 @@
-"""A learner's curve: its points a game, by the games it had learnt from, as a picture and as a table."""
+"""A learning curve: points per game by number of games learnt, as a picture and as a table."""
 
 import csv
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ _SIDES = ("first", "second")
 
 
 class Evaluation(NamedTuple):
-    """What a learner was worth against one opponent on one side, exactly."""
+    """The learner's exact result against one opponent on one side."""
 
     games: int
-    """It had learnt from."""
+    """The number of games learnt before."""
     opponent: str
     side: int
-    """The learner's."""
+    """The learner's side."""
     wins: float
     draws: float
     losses: float
     points: float
-    """A game: 1 for a win, half of one for a draw."""
+    """Points per game: 1 for a win, 0.5 for a draw."""
 
     def document(self) -> dict[str, Any]:
-        """For JSON and CSV."""
+        """Return the document for JSON and CSV."""
         return {**self._asdict(), "side": _SIDES[self.side]}
 
 
 def check_target(file: Path) -> None:
-    """Raises a Problem for a picture that could not be written: before the games, not after them."""
+    """Raise a Problem before the games if the picture cannot be written after them."""
     require_extra("noughts bot learn", "charts")
     if file.suffix.lower() != ".svg":
         raise UsageProblem(f"--curve {file}: expected a name that ends in .svg", "The numbers go beside it, as .csv.")
@@ -39,7 +39,7 @@ def check_target(file: Path) -> None:
 
 
 def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
-    """Writes the picture, and the table beside it; returns the table's name."""
+    """Write the picture, and the table next to it; return the table's path."""
     table = file.with_suffix(".csv")
     with open(table, "w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, Evaluation._fields, lineterminator="\n")
@@ -79,7 +79,7 @@ def _picture(title: str, curve: Sequence[Evaluation]) -> bytes:
 
 
 def _without_scripts(root: Any) -> Any:
-    """Without what a picture does not need: scripts for a browser, and comments with addresses and the day's date."""
+    """Remove what a picture does not need: browser scripts, and comments with addresses and the date."""
     for parent in list(root.iter()):
         for child in list(parent):
             if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":

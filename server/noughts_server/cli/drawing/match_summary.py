@@ -1,4 +1,4 @@
-"""What came of the games of two bots: for programs, and for people."""
+"""The result of a match between two bots, as JSON and as text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from noughts_server.tables.crosstable import Crosstable, PairRow, scores_of
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """The games of two labels."""
+    """The games between two labels."""
 
     variant: str
     seed: int
@@ -24,14 +24,14 @@ class MatchSummary:
     second: str
     pairs: Iterable[PairRow]
     terminations: dict[str, int]
-    """How many games ended in each way."""
+    """The number of games by termination."""
     statistics: MatchStatistics | None = None
-    """What the games say as pairs; None where only their scores are known."""
+    """Statistics of pairs; None if only scores are known."""
     sprt: Sprt | None = None
-    """The test that was made."""
+    """The test, if there was one."""
 
     def show(self, more: dict[str, Any]) -> None:
-        """Print the summary; `more` joins the document."""
+        """Print the summary; `more` is added to the document."""
         document = self._document() | more
         output.show(document, lambda: self._print(document))
 
@@ -77,7 +77,7 @@ class MatchSummary:
             console.print(output.printable(line), soft_wrap=True)
 
     def _statistics_lines(self, estimate: Estimate) -> list[str]:
-        """What the games say about strength, to be copied as a whole."""
+        """Return the lines on strength, meant to be copied together."""
         counted = self.statistics
         in_pairs = counted is not None and counted.pentanomial.pairs > 0
         lines = [elo_line(self.first, estimate, pairs=in_pairs)]
@@ -101,7 +101,7 @@ class MatchSummary:
 
 
 def terminations_line(games: int, terminations: dict[str, int]) -> str:
-    """`100 games: 97 line, 3 board full`."""
+    """Return e.g. `100 games: 97 line, 3 board full`."""
     endings = ", ".join(f"{number:,} {in_words(name)}" for name, number in terminations.items())
     return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
 

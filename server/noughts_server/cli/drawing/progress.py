@@ -1,4 +1,4 @@
-"""The progress of games played here, and of other long work; drawn on a terminal and nowhere else."""
+"""Progress of local games and other long work, drawn only on a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from noughts_server.local.run import LocalProgress
 
 
 def _ignore(progress: LocalProgress) -> None:
-    """Where nobody looks, nothing is drawn."""
+    """Draw nothing, because stderr is not a terminal."""
 
 
 @contextmanager
 def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
-    """A function that takes the progress; on a terminal it draws a bar on stderr, which is gone afterwards."""
+    """Yield a function that takes the progress; on a terminal it draws a bar on stderr, removed at the end."""
     console = stderr()
     if not console.is_terminal:
         yield _ignore
@@ -27,7 +27,7 @@ def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
 
 @contextmanager
 def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A function that takes how many are done, of how many, and what else to show; drawn as by `showing_progress`."""
+    """Yield a function of the number done, the total and a text, drawn as by `showing_progress`."""
     console = stderr()
     if not console.is_terminal:
         yield lambda done, total, rest: None
@@ -60,7 +60,7 @@ class _Drawn:
             self._bar.update(self._task, total=progress.bots_expected, completed=progress.bots_online)
             return
         if not self._playing:
-            # A task of its own: the time that the bots took to start must not count for the estimate.
+            # A new task: the start of the bots must not count for the estimated time.
             self._playing = True
             self._bar.remove_task(self._task)
             self._task = self._bar.add_task("Games", total=progress.games_total, rest="")

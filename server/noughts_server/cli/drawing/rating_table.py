@@ -1,4 +1,4 @@
-"""A batch fit of ratings: as JSON, and as a table with what is to be known about it beneath."""
+"""Batch ratings as JSON, and as a table with a footer."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ _MOST_NAMED = 8
 
 
 def ratings_document(ratings: RatingTable) -> dict[str, Any]:
-    """For JSON."""
+    """Return the document for JSON."""
     return {
         "players": [_player_document(player) for player in ratings.players],
         "advantage": {"value": ratings.advantage, "error95": ratings.advantage_error95},
@@ -36,7 +36,7 @@ def _player_document(player: RatedPlayer) -> dict[str, Any]:
 
 
 def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) -> None:
-    """The table, group by group, and its footer; `matrix` is the same where all likelihoods are to be shown."""
+    """Print the table, group by group, and its footer; `matrix` adds all likelihoods."""
     console = output.stdout()
     for number, group in enumerate(_tables(ratings)):
         if number:
@@ -55,7 +55,7 @@ def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) ->
 
 
 def show_fit(ratings: RatingTable) -> None:
-    """The same below other tables, with a heading."""
+    """Print the same below other tables, with a heading."""
     console = output.stdout()
     console.print()
     output.heading(console, "Ratings from all games at once")
@@ -63,7 +63,7 @@ def show_fit(ratings: RatingTable) -> None:
 
 
 def _tables(ratings: RatingTable) -> list[list[RatedPlayer]]:
-    """The players in as many tables as there are scales; bots that cannot be compared with anybody share the last."""
+    """Return one table for each scale; bots that cannot be compared with others share the last."""
     if ratings.prior:
         return [list(ratings.players)]
     apart: dict[int, list[RatedPlayer]] = {}
@@ -96,7 +96,7 @@ def _percent(share: float | None) -> str:
 
 
 def ratings_footer(ratings: RatingTable) -> list[str]:
-    """What is to be known about the table, a sentence or two a line."""
+    """Return the lines that explain the table."""
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
     errors = "sandwich (HC0)"
@@ -154,7 +154,7 @@ def _named(names: list[str]) -> str:
 
 
 def fit_of_pairs(labels: Iterable[str], scores: PairScores) -> "BatchRatings":
-    """The ratings that the scores of pairs come to, by who moved first. Raises UsageProblem for too many entries."""
+    """Return the ratings from the scores of pairs, by first mover. Raises UsageProblem for too many entries."""
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import GameResult, count_games

@@ -1,4 +1,4 @@
-"""The score while games are being played, a line every so many games: for logs, where no bar can be drawn."""
+"""The score during the games, one line after every N games: for logs, which cannot show a bar."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _MOST_BOTS = 16
 
 
 def score_lines(plan: LocalPlan, every: int | None) -> Callable[[PlayedGame], None] | None:
-    """A function that takes each game and prints the score after every so many, on stderr; None on a terminal."""
+    """Return a function that takes each game and prints the score on stderr after every N; None on a terminal."""
     if every is None or stderr().is_terminal:
         return None
     settings = plan.settings

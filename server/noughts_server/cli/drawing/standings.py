@@ -11,7 +11,7 @@ from noughts_server.tables.standings import PairScores, RankedEntry, ranked
 
 
 class StandingRow(Results, Protocol):
-    """One entry's line."""
+    """An entry's row."""
 
     @property
     def label(self) -> str: ...
@@ -22,7 +22,7 @@ class StandingRow(Results, Protocol):
 
 
 class NotedRow(StandingRow, Protocol):
-    """The same with what there may be to say of it."""
+    """A row with byes and withdrawal."""
 
     @property
     def byes(self) -> int: ...
@@ -36,20 +36,16 @@ Row = TypeVar("Row", bound=StandingRow)
 
 
 class Ranking(NamedTuple, Generic[Row]):
-    """Lines in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
+    """Rows in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
 
     rows: list[Row]
     entries: Mapping[str, RankedEntry]
-    """By label."""
 
 
 def rank(standings: Iterable[Row], scores: PairScores, *, in_order: bool = False) -> Ranking[Row]:
-    """The lines by points, head to head, Sonneborn-Berger and wins; `scores` are those of all their games.
-
-    With `in_order` they stay in their order, which is by who has come how far in a bracket.
-    """
+    """Rank by points, head to head, Sonneborn-Berger and wins, from all games' `scores`; `in_order`: keep the order."""
     lines = {row.label: row for row in standings}
-    # Points that no game brought are of byes.
+    # The rest of the points comes from byes.
     byes = {label: row.points - row.wins - row.draws / 2 for label, row in lines.items()}
     entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}
     return Ranking([lines[label] for label in entries], entries)
@@ -58,11 +54,10 @@ def rank(standings: Iterable[Row], scores: PairScores, *, in_order: bool = False
 def standings_document(
     standings: Iterable[NotedRow], ranks: Mapping[str, RankedEntry] | None = None
 ) -> list[dict[str, Any]]:
-    """`[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
+    """Return `[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
 
-    No rating is null; "withdrawn" says why, and is null for who is still there.
-
-    With the ranks also "rank", "head_to_head" (null where it does not count) and "sonneborn_berger".
+    A missing rating is null; "withdrawn" is the reason, and null for an active entry.
+    With the ranks also "rank", "head_to_head" (null if it does not count) and "sonneborn_berger".
     """
     return [
         {
@@ -76,7 +71,7 @@ def standings_document(
 
 
 def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, RankedEntry] | None = None) -> Table:
-    """The same for people. Without the ranks lines are numbered."""
+    """Return the table of the standings. Without the ranks, rows are numbered."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
         (place, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
@@ -87,12 +82,12 @@ def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, Ranked
 
 
 def fault_line(label: str, faults: int) -> str:
-    """`mybot lost 2 games by its own fault.`."""
+    """Return e.g. `mybot lost 2 games by its own fault.`."""
     return f"{label} lost {count(faults, 'game')} by its own fault."
 
 
 def standings_notes(standings: Sequence[NotedRow]) -> str:
-    """What the table has no column for: lines on byes and on who was withdrawn; mostly empty."""
+    """Return lines on byes and withdrawn entries, which have no column; often empty."""
     byes = ", ".join(f"{printable(row.label)} {row.byes}" for row in standings if row.byes)
     left = (
         f"Withdrawn: {printable(row.label)}" + (f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else "")

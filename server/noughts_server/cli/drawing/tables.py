@@ -1,4 +1,4 @@
-"""Tables for a terminal: narrow enough for it, in several blocks where they are not."""
+"""Tables that fit a terminal, in several blocks if they are too wide."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -14,7 +14,7 @@ _LONGEST_NAME = 24
 
 
 def show_table(console: Console, shown: Table) -> None:
-    """Prints a table with its caption and its notes."""
+    """Print a table with its caption and its notes."""
     output.heading(console, shown.caption)
     if shown.rows:
         cells = [
@@ -49,7 +49,7 @@ def _at(items: Sequence[Item], places: Sequence[int]) -> list[Item]:
 
 
 def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:
-    """The columns of each block: as many as fit beside those that name the row."""
+    """Return the columns of each block: as many as fit next to those that name the row."""
     widths = [max(len(column.title), *(len(row[place]) for row in cells)) + 1 for place, column in enumerate(columns)]
     names = 1 + (columns[1].key == "name")
     head = list(range(names))
