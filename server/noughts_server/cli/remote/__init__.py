@@ -1,1 +1,1 @@
-"""Commands at a server: `tournament`, `watch`, `leaderboard`, `challenge`, `game`."""
+"""Commands that use a server: `tournament`, `watch`, `leaderboard`, `challenge`, `game`."""

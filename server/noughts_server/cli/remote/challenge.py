@@ -86,7 +86,7 @@ def challenge(
             played = run_loop(play_challenge(client, request))
         else:
             parsed = parse_spec(spec or "random")
-            # A wrong option, or a variant that it does not play: now, and not in each game.
+            # Report a wrong option or variant now, not in each game.
             make_bot(parsed, read_variant)
             request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
             _give_own_times(request, time_of)
@@ -95,7 +95,7 @@ def challenge(
 
 
 def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | None) -> None:
-    """Adds the times of --time-of. Raises UsageProblem for a bot that does not play."""
+    """Add the times of --time-of to the request. Raises UsageProblem for a bot that does not play."""
     own, opponent = (short(name).partition("/")[0] for name in (request.challenger, request.opponent))
     for name, time in options.read_times_of_two(time_of, own, opponent).items():
         request.own_times[name].CopyFrom(time_control_message(time))
@@ -115,7 +115,7 @@ def _show(client: Client, request: pb.CreateChallengeRequest, played: tournament
 
 
 def _labels(played: tournaments_pb2.Tournament, challenger: str) -> tuple[str, str]:
-    """The challenger's label and the opponent's."""
+    """Return the challenger's label and the opponent's."""
     labels = {row.bot_version: row.label for row in played.standings}
     own = next(label for version, label in labels.items() if f"{version}/".startswith(f"{challenger}/"))
     return own, next(label for label in labels.values() if label != own)

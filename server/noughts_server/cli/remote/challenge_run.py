@@ -1,4 +1,4 @@
-"""Plays a challenge from this process: a bot that is online for as long as it takes, and the calls about it."""
+"""Plays a challenge from this process: runs a bot during the challenge, and makes the calls."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Returned = TypeVar("Returned")
 
 
 def free_name(client: Client, label: str) -> str:
-    """OWNER-LABEL, numbered where a bot of that name is online: two sessions of one bot would drive each other out."""
+    """Return OWNER-LABEL, with a number if a bot of that name is online: a second session would end the first."""
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
     wanted, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
     while True:
@@ -43,7 +43,7 @@ def free_name(client: Client, label: str) -> str:
 async def play_challenge_with(
     client: Client, request: pb.CreateChallengeRequest, spec: BotSpec
 ) -> tournaments_pb2.Tournament:
-    """Plays with a reference bot that is online from here as long as it takes."""
+    """Play with a reference bot that this process connects during the challenge."""
     bot = make_bot(spec)
     bot.accepts_challenges = False
     login = client.login(request.challenger.partition("/")[2])
@@ -59,7 +59,7 @@ async def play_challenge_with(
         await play(bot, login, heard)
         raise Problem("the server ended the bot's session before the games were over")
 
-    # What goes wrong with either ends both; `errors.explain` finds it in the group.
+    # A failure of either task ends both; `errors.explain` finds it in the group.
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(keep_playing())
         await online.wait()
@@ -69,21 +69,21 @@ async def play_challenge_with(
 
 
 async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> tournaments_pb2.Tournament:
-    """Begins the challenge and waits for its end; gives it up when interrupted."""
+    """Create the challenge and wait for its end; cancel it if interrupted."""
     made = await _aside(lambda: client.call(client.challenges.CreateChallenge, request).tournament)
     output.note(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
     end = TournamentEnd(client, made.name)
     try:
-        while (over := await _aside(end.look)) is None:  # noqa: ASYNC110  # nothing tells
+        while (over := await _aside(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(LOOK_SECONDS)
         return over
     except asyncio.CancelledError:
-        # If this fails, too, the server ends the challenge when the bot has been away for a while.
+        # If this also fails, the server ends the challenge after the bot's timeout.
         with suppress(CallFailed):
             client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=made.name))
         raise
 
 
 async def _aside(call: Callable[[], Returned]) -> Returned:
-    """A call that blocks, in a thread: the bot thinks on the event loop meanwhile."""
+    """Make a blocking call in a thread, because the bot thinks on the event loop."""
     return await asyncio.to_thread(call)

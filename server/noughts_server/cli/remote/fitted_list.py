@@ -1,4 +1,4 @@
-"""A rating list that a server has fitted to all its games: as JSON, and as a table."""
+"""A rating list that a server has fitted to all its games, as JSON and as a table."""
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import output
@@ -8,7 +8,6 @@ from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, 
 
 
 def show_fitted(answer: pb.GetBatchRatingsResponse) -> None:
-    """Print the list."""
     table = _table(answer)
     output.show({"rating_list": answer.rating_list, **ratings_document(table)}, lambda: _print(answer, table))
 

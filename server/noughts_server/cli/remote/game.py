@@ -24,7 +24,7 @@ _LAST_MOVES = 4
 
 
 class ResultChoice(StrEnum):
-    """Which results: of the game, or of the bot in question."""
+    """Results to list: of the game, or of a bot."""
 
     FIRST = "1-0"
     HALF = "1/2-1/2"
@@ -37,7 +37,7 @@ class ResultChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Which games are listed."""
+    """The games to list."""
 
     result: Annotated[
         ResultChoice | None, Option("--result", help="Only games with this result; win and loss are the bot's.")
@@ -49,11 +49,11 @@ class GameFilter:
 
     @property
     def chosen(self) -> bool:
-        """Whether games are left out."""
+        """Whether the filter excludes any games."""
         return bool(self.result or self.termination or self.fault)
 
     def apply(self, request: pb.ListGamesRequest) -> None:
-        """Write the filter into the request. Raise UsageProblem for what is not a termination."""
+        """Write the filter into the request. Raises UsageProblem for an unknown termination."""
         request.faults_only = self.fault
         if self.result in (ResultChoice.WIN, ResultChoice.LOSS):
             request.won = self.result is ResultChoice.WIN
@@ -94,7 +94,7 @@ def list_games(
 
 
 def games_of(client: Client, request: pb.ListGamesRequest, limit: int | None) -> Iterator[pb.Game]:
-    """Yield the games that the server lists, as many as `--limit` asks for."""
+    """Yield the games that the server lists, up to `--limit`."""
     listed = partial(client.each, client.games.ListGames, request, lambda page: page.games)
     return options.limited(listed, limit)
 
@@ -134,7 +134,7 @@ def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
         what = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
         console.print(output.printable(what), soft_wrap=True, markup=False)
     for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
-        # Without what pads the last cell: who copies a board does not want it.
+        # Without the padding of the last cell, which would be copied with the board.
         line.rstrip()
         console.print(" ", line, sep="")
     if shown.HasField("agreement"):
@@ -159,7 +159,7 @@ def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
 
 
 def document(row: pb.Game) -> dict[str, Any]:
-    """A game as JSON."""
+    """Return a game for JSON."""
     return {
         "game": row.name,
         **output.picked(row, "variant", "first", "second"),
@@ -187,7 +187,7 @@ def document(row: pb.Game) -> dict[str, Any]:
 
 
 def fault_document(row: pb.Game) -> dict[str, Any] | None:
-    """Who lost the game by its own doing, when, and why; None where nothing is known of that."""
+    """Return which bot lost the game by its own fault, when, and why; None if there was no known fault."""
     loser = Result(row.result).loser if row.fault else None
     if loser is None:
         return None
@@ -200,7 +200,7 @@ def _last(row: pb.Game) -> str:
 
 
 def _times(shown: pb.Game) -> str:
-    """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
+    """Return `time 1/move`; `time 1/move (X) and 5/move (O)` if the sides differ."""
     first, second = str(time_control(shown.first_time)), str(time_control(shown.second_time))
     return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
@@ -210,10 +210,10 @@ def _number(row: pb.Game) -> str:
 
 
 def result_text(row: pb.Game) -> str:
-    """`1-0`, `1/2-1/2`, `0-1` or `*`, also of a game that is being played."""
+    """Return `1-0`, `1/2-1/2`, `0-1` or `*`, which also stands for a live game."""
     return str(Result(row.result or Result.VOID))
 
 
 def termination_text(row: pb.Game) -> str:
-    """How it ended, e.g. `board_full`; or `going_on`."""
+    """Return the termination, e.g. `board_full`; `going_on` for a live game."""
     return str(Termination(row.termination)) if row.termination else "going_on"

@@ -1,4 +1,4 @@
-"""`noughts leaderboard`: who is strongest at a server."""
+"""`noughts leaderboard`: a rating list of a server."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ from noughts_server.cli.resource_names import short
 from noughts_server.client.client import Client
 
 PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
-# What the request can hold.
+# The largest value of the request's field.
 _MOST_GAMES = (1 << 64) - 1
 
 ListVariantOption = Annotated[
@@ -113,14 +113,14 @@ def leaderboard(
 
 
 def known_lists(client: Client) -> list[KnownList]:
-    """The rating lists of a server."""
+    """Return the rating lists of a server."""
     request = pb.ListRatingListsRequest()
     found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 
 def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
-    """A table of places: rank, the columns named, rating and record; with a legend for the marks in it."""
+    """Print a table with rank, the named columns, rating and record, and a legend of its marks."""
     dot = "●" if output.unicode() else "*"
     console = output.stdout()
     lines = [
@@ -151,5 +151,4 @@ def _rating(row: pb.LeaderboardRow) -> str:
 
 
 def _row_document(row: pb.LeaderboardRow) -> dict[str, object]:
-    """Return a place for JSON."""
     return {"rank": row.rank, "name": short(row.bot)} | output.picked(row, *PLACE_FIELDS, "owner", "online")

@@ -1,4 +1,4 @@
-"""Which rating list is shown where a command names none, or only a variant or a time class: one that has games."""
+"""Chooses the rating list for a command that names none, or only a variant or a time class: one with games."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ _MOST_NAMED = 5
 
 
 class KnownList(NamedTuple):
-    """A rating list that there is."""
+    """An existing rating list."""
 
     variant: str
     time_class: str
@@ -16,20 +16,19 @@ class KnownList(NamedTuple):
 
     @classmethod
     def of(cls, name: str, games: int) -> "KnownList":
-        """The list of that name."""
         variant, _, time_class = name.rpartition("/")
         return cls(variant, time_class, games)
 
     @property
     def name(self) -> str:
-        """As it is called at the server."""
+        """The list's name at the server."""
         return f"{self.variant}/{self.time_class}"
 
 
 def chosen(known: Iterable[KnownList], variant: str | None, time_class: str | None) -> tuple[str, str]:
-    """Variant and time class of the list to show: what was asked for, completed by a list that has games.
+    """Return variant and time class of the list to show: the given ones, completed by a list that has games.
 
-    That is `tictactoe/untimed` or its like if it has some, else the one with the most; without any, the usual one.
+    Prefer `tictactoe` and `untimed`, else the list with the most games; without any games, return the preferred one.
     """
     usual = (variant or _USUAL[0], time_class or _USUAL[1])
     fit = [each for each in known if each.games and variant in (None, each.variant) and time_class in (None, each[1])]
@@ -40,7 +39,7 @@ def chosen(known: Iterable[KnownList], variant: str | None, time_class: str | No
 
 
 def others_line(known: Sequence[KnownList], shown: str) -> str:
-    """The other lists that have games, the fullest first, and how to see them; empty if there is none."""
+    """Return a line on the other lists with games, the largest first, and how to show them; empty if there are none."""
     others = sorted((each for each in known if each.games and each.name != shown), key=lambda each: -each.games)
     if not others:
         return ""

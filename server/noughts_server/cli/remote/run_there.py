@@ -1,4 +1,4 @@
-"""`noughts tournament run` with registered bots: a tournament at a server, with other bots run here meanwhile."""
+"""`noughts tournament run` with registered bots: a tournament at a server, with other bots run here during it."""
 
 import os
 import subprocess
@@ -32,15 +32,15 @@ _STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunThere:
-    """A tournament to be played at a server."""
+    """A tournament to play at a server."""
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
 
     def play(self, client: Client) -> pb.Tournament:
-        """Plays it; what is run here is online as long as that takes. Ctrl-C cancels it; what was played stays.
+        """Play the tournament with the local bots online. Ctrl-C cancels it and keeps the finished games.
 
-        Raises Problem for a bot that does not come online, and what the server refuses.
+        Raises Problem for a bot that does not get online; CallFailed if the server refuses.
         """
         labels = unique_labels(self.specs)
         with ExitStack() as stack:
@@ -56,7 +56,7 @@ class RunThere:
 
     @staticmethod
     def is_interrupted(played: pb.Tournament) -> bool:
-        """Whether it was ended before its end, by Ctrl-C or its owner, and not by the server for a reason."""
+        """Return whether Ctrl-C or the owner cancelled it, and not the server for a reason."""
         return played.state == pb.TOURNAMENT_STATE_CANCELLED and not played.reason
 
     def _play(self, client: Client, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
@@ -71,7 +71,7 @@ class RunThere:
                 except CallFailed as failed:
                     if failed.code is not StatusCode.ALREADY_EXISTS or label in self.settings.own_times:
                         raise
-                    # Somebody else has a bot of that name: it plays under its own.
+                    # Another user has a bot with that name, so this entry uses the bot's own name.
                     joining.label = ""
                     client.call(client.tournaments.JoinTournament, joining)
             client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
@@ -82,7 +82,7 @@ class RunThere:
             raise
 
     def _watch(self, client: Client, name: str) -> pb.Tournament:
-        """The tournament as soon as it is over; Ctrl-C ends it, with what was played."""
+        """Return the tournament when it is over; Ctrl-C cancels it."""
         try:
             output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
             end = TournamentEnd(client, name)
@@ -95,7 +95,7 @@ class RunThere:
 
 @contextmanager
 def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
-    """The bot is online under this name inside the block: `noughts bot run`, as a process of its own."""
+    """Run `noughts bot run` under this name in a process of its own; the bot is online inside the block."""
     command = [sys.executable, "-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name]
     env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: client.token}
     nothing = subprocess.DEVNULL

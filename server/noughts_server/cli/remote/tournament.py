@@ -1,4 +1,4 @@
-"""`noughts tournament`: organising tournaments at a server."""
+"""`noughts tournament`: organise tournaments at a server."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -200,7 +200,7 @@ def withdraw(
 
 
 def _label_of(client: Client, tournament: str, bot: str) -> str:
-    """The label of the one entry of a bot, or of one of its versions. Raises Problem where there is none or several."""
+    """Return the label of the only entry of a bot or bot version. Raises Problem if there are none or several."""
     wanted = bot_name(bot)
     shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=tournament)).tournament
     labels = [row.label for row in shown.standings if f"{row.bot_version}/".startswith(f"{wanted}/")]
@@ -254,7 +254,7 @@ def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False
 
 
 def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: Any) -> None:
-    """Call a method on one tournament, and show the tournament after it."""
+    """Call a method on one tournament, then show the tournament."""
     request = getattr(pb, f"{method}Request")(name=tournament_name(name), **fields)
     with at.connected() as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)

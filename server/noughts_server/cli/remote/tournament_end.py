@@ -1,4 +1,4 @@
-"""Waiting at a server for the end of a tournament."""
+"""Waits for the end of a tournament at a server."""
 
 import time
 
@@ -15,7 +15,7 @@ _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 
 
 class TournamentEnd:
-    """Looks whether a tournament is over. A server that restarts can be away for a minute."""
+    """Polls whether a tournament is over. A restarting server can be unavailable for a minute."""
 
     def __init__(self, client: Client, name: str) -> None:
         self._client = client
@@ -23,7 +23,7 @@ class TournamentEnd:
         self._answered_at = time.monotonic()
 
     def look(self) -> pb.Tournament | None:
-        """Return the tournament if it is over. Raises CallFailed."""
+        """Return the tournament if it is over, else None. Raises CallFailed."""
         try:
             shown = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
         except CallFailed as failed:

@@ -1,4 +1,4 @@
-"""`noughts tournament verify`: whether all chance of a tournament came from the seed that it was held to."""
+"""`noughts tournament verify`: verify the seed commitment of a tournament."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -75,9 +75,9 @@ def verify(
 
 
 def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple[int, list[int]]:
-    """How many games there are, and the numbers of those whose seed does not follow from the tournament's.
+    """Return the number of games, and the numbers of those whose seed does not follow from the tournament's.
 
-    It may follow as it did in tournaments that were made before seeds were kept secret; then all of them must.
+    In tournaments from before seeds were secret, all seeds may instead follow by the old rule.
     """
     seeds = {int(game.name.rpartition("/")[2]): game.seed for game in games}
     differing = [

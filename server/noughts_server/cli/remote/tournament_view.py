@@ -1,4 +1,4 @@
-"""A tournament of a server, for people and for programs."""
+"""A tournament of a server, as text and as JSON."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,13 @@ from noughts_server.tables.standings import RankedEntry
 if TYPE_CHECKING:
     from noughts_server.tables.about import About
 _MOST_PRINTED = 128
-"""Entries of a crosstable for people."""
+"""Entries in a printed crosstable."""
 _MOST_PAIRINGS = 64
-"""Pairings for people."""
+"""Printed pairings."""
 
 
 def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) -> None:
-    """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
+    """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
     places_by_bracket = format_of(shown.schedule).places_by_bracket
@@ -61,7 +61,7 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
 
 
 def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list[_Match]"]:
-    """All of it, however many pages that takes, and its bracket or its pairings by round."""
+    """Return the whole crosstable from all its pages, and its bracket or its pairings by round."""
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
     labels, cells = [row.label for row in page.standings], list(page.cells)
@@ -78,7 +78,7 @@ def _matches(page: pb.GetCrosstableResponse) -> "list[_Match]":
 
 
 def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
-    """What tables and reports tell of a tournament apart from its games; `table` may be the first page."""
+    """Return the facts about a tournament for tables and reports; `table` can be the first page of the crosstable."""
     from noughts_server.tables.about import About
 
     rows = list(map(_Standing, table.standings))
@@ -96,7 +96,7 @@ def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
 
 
 class _Standing:
-    """A line of the protocol's standings, in which a missing rating is None."""
+    """A row of the protocol's standings; a missing rating is None."""
 
     def __init__(self, row: pb.Standing) -> None:
         self.label = row.label
@@ -110,7 +110,7 @@ class _Standing:
 
 
 class _Match:
-    """A place in the protocol's bracket, in which what is not known yet is None."""
+    """A match of the protocol's bracket; unknown values are None."""
 
     def __init__(self, row: pb.Match) -> None:
         self.round, self.games = row.round, row.games
@@ -165,7 +165,7 @@ def _print(
 
 
 def _absence_limit(shown: pb.Tournament) -> float | None:
-    """In seconds; None where there is none, or nothing is left to play."""
+    """Return the inactivity timeout in seconds; None if there is none or the tournament is over."""
     if not shown.HasField("absence_limit") or _state(shown) in ("finished", "cancelled"):
         return None
     return shown.absence_limit.ToMicroseconds() / 1e6
@@ -178,7 +178,7 @@ def _rated(shown: pb.Tournament) -> str:
 
 
 def _seed(shown: pb.Tournament) -> str:
-    """The seed, or what it will be held to."""
+    """Return the seed, or its commitment while it is secret."""
     chosen = ", chosen by the organiser" if shown.seed_given else ""
     if shown.HasField("seed"):
         return f"seed {shown.seed}{chosen} (SHA-256 {shown.seed_hash})"
@@ -186,7 +186,7 @@ def _seed(shown: pb.Tournament) -> str:
 
 
 def _joining(shown: pb.Tournament) -> str:
-    """What has to come together for the start, by this machine's clock."""
+    """Return the conditions for the start, in this machine's time zone."""
     told = [f"{output.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"]
     for name, wording in (("join_from", "joining from"), ("join_until", "joining until"), ("start_at", "start at")):
         moment = milliseconds(shown, name)
@@ -196,7 +196,7 @@ def _joining(shown: pb.Tournament) -> str:
 
 
 def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
-    """What is known of a tournament without its standings, for programs."""
+    """Return a tournament without its standings for JSON."""
     return {
         "tournament": shown.name,
         **output.picked(shown, "title", "owner"),
@@ -218,7 +218,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
 
 
 def state_wording(shown: pb.Tournament) -> str:
-    """The state for people, with what comes next, e.g. `open, starts in 9 min`."""
+    """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
     state, now = _state(shown), now_ms()
     if state == "cancelled" and shown.reason:
         return f"{state}: {shown.reason}"
@@ -240,12 +240,12 @@ def _state(shown: pb.Tournament) -> str:
 
 
 def time_wording(shown: pb.Tournament) -> str:
-    """The time control, e.g. `60+0.5`."""
+    """Return the time control, e.g. `60+0.5`."""
     return str(time_control(shown.time))
 
 
 def own_times_document(shown: pb.Tournament) -> dict[str, str]:
-    """The times of entries that have their own, by label in natural order."""
+    """Return the time controls of entries that have their own, by label in natural order."""
     return {label: str(time_control(shown.own_times[label])) for label in sorted(shown.own_times, key=natural_key)}
 
 

@@ -1,4 +1,4 @@
-"""`noughts watch`: games and tournaments while they are played."""
+"""`noughts watch`: live games and tournaments."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ def watch(
         with connected(server) as client, _showing(resource) as show:
             client.follow(resource, show.message, show.lost)
     except KeyboardInterrupt:
-        pass  # the way to stop watching
+        pass  # Ctrl-C is the way to stop
 
 
 def _showing(resource: str) -> TextLines | JsonLines | Screen:

@@ -1,4 +1,4 @@
-"""One game of a feed as a picture: its board in a frame, the players, their clocks, what was played last."""
+"""A game of the feed as a picture: its board in a frame, the players, their clocks, the last moves."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,25 +16,25 @@ from noughts_server.cli.remote.watch_lines import clocks_of, ended_line, score_t
 _MOST_MOVES = 7
 _NARROWEST = 28
 _FRAME = 2
-"""Lines of a frame, and on each side its columns with the padding."""
+"""Lines of a frame, and the columns of each side with their padding."""
 
 
 class Picture(NamedTuple):
-    """A game in its frame."""
+    """A drawn game."""
 
     panel: Panel
     width: int
     height: int
-    """In lines, of which none is broken."""
+    """The height in lines, none of which is wrapped."""
 
 
 def picture(
     game: pb.WatchedGame, passed: Callable[[str], float], width: int, *, full: bool = True, height: int | None = None
 ) -> Picture:
-    """The game in at most `width` columns; with all that is known of it, or as low as its board allows.
+    """Return the game in at most `width` columns, with all details (`full`) or as low as its board allows.
 
-    `passed` tells the seconds since a game's last ply. A board that is higher than `height` lines allow is shown around
-    its last move, and the frame says so.
+    `passed` returns the seconds since a game's last ply. If the board exceeds `height` lines, the picture shows the
+    part around the last move, and the title says so.
     """
     room = width - 2 * _FRAME
     over = game.state == pb.GAME_STATE_ENDED
@@ -57,7 +57,7 @@ def picture(
 
 
 def _window(game: pb.WatchedGame, board: Sequence[Text], most: int) -> list[Text]:
-    """So many lines of the board, with the last move's in the middle if that can be."""
+    """Return `most` lines of the board, centred on the last move if possible."""
     try:
         variant = parse_variant(game.variant)
         row = game.moves[-1] // variant.columns if game.moves else len(board) // 2
@@ -90,7 +90,7 @@ def _state(game: pb.WatchedGame) -> Text:
 
 
 def _scores(game: pb.WatchedGame) -> Text:
-    """What each side thinks of its position."""
+    """Return each side's last score."""
     text = Text("score", no_wrap=True, overflow="ellipsis")
     for side, score in enumerate(scores_of(game)):
         text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
@@ -103,6 +103,6 @@ def _last_moves(game: pb.WatchedGame) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """`1:05.2`; tenths are cut, so that a minute never shows as 0:60.0."""
+    """Return e.g. `1:05.2`; tenths are cut, not rounded, so that a minute is never 0:60.0."""
     tenths = max(0, int(seconds * 10))
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"

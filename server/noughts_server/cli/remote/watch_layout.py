@@ -1,4 +1,4 @@
-"""What of a feed fits on a terminal, and where: boards are never cut, standings take what room they leave."""
+"""Fits a feed on a terminal: boards are never cut, standings use the space that they leave."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -6,45 +6,45 @@ from typing import NamedTuple
 from noughts_server.cli.remote.watch_board import Picture
 
 _HEAD_LINES = 2
-"""Above the rows of standings."""
+"""Lines above the rows of standings."""
 _FEWEST_ROWS = 3
 _NARROWEST_STANDINGS = 34
 
 
 class Layout(NamedTuple):
-    """How the parts lie."""
+    """The arrangement of the parts."""
 
     boards: list[list[Picture]]
     """Rows of boards."""
     rows: int
-    """Of each tournament's standings, at most; 0 for none."""
+    """Maximum rows of each tournament's standings; 0 for none."""
     beside: bool
-    """Whether the standings stand to the right of the boards, else above them."""
+    """Whether the standings are to the right of the boards; if not, they are above them."""
 
 
 def arranged(
     draw: Callable[[bool, int | None], list[Picture]], entries: Sequence[int], width: int, height: int
 ) -> Layout:
-    """The layout for so many columns and lines, which the boards and standings of `entries` bots each may take.
+    """Return the layout for a terminal of this size; `entries` are the numbers of bots in each tournament's standings.
 
-    `draw(full, height)` draws the boards with all that is known or as low as can be, none higher than `height`.
+    `draw(full, height)` draws the boards with all details or as low as possible, none higher than `height`.
     """
     needed = sum(_height(count, min(count, _FEWEST_ROWS)) for count in entries)
     whole, low = (_fitting(packed(draw(full, None), width), height - needed) for full in (True, False))
-    # Rather more boards than all that is known of them.
+    # Prefer more boards to more details.
     shown = low if sum(map(len, low)) > sum(map(len, whole)) else whole
     lowest = draw(False, height)
     if shown or not lowest:
         left = height - sum(map(_row_height, shown))
         return Layout(shown, _most_rows(entries, left), beside=False)
-    # Standings and a board above one another do not fit.
+    # There is no space for standings above a board.
     first = lowest[0]
     beside = any(entries) and width - first.width - 1 >= _NARROWEST_STANDINGS
     return Layout([[first]], _most_rows(entries, height) if beside else 0, beside)
 
 
 def packed(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
-    """In rows, a blank column between two boards."""
+    """Arrange the pictures in rows, with a blank column between boards."""
     rows: list[list[Picture]] = []
     used = width + 1
     for each in pictures:
@@ -71,7 +71,7 @@ def _row_height(row: Sequence[Picture]) -> int:
 
 
 def _most_rows(entries: Sequence[int], height: int) -> int:
-    """The most rows of standings for each tournament so that all of them fit; 0 if not even a few do."""
+    """Return the most rows of standings for each tournament that fit together; 0 if not even a few do."""
     for rows in range(max(entries, default=0), 0, -1):
         if sum(_height(count, min(count, rows)) for count in entries) <= height:
             return rows
@@ -79,5 +79,5 @@ def _most_rows(entries: Sequence[int], height: int) -> int:
 
 
 def _height(count: int, rows: int) -> int:
-    """Lines of the standings of `count` bots of which so many rows are shown, with a line for those that are not."""
+    """Return the lines of the standings with `rows` of `count` bots, plus a line for hidden rows."""
     return 0 if not count else _HEAD_LINES + rows + (rows < count)

@@ -1,4 +1,4 @@
-"""A feed as lines: JSON for programs, text where no terminal is."""
+"""A feed as lines: JSON for programs, text if there is no terminal."""
 
 from collections.abc import Iterator
 from typing import Any, Self
@@ -14,7 +14,7 @@ from noughts_server.messages.settings_codec import time_control
 
 
 class _Lines:
-    """Nothing to open or to close."""
+    """Base of the line printers, which hold no resources."""
 
     def __enter__(self) -> Self:
         return self
@@ -23,7 +23,7 @@ class _Lines:
         pass
 
     def message(self, message: pb.WatchResponse, view: View) -> None:
-        """Prints its events."""
+        """Print the events of a message, and update the view."""
         self.show(message, view)
         view.take(message)
 
@@ -31,12 +31,12 @@ class _Lines:
         raise NotImplementedError
 
     def lost(self, reason: str) -> None:
-        """Says so on stderr."""
+        """Report the lost connection on stderr."""
         output.note(f"connection lost, trying again: {reason}")
 
 
 class JsonLines(_Lines):
-    """A JSON document a line."""
+    """Prints one JSON document per event."""
 
     def show(self, message: pb.WatchResponse, view: View) -> None:
         for event in events(message):
@@ -44,7 +44,7 @@ class JsonLines(_Lines):
 
 
 class TextLines(_Lines):
-    """A line an event."""
+    """Prints one line of text per event."""
 
     def show(self, message: pb.WatchResponse, view: View) -> None:
         console = output.stdout()
@@ -54,7 +54,7 @@ class TextLines(_Lines):
 
 
 def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
-    """What a message says, as documents."""
+    """Yield the events of a message as JSON documents."""
     if message.HasField("resync"):
         reason = pb.Resync.Reason.Name(message.resync.reason).removeprefix("REASON_").lower()
         yield {"event": "resync", "sequence": message.sequence, "reason": reason}
@@ -62,7 +62,7 @@ def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
         yield {
             "event": "snapshot",
             "sequence": message.sequence,
-            # As a text: most programs cannot read 64 bits as a number.
+            # A string, because most programs cannot read 64-bit numbers exactly.
             "epoch": f"{message.epoch:016x}",
             "tournaments": [_tournament(tournament) for tournament in message.snapshot.tournaments],
             "games": [_game(game) for game in message.snapshot.games],
@@ -73,7 +73,7 @@ def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
 
 
 def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
-    """What a message says, in words; `view` is what was known before it."""
+    """Yield the events of a message in words; `view` is the state before it."""
     if message.HasField("resync"):
         yield "Some events were missed."
     if message.HasField("snapshot") and not message.snapshot.ByteSize():
@@ -101,7 +101,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
 
 
 def tournament_line(tournament: pb.WatchedTournament) -> str:
-    """`spring: running, 12 of 100 games, 4 in play`."""
+    """Return e.g. `spring: running, 12 of 100 games, 4 in play`."""
     return (
         f"{short(tournament.name)}: {state_of(tournament)}, {tournament.games_done:,} of {tournament.games_total:,}"
         f" games, {tournament.games_running:,} in play"
@@ -109,22 +109,20 @@ def tournament_line(tournament: pb.WatchedTournament) -> str:
 
 
 def short_game(name: str) -> str:
-    """`spring/7`."""
+    """Return e.g. `spring/7`."""
     return short(name).replace("/games/", "/")
 
 
 def state_of(tournament: pb.WatchedTournament) -> str:
-    """`running` and so on."""
     return tournaments_pb2.TournamentState.Name(tournament.state).removeprefix("TOURNAMENT_STATE_").lower()
 
 
 def rating_of(row: pb.WatchedStanding) -> float | None:
-    """The rating, if there is one."""
     return row.standing.rating if row.standing.HasField("rating") else None
 
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
-    """The last score of each side, if it gave any."""
+    """Return the last score of each side; None if it gave none."""
     return (
         game.first_score if game.HasField("first_score") else None,
         game.second_score if game.HasField("second_score") else None,
@@ -132,12 +130,12 @@ def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
 
 
 def score_text(score: float | None) -> str:
-    """Six digits at most; `-` for none."""
+    """Return the score with at most six digits; `-` for None."""
     return "-" if score is None else f"{score:g}"
 
 
 def ended_line(game: pb.WatchedGame) -> str:
-    """`1-0, line`; only of a game that has ended."""
+    """Return e.g. `1-0, line`, for a game that has ended."""
     return f"{Result(game.result)}, {Termination(game.termination).words}"
 
 
@@ -228,7 +226,7 @@ def _game_state(game: pb.WatchedGame) -> str:
 
 
 def clocks_of(of: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
-    """What the two clocks show, in microseconds; None of a side without a limit."""
+    """Return the time on the two clocks in microseconds; None for a side without a limit."""
     return (
         of.first_clock_us if of.HasField("first_clock_us") else None,
         of.second_clock_us if of.HasField("second_clock_us") else None,

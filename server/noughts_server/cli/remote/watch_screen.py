@@ -1,4 +1,4 @@
-"""A feed on a terminal: boards, clocks, standings, redrawn as they change."""
+"""A feed on a terminal: boards, clocks and standings, redrawn as they change."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -23,36 +23,36 @@ _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
 _BAR_WIDTH = 60
 _NARROW = 60
-"""Columns below which standings leave out wins, draws and losses."""
+"""With fewer columns, standings omit wins, draws and losses."""
 
 
 class Screen:
-    """Draws what is known, a few times a second, and never more than the terminal can show.
+    """Draws the feed a few times a second, fitted to the terminal.
 
-    At the end the boards stay, and beneath them the whole standings.
+    At the end the boards remain, with the whole standings below them.
     """
 
     def __init__(self, resource: str, console: Console, get_time: Callable[[], float] = time.monotonic) -> None:
-        """`get_time` tells seconds from any beginning on, as `time.monotonic` does."""
+        """`get_time` is a clock in seconds, e.g. `time.monotonic`."""
         self._get_time = get_time
         self._resource = resource
         self._console = console
         self._view = View()
         self._lost = ""
         self._lost_at: float | None = None
-        """Since when the connection is lost: clocks that nobody tells of stand still."""
+        """When the connection was lost; clocks stop then because no data arrives."""
         self._over = False
         self._moved_at: dict[str, float] = {}
         """When the last ply of each game arrived."""
         self._arrows: dict[tuple[str, str], tuple[str, float]] = {}
-        """Of an entry (tournament, label) that has lately changed its rank: the arrow, and since when."""
+        """By entry (tournament, label) whose rank changed lately: the arrow and its time."""
         self._lock = Lock()
         self._up, self._down = ("▲", "▼") if console.encoding.lower().startswith("utf") else ("^", "v")
         self._live = Live(
             get_renderable=self._drawn,
             console=console,
             refresh_per_second=_REDRAWN_A_SECOND,
-            # Nothing else prints here, and what would be put in its place does not know its encoding.
+            # Nothing else prints here, and the redirected streams would have an unknown encoding.
             redirect_stdout=False,
             redirect_stderr=False,
         )
@@ -67,7 +67,7 @@ class Screen:
         self._live.stop()
 
     def message(self, message: pb.WatchResponse, view: View) -> None:
-        """Takes a message in; it is drawn by and by."""
+        """Take in a message, which the next refresh draws."""
         now = self._get_time()
         with self._lock:
             self._lost, self._lost_at = "", None
@@ -82,7 +82,6 @@ class Screen:
             self._view = view
 
     def lost(self, reason: str) -> None:
-        """Shows that the connection is lost."""
         with self._lock:
             self._lost = f"Connection lost, trying again: {reason}"
             self._lost_at = self._lost_at or self._get_time()
@@ -96,7 +95,7 @@ class Screen:
                 if ranks.get(label, row.rank) != row.rank:
                     self._arrows[tournament.name, label] = (self._up if row.rank < ranks[label] else self._down, now)
 
-    # Drawing; in the thread of the display.
+    # Drawing, in the display's thread.
 
     def _drawn(self) -> RenderableType:
         with self._lock:
@@ -111,7 +110,7 @@ class Screen:
             if self._over:
                 return Group(*self._at_the_end(tournaments), *above)
             above += [part for tournament in tournaments for part in self._head(tournament)]
-            # The last line stays free: a display that fills the terminal scrolls.
+            # Leave the last line free: a display that fills the terminal scrolls.
             return Group(*above, *self._body(tournaments, self._console.height - 1 - len(above)))
 
     def _body(self, tournaments: Sequence[pb.WatchedTournament], height: int) -> list[RenderableType]:
@@ -136,7 +135,7 @@ class Screen:
         return [*standings, *boards]
 
     def _at_the_end(self, tournaments: Sequence[pb.WatchedTournament]) -> list[RenderableType]:
-        """What stays: every board, and beneath them, where people look, how it ended."""
+        """Return what remains at the end: all boards, and the final result below them."""
         width = self._console.width
         games = [picture(game, self._passed, width) for game in self._view.games.values()]
         parts: list[RenderableType] = [_row(each.panel for each in row) for row in packed(games, width)]
@@ -151,21 +150,21 @@ class Screen:
         if tournament.title:
             heading.append(f"  {output.printable(tournament.title)}", style="not bold")
         if self._lost and not self._over:
-            return [heading]  # what is lost is told in the line of the bar
+            return [heading]  # the line about the lost connection replaces the bar
         width = min(_BAR_WIDTH, self._console.width - 1)
         return [
             heading,
-            # A bar does not end its line by itself.
+            # A bar does not end its line.
             Padding(ProgressBar(total=max(1, tournament.games_total), completed=tournament.games_done, width=width)),
         ]
 
     def _standings(self, tournament: pb.WatchedTournament, rows: int, width: int) -> Table:
         narrow = width < _NARROW
         record = () if narrow else (">wins", ">draws", ">losses")
-        # Games lost by a fault are rare.
+        # The column is shown only if there are faults, which are rare.
         faults = (">faults",) if any(row.standing.faults for row in tournament.standings) else ()
         table = output.table(("", ">#", "bot", ">points", *record, *faults, ">rating"), ())
-        # No row is broken: what has no room ends in dots.
+        # Shorten long names with an ellipsis instead of breaking rows.
         table.columns[2].no_wrap, table.columns[2].overflow = True, "ellipsis"
         for row in tournament.standings[:rows]:
             standing = row.standing
