@@ -1,1 +1,1 @@
-"""`noughts bot ...`: bots of this machine, and those registered at a server; `head-to-head`, `rating-lists`."""
+"""`noughts bot ...`: local bots and those registered at a server; also `head-to-head` and `rating-lists`."""

@@ -1,4 +1,4 @@
-"""A plugin or program that `noughts bot ask` asks: foreign code never runs in this process."""
+"""Runs a plugin or program for `noughts bot ask` in a child process: foreign code never runs in this process."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Entered = TypeVar("Entered")
 
 
 class _AskedBot(Bot):
-    """The bot of a child. Positions come as they are typed, so the event loop stands still in between."""
+    """The bot of a child process. Positions arrive one by one, so the event loop is idle in between."""
 
     def __init__(self, session: ChildSession, runner: asyncio.Runner) -> None:
         self._session = session
@@ -31,7 +31,7 @@ class _AskedBot(Bot):
 
 @contextmanager
 def asked_child(spec: BotSpec, variant: Variant, locking: Locking, start_seconds: float) -> Iterator[Bot]:
-    """The bot of a spec that is started; what it printed is shown at its end. Raises BotFault, VariantRefused."""
+    """Yield the bot of a spec in a child, and print its stderr at the end. Raises BotFault, VariantRefused."""
     times = ChildSettings(start=start_seconds)
     with (
         asyncio.Runner() as runner,
@@ -50,7 +50,7 @@ def asked_child(spec: BotSpec, variant: Variant, locking: Locking, start_seconds
 
 @contextmanager
 def _entered(runner: asyncio.Runner, context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
-    """An asynchronous context that holds nothing but what it gives back at its end."""
+    """Enter an asynchronous context on the runner for the length of the block."""
     stack = AsyncExitStack()
     entered = runner.run(stack.enter_async_context(context))
     try:

@@ -1,4 +1,4 @@
-"""`noughts bot`: the reference bots, and those that are registered at a server."""
+"""`noughts bot`: the reference bots, and the bots registered at a server."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _BOT_FIELDS = (
     *("owner", "latest_version", "online", "created", "retired"),
 )
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
-"""A bot as JSON, before anything is filled in."""
+"""The JSON fields of a bot, all null."""
 
 SpecArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")]
 
@@ -75,7 +75,7 @@ def _print_answers(asked: Iterator[tuple[Position, Answer]]) -> None:
 def _asked(
     spec: str, variant: str | None, seed: int, locking: Locking, start_timeout: float
 ) -> Iterator[tuple[Position, Answer]]:
-    """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
+    """Yield the positions on stdin and the bot's answers. An error on a terminal is a warning, in a file a Problem."""
     from noughts_server.cli.bots.ask_child import asked_child
 
     parsed = parse_spec(spec)
@@ -115,7 +115,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
 
 
 def _over(position: Position) -> str:
-    """How the game has ended in this position, in words; empty while it goes on."""
+    """Return how the game has ended in this position, in words; empty if it has not."""
     outcome = position.outcome()
     if outcome is None:
         return ""
@@ -143,7 +143,7 @@ def list_bots(
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
 
         def rows(most: int | None) -> list[pb.Bot]:
-            # The server sorts each page: the first ones of a short page are not the first of all.
+            # The server sorts within a page, so a short page would not hold the first of all bots.
             wanted = None if most is None else max(most, LARGEST_PAGE)
             found = client.pages(client.bots.ListBots, request, lambda page: page.bots, wanted)
             return sorted(found, key=lambda bot: natural_key(bot.name))[:most]
@@ -215,7 +215,7 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
 
 def _list_reference_bots() -> None:
     found = reference_bots()
-    # Only metadata is read: no foreign code runs in this process. What such a bot does, its package says.
+    # Read only metadata: no foreign code runs in this process. The package describes its bot.
     installed = installed_bots()
     if output.is_json():
         ours = [
@@ -227,7 +227,7 @@ def _list_reference_bots() -> None:
         return
     console = output.stdout()
     theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
-    # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
+    # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
     console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")

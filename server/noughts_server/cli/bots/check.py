@@ -1,4 +1,4 @@
-"""`noughts bot check` and `noughts bot header`: for authors of bots that play in a child."""
+"""`noughts bot check` and `noughts bot header`: for authors of bots that run in a child process."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -106,7 +106,7 @@ def check(
 
 
 def _read_limit(time: str | None) -> int:
-    """The limit of a move in microseconds, 0 for none. Raises UsageProblem for other time controls."""
+    """Return the move limit in microseconds, 0 for none. Raises UsageProblem for other time controls."""
     read = None if time is None else options.read_time(time)
     if read is not None and read.bank_us:
         raise UsageProblem(f"--time {time!r}: got a bank, expected a limit of each move, e.g. 0.1/move")
@@ -123,7 +123,7 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
         played = output.count(len(found.games), "game")
         lines.append(f"{found.spec}{name}: {played} of {found.variant} against chance: {score}{resigned}.")
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
-        # An engine is started for its first game.
+        # An engine starts with its first game.
         there = "" if found.rules else f"There after {found.start_ms:.0f} ms; "
         lines.append(f"{there}{'A' if found.rules else 'a'} move takes {mean:,} us, at most {most:,} us.")
     lines += [f"It {manner}." for manner in found.manners]
@@ -146,7 +146,7 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
 
 
 def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
-    """Those that failed, each with what to do, and how many there were."""
+    """Yield the failed steps, each with advice, and the totals."""
     for step in taken:
         if step.outcome == "failed":
             yield f"Wrong: {spec}: {step.name}: {step.detail}."
@@ -189,12 +189,12 @@ def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepRe
 
 
 def _for_xml(text: str) -> str:
-    """Without what XML has no way to write."""
+    """Return the text without characters that XML does not allow."""
     return "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def _counted(said: Sequence[str]) -> Iterator[str]:
-    """The lines, each that is there several times only once, with their number; indented ones belong to those above."""
+    """Yield repeated lines once, with their number. Indented lines belong to the line above and are all kept."""
     times = Counter(said)
     told = set()
     for line in said:

@@ -1,4 +1,4 @@
-"""`noughts bot gomocup`: a reference bot as an engine for managers that speak the Gomocup protocol."""
+"""`noughts bot gomocup`: a reference bot as an engine for managers with the Gomocup protocol."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ def gomocup(
 
 
 def _converse(engine: GomocupEngine) -> None:
-    """Answers line by line, as soon as each has come, until END or the end of stdin."""
+    """Answer each line as soon as it arrives, until END or the end of stdin."""
     lines, descriptor, piece = Lines(), sys.stdin.fileno(), b" "
     while piece:
         piece = os.read(descriptor, _PIECE)

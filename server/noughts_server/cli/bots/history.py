@@ -1,4 +1,4 @@
-"""What bots at a server have done: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
+"""The record of bots at a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
 from collections.abc import Iterable
 from datetime import UTC
@@ -245,7 +245,7 @@ def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
 
 
 def _player(label: str, bot_version: str) -> str:
-    """The label of an entry, with its bot where that is not the same."""
+    """Return the label of an entry, with its bot if the names differ."""
     bot, _, version = short(bot_version).partition("/versions/")
     return label if label == bot else f"{label} ({bot}@{version})"
 

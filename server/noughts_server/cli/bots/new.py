@@ -1,4 +1,4 @@
-"""`noughts bot new`: a small project with a bot to begin with."""
+"""`noughts bot new`: write a small project for a new bot."""
 
 import re
 from pathlib import Path
@@ -47,6 +47,6 @@ def new(
 
 
 def _class_of(files: dict[Path, str], spec: str, name: str) -> str:
-    """The class in the bot's file, where it is one."""
+    """Return the class in the bot's file, or the bot's name if there is none."""
     found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
     return found[1] if found else name

@@ -1,4 +1,4 @@
-"""The stderr of a bot that `noughts bot run` starts: passed on, but for what is told of as an error anyway."""
+"""The stderr of a bot that `noughts bot run` starts, passed on except for text that an error already reports."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,28 +9,28 @@ from noughts_server.launching.relay import PlayerRefused, RelayEvent
 
 
 class PlayerOutput:
-    """Keeps what comes before the first event: if the bot is refused, its last words are the error's."""
+    """Holds the output before the first event: if the bot is refused, its last lines are part of the error."""
 
     def __init__(self, say: Callable[[RelayEvent], None]) -> None:
-        """`say` tells people of an event."""
+        """`say` reports an event to the user."""
         self._say = say
         self._kept: list[bytes] | None = []
 
     def heard(self, said: bytes) -> None:
-        """The player has written this."""
+        """Pass on or hold output of the player."""
         if self._kept is None:
             _pass_on(said)
         else:
             self._kept.append(said)
 
     def happened(self, event: RelayEvent) -> None:
-        """Something has happened: the player is not refused, or not for what it has written so far."""
+        """Report an event, and pass on the held output: the player is not refused because of it."""
         self._release()
         self._say(event)
 
     @contextmanager
     def passed_on(self) -> Iterator[None]:
-        """Whatever ends the `with` block, what was kept is passed on."""
+        """Pass on the held output at the end of the `with` block, after an error, too."""
         refusal = ""
         try:
             yield

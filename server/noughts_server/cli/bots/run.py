@@ -1,4 +1,4 @@
-"""`noughts bot run`: one bot or several at a server, by options of the command line or by a file."""
+"""`noughts bot run`: connect one or several bots to a server, by command-line options or a file."""
 
 import asyncio
 import tomllib
@@ -32,7 +32,7 @@ Player = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class BotOptions:
-    """What applies to one bot: options of the command line, and keys of the file."""
+    """The settings of one bot: options of the command line, and keys of the file."""
 
     server: connection_options.ServerOption = None
     version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1"
@@ -132,7 +132,7 @@ def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
 
 
 def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
-    """The options, of which keys of the table replace some."""
+    """Return the options with those replaced that the table sets. Raises UsageProblem."""
     known = {field.replace("_", "-"): parameter for field, parameter in signature(BotOptions).parameters.items()}
     values: dict[str, Any] = {"token": None, "token_file": None} if {"token", "token-file"} & {*table} else {}
     for key, value in table.items():
@@ -146,7 +146,7 @@ def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOpti
 
 
 def _read(value: Any, annotation: Any) -> Any:
-    """Return the value of a key as the option reads it. Raises ValueError with what is wrong."""
+    """Return the value of a key, read like its option. Raises ValueError, which says what is wrong."""
     kind, (declared,) = annotation.__origin__, annotation.__metadata__
     kind = next((part for part in get_args(kind) if part is not NoneType), kind)
     if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
@@ -162,12 +162,12 @@ def _read(value: Any, annotation: Any) -> Any:
 
 
 def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) -> Player:
-    """What plays as the bot. Raises an error if its spec, server or token is wrong."""
+    """Return the function that plays as the bot. Raises an error if its spec, server or token is wrong."""
     spec, chosen = bot.spec, bot.options
     started = check_startable(spec)
     require_frames_on_pipes(spec, DIAL_YOURSELF)
     if not started:
-        # Wrong options are reported now. A bot that does not play this variant may play others.
+        # Report wrong options now. A bot that does not play this variant may play others.
         with suppress(VariantRefused):
             make_bot(spec, options.read_variant("tictactoe"))
     address = connection_options.read_server(chosen.server)
@@ -198,7 +198,7 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
 
 
 async def _play_all(players: dict[str, Player]) -> None:
-    """Plays until all bots have ended. If one of several fails, the others continue."""
+    """Play until all bots have ended. If one of several fails, the others continue."""
     failed = []
 
     async def play(name: str, player: Player) -> None:
@@ -227,7 +227,7 @@ def _printing(name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
     def say(event: RelayEvent) -> None:
         nonlocal before
         if not isinstance(event, ConnectionLost) or tells_more(event, before):
-            # Another program can wait for a line at a pipe.
+            # Flush, because another program can wait for a line at a pipe.
             print(output.printable(f"{label}{event}"), flush=True)
         if isinstance(event, Online | ConnectionLost):
             before = event

@@ -1,4 +1,4 @@
-"""`noughts bot submit`: a bot as a file, which the server plays."""
+"""`noughts bot submit`: submit a bot as a file that the server runs."""
 
 import io
 import os
@@ -84,7 +84,7 @@ def submit(
 
 
 def _read(file: Path) -> tuple[bytes, str]:
-    """What is handed in, and its kind. Raises Problem for what cannot be."""
+    """Return the bot's content and kind. Raises Problem for an unreadable file or another kind."""
     try:
         if file.is_dir():
             return _packed(file), "py"
@@ -100,7 +100,7 @@ def _read(file: Path) -> tuple[bytes, str]:
 
 
 def _packed(folder: Path) -> bytes:
-    """The folder as zip: the same bytes whenever it holds the same."""
+    """Return the folder as a zip file, with the same bytes for the same content."""
     files = []
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(each for each in folders if each not in _LEFT_OUT)
@@ -120,7 +120,7 @@ def _packed(folder: Path) -> bytes:
 
 @contextmanager
 def _progress(size: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, else a note: of the upload, and then the trial."""
+    """Yield a function that shows the upload and the trial: as a bar on a terminal, else as a note."""
     console = output.stderr()
     if not console.is_terminal:
 

@@ -25,7 +25,7 @@ from noughts_server.cli.errors import INTERRUPTED
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
-# Points of a curve; of larger boards each takes seconds.
+# Points of a curve; on larger boards each point takes seconds.
 _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
@@ -116,7 +116,7 @@ def learn(
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed or SIGTERM came; neither ends the program in the middle of a game meanwhile."""
+    """Yield whether SIGINT or SIGTERM arrived; neither interrupts a game inside the block."""
     caught: list[int] = []
     signals = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, lambda number, _: caught.append(number)) for number in signals]
@@ -128,7 +128,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 
 
 class _Training:
-    """Games, and what came of them."""
+    """The training games and their evaluations."""
 
     def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, rivals: dict[str, CachingBot]) -> None:
         self._learner = learner
@@ -140,9 +140,9 @@ class _Training:
         self.curve: list[Evaluation] = []
 
     def run(self, games: int, *, with_curve: bool, stopped: Callable[[], bool]) -> None:
-        """Plays so many games; evaluates at the end and, for a curve, at the beginning and on the way."""
+        """Play `games` games; evaluate at the end and, for a curve, at the beginning and in between."""
         points = _CURVE_POINTS if self._variant.cells <= _SMALL_BOARD else _FEW_CURVE_POINTS
-        # Closer together in the beginning, where most is learnt.
+        # More points at the beginning, where most is learnt.
         looks = iter([*sorted({games * step * step // points**2 for step in range(points)}), games])
         next_look = next(looks) if with_curve else games
         with counting("Games") as show:
@@ -161,11 +161,10 @@ class _Training:
                     show(done, games, self._best())
 
     def curve_end(self) -> list[Evaluation]:
-        """What the learner is worth now."""
+        """Return the latest evaluations."""
         return [row for row in self.curve if row.games == self._learner.games]
 
     def document(self, file: Path) -> dict[str, Any]:
-        """For JSON."""
         new = self._learner.games - self._began_with
         first, second = (can_lose(self._learner, side, self._variant) for side in (0, 1))
         return {
