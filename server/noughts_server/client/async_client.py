@@ -34,7 +34,7 @@ class AsyncClient(AsyncStubs):
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._long_room = asyncio.Semaphore(_AT_ONCE)
-        """For calls with a time of their own: uploads that wait for their trials must not stop all others."""
+        """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
     async def call(
         self,

@@ -145,7 +145,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
 
             def store(connection: Connection) -> Stored:
                 for ended in ended_tokens(connection, (who.token_id,), now_ms=now).values():
-                    raise ended  # during the upload or the trial
+                    raise ended  # the token ended during the upload or the trial
                 return store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
 
             stored = await self._store.write(store)
@@ -159,7 +159,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         )
 
     def _hosting_of(self, kind: str) -> Hosting:
-        """Raises WrongState for a kind that is not taken here."""
+        """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""
         accepts = () if self._hosting is None else self._hosting.accepts
         if self._hosting is None or kind not in accepts:
             got = f"taking {' and '.join(accepts)}" if accepts else "taking no bots"

@@ -30,7 +30,7 @@ NameArgument = Annotated[
 
 @dataclass(frozen=True)
 class CreateOptions(FormatOptions):
-    """What is played in a tournament at a server."""
+    """The format, conditions and limits of a tournament at a server."""
 
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
     live_scores: Annotated[
