@@ -1,1 +1,1 @@
-"""Plays games between bots: the rules, the arbiter, clocks, the wires to players, and child players."""
+"""Play games between bots: rules, arbiter, clocks, connections to players and child players."""

@@ -1,10 +1,10 @@
-"""The arbiter: judges games, does no input or output and has no clock.
+"""The arbiter judges games. It does no input or output and has no clock.
 
-In go answers with their thinking time, silence and disconnections; out come questions (in each player's outbox) and
-games that are over (in `Arbiter.ended`). Whatever wire a player is on, the same inputs give the same verdicts.
+It takes answers with their thinking times, overdue questions and disconnections. It produces questions (in each
+player's outbox) and finished games (`Arbiter.ended`). The same inputs give the same verdicts on every connection.
 
-The columns of a frame are handled in one straight loop (`Arbiter.answered`): it is the hot path of the whole server.
-So it does not ask `Position` how a game stands, but looks at the variant's tables itself; tests compare the two.
+`Arbiter.answered` handles a frame's columns in one straight loop, the hot path of the whole server. It therefore reads
+the variant's tables itself instead of using `Position`; tests compare the two.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -29,10 +29,10 @@ from noughts_referee.rules import (
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, unpack_moves, unpack_times
 
 MOST_COMPLAINTS = 100
-"""With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
+"""The connection closes a stream after this number of complaints, so the arbiter words no more than this."""
 
 
-# Every game ends, most of them so: these are made once.
+# Most games end this way, so these outcomes exist once.
 _WON = (won(0), won(1))
 _TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 
@@ -40,7 +40,7 @@ _MOST_SHOWN = 5
 
 
 def _in_words(choice: Choice, opening: OpeningChoice) -> str:
-    """A choice that is not allowed, and what would be."""
+    """Return a phrase that names a choice that is not allowed, and the allowed ones."""
     put = f"{opening.may_put} stones on free cells" if opening.may_put else ""
     expected = " or ".join(filter(None, (put, "a side" if opening.may_take else "")))
     if isinstance(choice, Put):
@@ -52,7 +52,6 @@ def _in_words(choice: Choice, opening: OpeningChoice) -> str:
 
 
 def _change_sides(game: Game) -> None:
-    """Who was to move first moves second."""
     ordinal, first, second = game.slot
     game.slot = Slot(ordinal, second, first)
     game.players = game.players[::-1]
@@ -60,7 +59,7 @@ def _change_sides(game: Game) -> None:
 
 
 class Complaint(Exception):
-    """What is wrong with an answer: an unknown game, or a ply that has not been asked."""
+    """An answer to an unknown game, or to a ply that the player was not asked for."""
 
     def __init__(self, game: int, ply: int, expected: str) -> None:
         super().__init__(f"answer to game {game}, ply {ply}: expected {expected}")
@@ -86,22 +85,19 @@ class Answers(NamedTuple):
 
 
 class Arbiter:
-    """Judges any number of games between any number of players."""
-
     def __init__(self) -> None:
         self.ended: list[Game] = []
-        """Games that are over and not yet taken."""
         self.agreed: list[Game] = []
-        """Games that have begun by agreement since this was last cleared."""
+        """Games that have begun by agreement since this list was last cleared."""
         self.advanced: list[Game] = []
-        """Games that are journaled and got further, in this order, since this was last cleared."""
+        """Journaled games that have progressed since this list was last cleared, in order."""
         self.touched: set[Player] = set()
-        """Players whose outbox got something since this was last cleared."""
+        """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
         self._last_handle = 0
 
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
-        """Begins a game: both players are told, and the first is asked."""
+        """Begin a game: announce it to both players and ask the first to move."""
         self._last_handle = handle = self._last_handle + 1
         game = Game(handle, unit, slot, first, second)
         first.games[handle] = second.games[handle] = game
@@ -137,11 +133,11 @@ class Arbiter:
         reasons: Sequence[str] = (),
         exhausted: Container[int] = (),
     ) -> list[Complaint]:
-        """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
+        """Judge a player's answers: columns of equal length, with the thinking time of each answer in `times_us`.
 
-        `resigned` holds the indices of rows that resign, `reasons` why, in the same order, as far as is said; those
-        that are `exhausted` as well are lost on time. Returns what is wrong with answers that name no question (at most
-        MOST_COMPLAINTS); late answers are dropped and counted.
+        `resigned` holds the indices of rows that resign, `reasons` their reasons in the same order (it may be shorter).
+        Rows also in `exhausted` lose on time. Return complaints about answers to questions that were never asked (at
+        most MOST_COMPLAINTS). Late answers are dropped and counted.
         """
         complaints: list[Complaint] = []
         if resigned:
@@ -162,13 +158,13 @@ class Arbiter:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             if game.conditions is not conditions:
-                # The games of a frame are mostly of one tournament: what they share is looked up once.
+                # Most games of a frame belong to one tournament, so what they share is looked up once.
                 conditions = game.conditions
                 variant = conditions.variant
                 board, mask, supports = variant.cells, variant.occupancy_mask, variant.supports
                 lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
                 blocked_ends, forbids = variant.blocked_ends, variant.forbids
-                # Before the board is full, only a side that may not play what is free can be without a move.
+                # Before the board is full, a side can be without a move only if the variant forbids some free cells.
                 fewest_plies = board if forbids is None else 0
                 longest = conditions.draw_after
                 if longest:
@@ -180,7 +176,7 @@ class Arbiter:
             own = game.own
             other = game.opponent
             if (
-                cell >= board  # no wire hands on a number below 0
+                cell >= board  # no connection passes on a number below 0
                 or (own | other) & mask[cell] != supports[cell]
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
@@ -227,9 +223,9 @@ class Arbiter:
     def chosen(
         self, player: Player, handle: int, step: int, choice: Choice | None, took: int, why: str = ""
     ) -> list[Complaint]:
-        """The player's choice for the opening of a game, at a step from 0; None resigns, and `why` may say why.
+        """Judge a player's choice for the opening of a game. Steps count from 0; None resigns, with the reason `why`.
 
-        Returns what is wrong with a choice that was not asked for; late ones are dropped and counted.
+        Return complaints about a choice that was not asked for. Late choices are dropped and counted.
         """
         complaints: list[Complaint] = []
         game, ply = player.games.get(handle), opening_ply(step)
@@ -240,7 +236,7 @@ class Arbiter:
         return complaints
 
     def _ask_choice(self, game: Game, step: int) -> None:
-        """Who opens makes the first and the third choice, the opponent the second."""
+        """Ask for a choice. The side that opens makes the first and the third choice, the opponent the second."""
         game.ply = opening_ply(step)
         game.mover = player = game.players[step & 1]
         game.waiting = game.players[~step & 1]
@@ -266,7 +262,7 @@ class Arbiter:
             game.moves += choice.cells
             game.times_us += [0] * len(choice.cells)
             if step:
-                # Also before it has been made a third choice can be told from none.
+                # A time above 0 marks a third choice, even before the choice is made.
                 game.times_us[step + 1] = 1
         game.times_us[step] = took if step < CHOICES - 2 else max(1, took)
         if isinstance(choice, Put):
@@ -275,13 +271,11 @@ class Arbiter:
             self._begin_agreed(game, swapped=choice.side != side)
 
     def _begin_with(self, game: Game, opening: Sequence[int]) -> None:
-        """The game begins with these moves on the board, which have taken nobody's time."""
         game.moves += opening
         game.times_us += [0] * len(opening)
         self._begin(game)
 
     def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
-        """The sides are known: the game is like any other from now on."""
         if swapped:
             _change_sides(game)
         self.agreed.append(game)
@@ -290,7 +284,7 @@ class Arbiter:
         self._begin(game)
 
     def _go_on(self, game: Game, begun: GameSoFar) -> None:
-        """The game goes on from where it was; the time that its open question had taken is not charged."""
+        """Resume a game. The time that its open question had already taken is not charged."""
         variant = game.conditions.variant
         if begun.first != game.slot.first:
             _change_sides(game)
@@ -302,7 +296,7 @@ class Arbiter:
         self._begin(game)
 
     def _begin(self, game: Game) -> None:
-        """The game begins with stones on the board: both players are told, and the one to move is asked."""
+        """Begin the game with the stones on its board: announce it to both players and ask the one to move."""
         game.ply = ply = len(game.moves)
         stones = [sum(1 << cell for cell in game.moves[side::2]) for side in (0, 1)]
         game.own, game.opponent = stones[ply & 1], stones[~ply & 1]
@@ -313,10 +307,7 @@ class Arbiter:
         game.mover.outbox.ask(game)
 
     def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
-        """The player has left questions (game, ply, microseconds since asked) unanswered.
-
-        Whoever still has time keeps it: a clock is charged by an answer, and only by that.
-        """
+        """End games whose questions (game, ply, microseconds since asked) are overdue. Other clocks are not charged."""
         for handle, ply, took in questions:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:
@@ -325,24 +316,24 @@ class Arbiter:
                 self._time_out(game, took)
 
     def forfeit(self, player: Player, termination: Termination, fault: str = "", tournament: int | None = None) -> None:
-        """The player is gone for good and loses its running games, of one tournament or all; `fault` says why."""
+        """End the running games of a player that is gone for good, in one tournament or all; `fault` says why."""
         for game in [each for each in player.games.values() if tournament in (None, each.conditions.tournament)]:
             game.fault = fault
             self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
-        """Games end void by our own decision: nobody loses, the slots are played again."""
+        """End games as void by our own decision: nobody loses, and the scheduled games are played again."""
         for game in list(games):
             self._end(game, VOID)
 
     def take_ended(self) -> list[Game]:
-        """The games that ended since the last call."""
+        """Return the games that have ended since the last call."""
         ended = self.ended
         self.ended = []
         return ended
 
     def _late(self, game: Game, took: int) -> bool:
-        """Charges the mover's clock, if it has one; ends the game if the limit and the margin are overstepped."""
+        """Charge the mover's clock, if it has one. End the game if it has passed its limit and time margin."""
         clocks, side = game.left_us, game.ply & 1
         time, left_us = game.time_of(side), clocks[side]
         if time is None:
@@ -395,7 +386,6 @@ class Arbiter:
         first, second = game.players
         del first.games[handle], second.games[handle]
         if game.ply < 0:
-            # It had not begun: it ends with the stones that were put.
             game.ply = 0
         first.outbox.ends.append(game)
         second.outbox.ends.append(game)

@@ -1,4 +1,4 @@
-"""Time controls and clocks: arithmetic on microseconds, no clock of its own."""
+"""Time controls and clocks: arithmetic on microseconds, without a clock of its own."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from itertools import islice
 
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
-"""What a move may overstep its limit for transport, unless somebody has said otherwise."""
+"""Default time margin: by how much a move can exceed its limit, to allow for transport."""
 NETWORK_CAP_US = 100_000
-"""What the network may take of each move without its being charged, unless somebody has said otherwise."""
+"""Default cap on the network time of a move that is not charged."""
 GRACE_SECONDS = 30.0
-"""How long a lost bot may stay away before it loses, unless somebody has said otherwise."""
+"""Default reconnect timeout: how long a disconnected bot can stay away before it loses."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
-# A game's expected length in moves of one side, to sort time controls (the convention of chess servers).
+# Expected length of a game in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40
 _LONG_MOVE_US = MICROSECONDS
 _CLASSES = ((180, "bullet"), (480, "blitz"), (1500, "rapid"))
 
 
 class TimeControlError(ValueError):
-    """A time control that cannot be read: `got` is the text, `expected` what would have been right."""
+    """An invalid time control: `got` is the text, `expected` describes a valid one."""
 
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"time {got!r}: expected {expected}")
@@ -29,50 +29,47 @@ class TimeControlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """Thinking time of a side: a limit for each move, a bank with an increment, both, or neither. Microseconds."""
+    """Thinking time of a side: a limit for each move, a base time with an increment, both, or neither. Microseconds."""
 
     move_us: int = 0
-    """What a single move may take at most; with a bank, no more than is left of that either."""
+    """Limit of a single move. A move can also take no more than what is left of the base time."""
     bank_us: int = 0
-    """What is on the clock at the start."""
+    """The base time: what the clock shows at the start."""
     increment_us: int = 0
-    """Added to what is left of the bank after each move."""
+    """Time added to the clock after each move."""
 
     @property
     def timed(self) -> bool:
-        """Whether there is any limit."""
+        """Return whether there is any limit."""
         return bool(self.move_us or self.bank_us)
 
     @property
     def start_us(self) -> int:
-        """What a clock shows before the first move: the bank, or the limit of a move; 0 where there is no limit."""
+        """Return what a clock shows before the first move: the base time or the limit of a move; 0 without a limit."""
         return self.bank_us or self.move_us
 
     def limit_us(self, left_us: int) -> int:
-        """What a move may take when the clock shows `left_us`; only where there is a limit."""
+        """Return the limit of a move when the clock shows `left_us`. Call it only if there is a limit."""
         return self.move_us if 0 < self.move_us < left_us else left_us
 
     def after_move(self, left_us: int, took_us: int) -> int:
-        """What a clock that showed `left_us` shows after a move that took so long.
-
-        What is overstepped, within the referee's margin, is not taken from the increment.
-        """
+        """Return the clock after a move. Time used within the time margin is not taken from the increment."""
         return max(0, left_us - took_us) + self.increment_us if self.bank_us else self.move_us
 
     @property
     def expected_us(self) -> int:
-        """What 40 moves may take at most; 0 where there is no limit."""
+        """Return the limit of 40 moves; 0 without a limit."""
         by_bank, by_moves = self.bank_us + _EXPECTED_MOVES * self.increment_us, _EXPECTED_MOVES * self.move_us
         return min(by_bank, by_moves) if self.bank_us and self.move_us else by_bank or by_moves
 
     @property
     def long(self) -> bool:
-        """Whether 40 moves may take a second or more each: a game in which a side has such times is journaled."""
+        """Return whether 40 moves can take a second or more each. Games with such a side are journaled."""
         return self.expected_us >= _EXPECTED_MOVES * _LONG_MOVE_US
 
     @property
     def time_class(self) -> str:
-        """`untimed`, `bullet`, `blitz`, `rapid` or `classical`, by the time 40 moves may take at most."""
+        """Return `untimed`, `bullet`, `blitz`, `rapid` or `classical`, according to the limit of 40 moves."""
         if not self.timed:
             return "untimed"
         for limit_seconds, name in _CLASSES:
@@ -90,10 +87,9 @@ class TimeControl:
 def clocks_after(
     limits: Sequence[TimeControl | None], times_us: Iterable[int], opening_plies: int = 0
 ) -> tuple[int | None, int | None]:
-    """What both clocks show after moves of the two sides in turn that took so long; None of a side without a limit.
+    """Return what both clocks show after moves of the two sides in turn; None for a side without a limit.
 
-    `limits` are the two sides' time controls; None where there is no limit. The first `opening_plies` moves were on the
-    board when the clocks started.
+    The clocks started after the first `opening_plies` moves, which were on the board.
     """
     left = [None if limit is None else limit.start_us for limit in limits]
     for ply, took in islice(enumerate(times_us), opening_plies, None):
@@ -104,10 +100,10 @@ def clocks_after(
 
 
 def parse_time_control(text: str) -> TimeControl:
-    """Reads `60+0.5` (bank + increment, seconds), `1/move` (seconds a move), both as in `180/30+0`, or `none`.
+    """Parse `60+0.5` (base time + increment in seconds), `1/move` (seconds per move), both as in `180/30+0`, or `none`.
 
-    `180/30+0` is a bank of 180 s, of which a move may take at most 30, without an increment; `+0` may be left out.
-    Raises TimeControlError.
+    `180/30+0` is a base time of 180 s, at most 30 s per move and no increment (`+0` is optional). Raises
+    TimeControlError.
     """
     expected = "`none`, `60+0.5` (bank + increment, seconds), `1/move` (seconds a move) or both as in `180/30+0`"
     text = text.strip()

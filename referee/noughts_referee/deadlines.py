@@ -1,7 +1,8 @@
-"""The open questions of one wire: when each was written, and until when it may be answered.
+"""The open questions of one connection: when each was written, and its deadline.
 
-A question is a ply of a game. Its clock runs from the frame written to the answer read, through a lost connection too;
-where the player is away or takes no frame in hand, from the moment at which the question would have been written.
+A question is a ply of a game. Its clock runs from when its frame is written until its answer is read, even if the
+connection is lost in between. If the player is away or does not acknowledge frames, the clock starts at the time the
+question would have been written.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from noughts_referee.monotonic import Now
 from noughts_referee.stalls import LEAST_US, Stalls
 
 Overdue = tuple[int, int, int]
-"""Game, ply, microseconds since it was asked."""
+"""Game, ply, microseconds since the question was sent."""
 
 
 class PendingTurns:
@@ -22,30 +23,30 @@ class PendingTurns:
     def __init__(
         self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now, stalls: Stalls | None = None
     ) -> None:
-        """`overdue` is called with questions whose limit and margin (the player's) have passed, `stalls` aside."""
+        """`overdue` is called with questions past their limit and the player's time margin, not counting `stalls`."""
         self._player = player
         self._stalls = stalls or Stalls(now)
         self._overdue = overdue
         self._now = now
-        # Most frames are answered as they were written, in one piece and in order. So a frame is one entry, until it
-        # turns out that its answers come otherwise: then its questions move to `_written`, one entry each.
+        # Most frames are answered in one piece and in order, so a frame is one entry. If its answers come in another
+        # way, its questions move to `_written`, one entry each.
         self._frames: deque[tuple[int, list[int], list[int]]] = deque()
-        """Frames in the order written: when, games, plies."""
+        """Frames in the order written: time, games, plies."""
         self._written: dict[int, int] = {}
-        """When the last question of a game was written."""
+        """When the last question of each game was written."""
         self._resent: set[int] = set()
-        """Games in the outbox whose question was written to an earlier stream: its clock runs."""
+        """Games in the outbox whose question was written to an earlier stream. Their clocks run."""
         self._held: dict[int, tuple[int, int]] = {}
-        """Ply and time since when a question with a clock waits for the player."""
+        """Per game, the ply of a timed question that waits for the player, and since when."""
         self._looked_at: tuple[Outbox, int] = (player.outbox, 0)
-        """The outbox that was looked through for such questions, and how far."""
+        """The outbox last searched for waiting questions, and how many were searched."""
         self._limits = _Limits(self._over, now)
 
     def held(self, free_until: int = 0) -> None:
-        """The player is away, or takes no frame in hand: clocks run, too, that are about questions in the outbox.
+        """Start the clocks of questions in the outbox (at `free_until` if that is later).
 
-        They would be free thinking time else, for what the opponent has played is public. `free_until` is a moment
-        before which they do not.
+        The player is away or does not acknowledge frames. It would gain thinking time, because the opponent's move is
+        public.
         """
         outbox = self._player.outbox
         looked_at, count = self._looked_at
@@ -64,7 +65,7 @@ class PendingTurns:
             self._limits.set(deadlines)
 
     def written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
-        """A frame with these questions is written now; `timed` are the games with clocks among them."""
+        """Record that a frame with these questions is written now. `timed` are its games with clocks."""
         now = self._now()
         if not timed and not self._resent:
             self._frames.append((now, games, plies))
@@ -84,7 +85,7 @@ class PendingTurns:
         self._limits.set(deadlines)
 
     def answered(self, games: list[int], plies: list[int], now: int) -> list[int]:
-        """The thinking time of each answer; 0 where nothing was asked."""
+        """Return the thinking time of each answer; 0 if the game has no open question."""
         frames = self._frames
         if frames and frames[0][1] == games and frames[0][2] == plies:
             return [now - frames.popleft()[0]] * len(games)
@@ -92,12 +93,12 @@ class PendingTurns:
         self._limits.met(games, plies)
         written = self._written
         if self._held:
-            # Who reads the public feed may answer what it would not be asked.
+            # A bot that reads the public feed can answer a question before it receives it.
             for game, ply in zip(games, plies, strict=True):
                 held, since = self._held.get(game, (None, now))
                 if held == ply:
                     written[game] = min(now, since)
-        # What is wrong or late may be answered once more: the question stays until the game's next one.
+        # A wrong or late answer can be followed by another, so the question stays until the game's next one.
         times_us = [now - written.get(game, now) for game in games]
         longest = max(times_us, default=0)
         if longest > LEAST_US and self._stalls.within(now - longest, now):
@@ -110,7 +111,7 @@ class PendingTurns:
         return times_us
 
     def forget(self, games: Iterable[Game]) -> None:
-        """These games are over."""
+        """Forget games that are over."""
         if self._written or self._resent or self._held:
             for game in games:
                 self._resent.discard(game.handle)
@@ -119,9 +120,9 @@ class PendingTurns:
                 self._limits.drop(game.handle)
 
     def carry_over(self, rejoin: Callable[[], None]) -> None:
-        """The player has a new stream; `rejoin` fills its outbox with what it must be told again.
+        """Move to the player's new stream. `rejoin` refills its outbox.
 
-        Questions that had been written, or held, keep their time. Others that still waited in the outbox have none.
+        Questions that were written or held keep their time. Others, which still waited in the outbox, have used none.
         """
         self._spread()
         waiting = self._asked() - self._resent
@@ -132,7 +133,7 @@ class PendingTurns:
         self._resent = {game for game in self._asked() if game in self._written}
 
     def opened_earlier(self, game: Game, took_us: int) -> None:
-        """The question that a game in the outbox asks was put so long ago, by somebody else."""
+        """Set the age of a game's question that another connection has already asked."""
         since = self._now() - took_us
         self._held[game.handle] = game.ply, since
         if game.time is not None:
@@ -140,7 +141,7 @@ class PendingTurns:
             self._limits.set([(deadline, game.handle, game.ply)])
 
     def let_go(self) -> dict[int, int]:
-        """Forgets all questions; returns how long those with clocks have been open, by game."""
+        """Forget all questions. Return how long each open question with a clock has been open, by game."""
         now = self._now()
         self._spread()
         since = {**self._written, **{game: held for game, (_, held) in self._held.items()}}
@@ -157,11 +158,10 @@ class PendingTurns:
         return opened
 
     def stop(self) -> None:
-        """No limit is watched any longer."""
+        """Stop watching deadlines."""
         self._limits.stop()
 
     def _asked(self) -> set[int]:
-        """The games about which the outbox asks."""
         outbox = self._player.outbox
         return {*outbox.turn_game, *(game.handle for game in outbox.openings)}
 
@@ -193,11 +193,11 @@ class PendingTurns:
             self._overdue(overdue)
 
     def _without_halts(self, took: int, now: int) -> int:
-        """What is left of a time that ends now without that in which the server stood still."""
+        """Return `took`, which ends now, without the time in which the server stalled."""
         return took - self._stalls.within(now - took, now)
 
     def _allowed(self, game: Game) -> int:
-        """What would be too much for the move that is asked for."""
+        """Return the shortest time that is too long for the current move."""
         return game.limit_us() + self._player.margin_us + 1
 
     def _is_timed(self, handle: int) -> bool:
@@ -206,25 +206,23 @@ class PendingTurns:
 
 
 class _Limits:
-    """Watches deadlines with a single timer."""
-
     __slots__ = ("_deadlines", "_now", "_over", "_timer", "_timer_us")
 
     def __init__(self, over: Callable[[list[tuple[int, int]]], None], now: Now) -> None:
         self._over = over
         self._now = now
         self._deadlines: dict[int, tuple[int, int]] = {}
-        """Game -> (when its question has failed, ply)."""
+        """Game -> (deadline, ply)."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_us = 0
 
     def set(self, deadlines: list[tuple[int, int, int]]) -> None:
-        """Watches these: when, game, ply."""
+        """Watch these deadlines: (time, game, ply)."""
         self._deadlines.update((game, (at, ply)) for at, game, ply in deadlines)
         self._watch()
 
     def met(self, games: list[int], plies: list[int]) -> None:
-        """These have been answered."""
+        """Drop the deadlines of answered questions."""
         deadlines = self._deadlines
         if deadlines:
             for game, ply in zip(games, plies, strict=True):
@@ -232,11 +230,10 @@ class _Limits:
                     del deadlines[game]
 
     def drop(self, game: int) -> None:
-        """The game is over."""
+        """Drop the deadline of a game."""
         self._deadlines.pop(game, None)
 
     def stop(self) -> None:
-        """Watches no longer."""
         self._deadlines.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Games that are over, or were never begun, as they are to be stored."""
+"""Records to store of games that are over, or that could not begin."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,12 +13,12 @@ _RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us
 
 
 def gone_because(reason: str) -> str:
-    """Why an entry lost that was withdrawn, as in `Game.fault`."""
+    """Return the `Game.fault` of an entry that lost because it was withdrawn."""
     return f"was withdrawn: {reason}" if reason else "was withdrawn"
 
 
 def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
-    """A game that is not played because an entry, or both, are not there any more; half a point each for two."""
+    """Return the record of a game that is not played because an entry is withdrawn. If both are, it is a draw."""
     ordinal, first, second = slot
     result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
     if first in withdrawn and second in withdrawn:
@@ -36,7 +36,7 @@ def _allowance(player: Player) -> Allowance:
 
 
 def finished_games(games: list[Game]) -> list[FinishedGame]:
-    """What is to be stored of these games; those that are void are not."""
+    """Return the records of these games, except void ones."""
     make: Callable[[tuple[object, ...]], FinishedGame] = partial(tuple.__new__, FinishedGame)
     return [
         make(

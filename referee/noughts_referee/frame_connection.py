@@ -1,6 +1,6 @@
-"""The wire of a player: one stream of frames at a time, of PlayService.Play or on the pipes of a child.
+"""The connection of a player: one stream of frames at a time, from PlayService.Play or a child's pipes.
 
-A `FrameConnection` outlives its streams: the clocks of its questions run on while the player is away.
+A `FrameConnection` outlives its streams: the clocks of its questions continue to run while the player is away.
 """
 
 import asyncio
@@ -42,36 +42,36 @@ logger = logging.getLogger("noughts.referee")
 TIMED_GAMES = 1
 UNTIMED_GAMES = 1_024
 MOST_GAMES = 65_536
-"""Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
+"""Limits of concurrent games: two defaults for bots that declare none, and the maximum."""
 
 _HEARTBEATS_MISSED = 3
-# A frame costs the two processes as much as a hundred plies, so small ones wait for company where it is sure to come:
-# while other frames are on their way, of the player or of its opponents.
+# A frame costs the two processes as much as a hundred plies. Small frames therefore wait for more questions if other
+# frames, of the player or of its opponents, are sure to bring some.
 _SECOND_FRAME_QUESTIONS = 64
 _SECOND_FRAME_SHARE = 2
-"""A second frame carries at least half of the player's games."""
+"""A second unacknowledged frame holds at least half of the player's games."""
 _FIRST_FRAME_QUESTIONS = 128
 _FIRST_FRAME_SHARE = 8
-"""A first frame carries at least an eighth of the player's games, or so many, or has waited."""
-# What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
+"""A first frame holds at least an eighth of the player's games, or _FIRST_FRAME_QUESTIONS, unless it has waited."""
+# Moves in the starts of one frame at most: two bytes each, and a frame can have eight million bytes.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
-# A bot may answer what it got wrong once more, and nobody counts that.
+# Free answer rows per stream, because a bot can answer again after a wrong answer.
 _SPARE_ANSWERS = 1_000
-# A frame without a question waits this long for one to travel with: what it tells is not urgent.
+# A frame without a question is not urgent, so it waits this long for a question.
 _LINGER_SECONDS = 0.02
-# One with few questions waits so long for more: nearly all games are the opponents' turn meanwhile.
+# A frame with few questions waits this long for more, because in nearly all games the opponents are to move.
 _GATHER_SECONDS = 0.005
 
 
 class Frames(Protocol):
-    """What carries a player's frames: a gRPC stream's context, or a child's pipes."""
+    """What carries a player's frames: the context of a gRPC stream, or a child's pipes."""
 
     async def read(self) -> object:
-        """The next PlayRequest; anything else when the player has left."""
+        """Return the next PlayRequest, or anything else if the player has left."""
 
     async def write(self, message: pb.PlayResponse, /) -> None:
-        """Sends a frame; one at a time."""
+        """Send a frame. Only one call can run at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +81,15 @@ class WireSettings:
     heartbeat: float = 5.0
     grace: float = GRACE_SECONDS
     now: Now = microseconds
-    """What time it is."""
     prepare: float = 10.0
     """How long the first clock waits for a bot that prepares for its games."""
     network_cap_us: int = 0
-    """What the network may take of each move, in microseconds, without its being charged; 0: nothing."""
+    """Network time of each move that is not charged, at most, in microseconds. 0: the network is charged."""
 
 
 @dataclass(slots=True)
 class WireCounts:
-    """What the wires have carried since the start."""
+    """Totals of all connections since the start."""
 
     frames_down: int = 0
     frames_up: int = 0
@@ -99,15 +98,15 @@ class WireCounts:
 
 @dataclass(slots=True, eq=False)
 class _Stream:
-    """One connection of the bot: its window, and what it is to be told outside numbered frames."""
+    """One stream of the bot: its unacknowledged frames and what is sent outside numbered frames."""
 
     frames: Frames
     last_read: float
-    """In seconds."""
+    """Seconds."""
     round_trips: RoundTrips
     prepares: bool = False
     free_until: int = 0
-    """Whether starts of timed games travel without turns, and until when it prepares at most, in microseconds."""
+    """Until this time (microseconds) the bot can prepare, and starts of timed games travel without turns. 0: not so."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -116,20 +115,19 @@ class _Stream:
     heartbeat_due: bool = False
     complaints: int = 0
     may_answer: int = _SPARE_ANSWERS
-    """So many rows of answers are still allowed: those that were asked for, and some."""
+    """Rows of answers that the bot can still send: one for each question, and some spare ones."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     closed: StreamClosed | None = None
-    """Set once: nothing that the bot sends afterwards counts."""
+    """Why the stream ends. Set once; later messages of the bot are ignored."""
 
     def close(self, closed: StreamClosed) -> None:
-        """Ends the stream; a second reason changes nothing."""
         if self.closed is None:
             self.closed = closed
             self.closing.set()
 
 
 class FrameConnection:
-    """One bot's wire to the referee."""
+    """The connection of one bot to the referee."""
 
     def __init__(
         self, player: ConnectedPlayer, referee: PlayerReferee, settings: WireSettings, counts: WireCounts
@@ -138,7 +136,7 @@ class FrameConnection:
         self.capacity_timed = 0
         self.capacity_untimed = 0
         self.on_presence: Callable[[], None] = lambda: None
-        """Called when the bot has come or gone."""
+        """Called when the bot connects or disconnects."""
         self._referee = referee
         self._settings = settings
         self._counts = counts
@@ -152,11 +150,11 @@ class FrameConnection:
 
     @property
     def online(self) -> bool:
-        """Whether the bot has a stream now."""
+        """Return whether the bot has a stream."""
         return self._stream is not None
 
     def wake(self) -> None:
-        """The player's outbox has something to send."""
+        """Send the player's outbox, now or with later questions."""
         stream = self._stream
         outbox = self.player.outbox
         if stream is None:
@@ -172,12 +170,12 @@ class FrameConnection:
             self._linger(_GATHER_SECONDS)
 
     def close(self, closed: StreamClosed) -> None:
-        """Ends the bot's stream, if it has one, and says why."""
+        """End the bot's stream, if it has one, with this reason."""
         if self._stream is not None:
             self._stream.close(closed)
 
     def shut(self, closed: StreamClosed) -> None:
-        """The server stops: the stream ends, and neither grace nor limits run on. The wire is of no use afterwards."""
+        """End the stream and all timers, because the server stops. The connection is unusable afterwards."""
         self._shut = True
         self.close(closed)
         self._questions.stop()
@@ -187,9 +185,9 @@ class FrameConnection:
         self._grace = self._lingering = None
 
     def let_go(self, closed: StreamClosed) -> dict[int, int]:
-        """The bot's games go on elsewhere: its stream ends, if it has one, and nobody's grace runs on.
+        """End the stream and the reconnect timeout, because the bot's games continue on another referee.
 
-        Returns how long its open questions with clocks have been open, by game, in microseconds.
+        Return how long each open question with a clock has been open, by game, in microseconds.
         """
         self.close(closed)
         self.capacity_timed = self.capacity_untimed = 0
@@ -199,11 +197,11 @@ class FrameConnection:
         return self._questions.let_go()
 
     def opened_earlier(self, game: Game, took_us: int) -> None:
-        """A question in the outbox has been open for so long, elsewhere: its clock has run since then."""
+        """Set the age of a question in the outbox that another referee has already asked. Its clock has run since."""
         self._questions.opened_earlier(game, took_us)
 
     def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
-        """The bot will not come back: it loses its running games at once; `fault` says why (see `Game.fault`)."""
+        """End the running games of a bot that will not come back as lost; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
         if self._grace is not None:
             self._grace.cancel()
@@ -211,15 +209,15 @@ class FrameConnection:
         self._referee.forfeit(self.player, termination, fault)
 
     async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
-        """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
+        """Serve one stream until the bot leaves. Raise StreamClosed if the referee ends it.
 
-        `prepares` is what the bot's hello says; `welcome` is told the player's margin.
-        The caller has accepted the bot's hello. A stream that the bot already has is closed.
+        `prepares` comes from the bot's hello, which the caller has accepted. The player's time margin is filled into
+        `welcome`. If the bot already has a stream, that one is closed.
         """
         welcome.margin_us = self.player.margin_us
         welcome.network_cap_us = self._settings.network_cap_us
-        # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
-        # breath, and never gets what is meant for the newer, however many log in at once.
+        # A bot that has read its welcome must already be online. The older stream is closed in the same step, so it
+        # never gets what is meant for the newer one, even if many sessions log in at once.
         self.close(session_replaced(welcome.bot))
         trips = RoundTrips(self._settings.network_cap_us)
         stream = _Stream(frames, self._now() / 1e6, trips, prepares=prepares, heartbeat_due=trips.wanted)
@@ -238,7 +236,7 @@ class FrameConnection:
                 for other in others:
                     other.cancel()
         except BaseExceptionGroup as group:
-            # Not `except*`: what is raised there comes wrapped in a group in some releases of Python 3.11.
+            # Not `except*`: in some releases of Python 3.11 it wraps what its body raises in a group.
             unexpected = _ended_by(stream, group, welcome.version)
             if unexpected is not None:
                 raise unexpected from group
@@ -246,8 +244,6 @@ class FrameConnection:
             self._detach(stream)
         if stream.closed is not None:
             raise stream.closed
-
-    # A stream comes and goes.
 
     def _attach(self, stream: _Stream, max_games: int) -> None:
         self._stream = stream
@@ -273,7 +269,7 @@ class FrameConnection:
             self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
-    # Up: the bot's answers.
+    # From the bot: answers.
 
     async def _read(self, stream: _Stream) -> None:
         while True:
@@ -300,7 +296,7 @@ class FrameConnection:
 
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
         _spend(stream, len(moves.game), len(moves.resigned))
-        # Slices: they make lists in three quarters of the time that `list` takes.
+        # Slicing makes a list in three quarters of the time of `list`.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
         if not len(games) == len(plies) == len(cells):
             raise _uneven(
@@ -344,7 +340,7 @@ class FrameConnection:
             stream.statuses.append(status_of(code, "UNKNOWN_QUESTION", str(complaint), metadata))
         stream.wakeup.set()
 
-    # Down: frames. Only `_write` writes: two writers on one stream fail.
+    # To the bot: frames. Only `_write` writes, because two writers on one stream fail.
 
     async def _write(self, stream: _Stream) -> None:
         while True:
@@ -379,11 +375,11 @@ class FrameConnection:
         return frame
 
     def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
-        """Whether a numbered frame may go out now.
+        """Return whether a numbered frame can be sent now.
 
-        One may be outstanding; a second one when it is large, so that the bot finds the next questions as soon as it
-        has answered the last. Small frames are not worth it: they would grow if they waited. Nor are timed games,
-        whose clocks would run while the bot is busy with the first frame.
+        One frame can be unacknowledged. A second one can follow if it is large, so that the bot finds its next
+        questions as soon as it has answered the last. Small frames wait, because they grow meanwhile. So do frames of
+        timed games, whose clocks would run while the bot is busy with the first frame.
         """
         outstanding = stream.frame - stream.done_through
         questions = len(outbox.turn_game) + len(outbox.openings)
@@ -397,14 +393,14 @@ class FrameConnection:
         return outstanding == 1 and questions >= enough and not (outbox.turns_timed or outbox.openings)
 
     def _fill(self, frame: pb.PlayResponse, stream: _Stream) -> None:
-        """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
+        """Move the outbox into the frame, which is written next. The questions' clocks start."""
         player = self.player
         outbox = player.take_outbox()
         if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
             player.outbox = outbox.without_turns()
             stream.free_until = self._now() + round(self._settings.prepare * 1e6)
         if len(outbox.starts) > _FEW_STARTS:
-            # A bot that comes back to thousands of long games: they fill several frames.
+            # The starts of thousands of long games, to a bot that reconnects, fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
         self._lingered = False
         if outbox.starts:
@@ -428,7 +424,7 @@ class FrameConnection:
         self._referee.silent(self.player, questions)
 
     def _linger(self, seconds: float) -> None:
-        """Lets what waits go at the latest after so long; what has been waiting goes no later for that."""
+        """Send the outbox within this time, and never later than already planned."""
         loop = asyncio.get_running_loop()
         if self._lingering is not None:
             if self._lingering.when() <= loop.time() + seconds:
@@ -443,11 +439,10 @@ class FrameConnection:
             self._stream.wakeup.set()
 
     async def _beat(self, stream: _Stream) -> None:
-        """Sends heartbeats, and gives an idle bot up that does not echo or acknowledge.
+        """Send heartbeats to quiet bots, and to all that play with clocks if network time is not charged.
 
-        They go to bots that have been quiet, and to all that play with clocks, if the network is not charged to these.
-
-        A bot that owes an answer is judged by its clock, not by its silence: it may be thinking.
+        End the stream of an idle bot that does not echo or acknowledge. A bot that owes an answer can be thinking, so
+        only its clock counts.
         """
         period = self._settings.heartbeat
         stuck_at = stuck_for = 0
@@ -481,24 +476,24 @@ class FrameConnection:
         return any(game.conditions.timed for game in self.player.games.values())
 
     def _owes_answers(self) -> bool:
-        """Whether the bot has been asked something: a question that waits in the outbox does not count."""
+        """Return whether a question was sent to the bot and not answered. Questions in the outbox do not count."""
         player = self.player
         waiting = {*player.outbox.turn_game, *(game.handle for game in player.outbox.openings)}
         return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
 
 
 def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:
-    """Notes why the stream ended; returns what is no such reason."""
+    """Record why the stream ended. Return the other exceptions."""
     closed, rest = group.split(StreamClosed)
     if closed is not None:
         reason = closed.exceptions[0]
         assert isinstance(reason, StreamClosed)
-        # Its traceback is part of a cycle, and would keep what was read until the collector comes.
+        # The traceback is part of a cycle and would keep the data read alive until garbage collection.
         clear_frames(reason.__traceback__)
         stream.close(reason)
     if rest is None:
         return None
-    # A frame was to be written to a bot that has just gone, or while the server stops.
+    # The bot left, or the server stopped, while a frame was to be written.
     broken, rest = rest.split(grpc.aio.BaseError)
     if broken is not None:
         logger.info("%s: the stream broke off: %s", bot, broken.exceptions[0])
@@ -506,14 +501,14 @@ def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExcep
 
 
 async def _until_closed(stream: _Stream) -> None:
-    """Ends the stream's tasks when it is closed, also those that wait for a bot which does not read."""
+    """End the stream's tasks when it is closed, including those that wait for a bot that does not read."""
     await stream.closing.wait()
     assert stream.closed is not None
     raise stream.closed
 
 
 def _spend(stream: _Stream, rows: int, resigned: int) -> None:
-    """Answers have come. Also late ones cost time: whoever sends more than it was asked for is cut off."""
+    """Count answers. Late ones also cost time, so a bot that sends more answers than questions is disconnected."""
     stream.may_answer -= rows
     if stream.may_answer < 0 or resigned > rows:
         raise StreamClosed(
@@ -528,7 +523,7 @@ def _uneven(message: str) -> StreamClosed:
 
 
 def session_replaced(bot: str) -> StreamClosed:
-    """What a bot is told whose name has logged in again."""
+    """Return the reason sent to the older session of a bot that logged in again."""
     return StreamClosed(
         grpc.StatusCode.ABORTED,
         "SESSION_REPLACED",

@@ -1,4 +1,4 @@
-"""Frames' columns: from the arbiter's outbox to the messages of the protocol, and bots' scores from there."""
+"""Conversion between the arbiter's columns and the messages of the protocol."""
 
 from math import isfinite
 from typing import Any
@@ -14,15 +14,15 @@ _LONGEST_REASON = 500
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
 IndexedScore = tuple[int, float]
-"""A row of a frame's moves, and what the bot thinks of its position."""
+"""A row of a frame's moves, and the bot's score of its position."""
 
 
 class UnevenColumns(Exception):
-    """Columns of a message do not fit together; the text says which."""
+    """The columns of a message do not match; the text names them."""
 
 
 def scores(moves: pb.Moves) -> list[IndexedScore]:
-    """The scores that came with the moves; what is no finite number is left out. Raises UnevenColumns."""
+    """Return the scores in the message, without those that are not finite. Raises UnevenColumns."""
     rows, values = list(moves.scored), list(moves.score)
     if len(rows) != len(values):
         raise UnevenColumns(
@@ -35,7 +35,7 @@ def scores(moves: pb.Moves) -> list[IndexedScore]:
 
 
 def reasons(moves: pb.Moves) -> list[str]:
-    """Why rows resign, in their order, as far as is said: of each text the first line, shortened."""
+    """Return the reasons of resigning rows, in order, each shortened to its first line. The last rows can lack one."""
     return [_one_line(text[:_LONGEST_REASON]) for text in moves.reason]
 
 
@@ -45,7 +45,7 @@ def _one_line(text: str) -> str:
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
-    """The games as the player is told of them, a message for each tournament."""
+    """Return the starts of the games, one message for each tournament."""
     by_tournament: dict[int, list[Game]] = {}
     for game in games:
         by_tournament.setdefault(game.conditions.tournament, []).append(game)
@@ -53,13 +53,13 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
 
 
 def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb.Starts:
-    # Side 0 moves first. The opponent of side 0 stands at index 2 of a slot (ordinal, first, second), that of 1 at 1.
+    # Side 0 moves first. In a slot (ordinal, first, second), its opponent has index 2, and that of side 1 has index 1.
     sides = [0 if game.players[0] is player else 1 for game in games]
     numbers = [game.slot[0] for game in games]
     entries = [game.slot[2 - side] for game, side in zip(games, sides, strict=True)]
     move_count = [game.ply for game in games]
     known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
-    # A player has one entry in a tournament, hence one time in all of its games.
+    # A player has one entry in a tournament, so its time control is the same in all of its games.
     own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
         tournament=conditions.name,
@@ -83,7 +83,7 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
 
 
 def openings(player: Player, games: list[Game]) -> list[pb.Opening]:
-    """The choices that the player is asked for, a message for each game."""
+    """Return the opening choices that the player must make, one message for each game."""
     return [_opening(player, game) for game in games]
 
 
@@ -106,7 +106,7 @@ def _opening(player: Player, game: Game) -> pb.Opening:
 
 
 def choice(message: pb.Choice) -> Choice | None:
-    """What was chosen; None resigns."""
+    """Return the choice in the message; None resigns."""
     match message.WhichOneof("what"):
         case "put":
             return Put(tuple(message.put.cell))
@@ -116,12 +116,12 @@ def choice(message: pb.Choice) -> Choice | None:
 
 
 def choice_reason(message: pb.Choice) -> str:
-    """Why it resigns, shortened."""
+    """Return the shortened reason for resigning."""
     return _one_line(message.reason[:_LONGEST_REASON])
 
 
 def _played_name(variant: Variant) -> str:
-    """The name of what is played once the players have agreed."""
+    """Return the name of the variant played after the agreement."""
     return base_name(variant.name) if variant.agreement else variant.name
 
 
@@ -132,7 +132,7 @@ def _time_control(limit: TimeControl | None) -> types_pb2.TimeControl:
 
 
 def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
-    """Fills in the questions; with clocks if any of the games has one."""
+    """Fill in the questions, with clocks if any of the games has one."""
     turns.game.extend(outbox.turn_game)
     turns.ply.extend(outbox.turn_ply)
     turns.cell.extend(outbox.turn_cell)
@@ -148,8 +148,8 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
 
 
 def ends_columns(ends: pb.Ends, player: Player, games: list[Game]) -> None:
-    """Fills in the games that are over, and what the player did in those that it lost by a fault."""
-    # Our enums and those of the protocol have equal values.
+    """Fill in the finished games, and the faults by which the player lost."""
+    # The referee's enums and those of the protocol have equal values.
     results: list[Any] = [game.result for game in games]
     terminations: list[Any] = [game.termination for game in games]
     ends.game.extend([game.handle for game in games])

@@ -1,4 +1,4 @@
-"""A game being played, and a player as the arbiter knows it: what the wires read, and nobody but the arbiter writes."""
+"""A running game, and a player as the arbiter knows it. Connections read them; only the arbiter writes them."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -18,29 +18,28 @@ from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pa
 
 _NO_CLOCKS = [0, 0]
 CHOICES = 4
-"""An even number, above that of the choices before a game by agreement."""
+"""An even number larger than the number of choices before a game by agreement."""
 
 
 def opening_ply(step: int) -> int:
-    """The ply of a game while its opening is agreed on: plies count up to 0, and tell by their parity whose clock runs,
-    as they do afterwards."""
+    """Return the ply of an opening choice. It counts up to 0, and its parity tells whose clock runs, as in the game."""
     return step - CHOICES
 
 
 class Outbox:
-    """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
+    """What to send next to one player, as columns (see the messages Starts, Turns and Ends of the protocol)."""
 
     __slots__ = ("ends", "openings", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
 
     def __init__(self) -> None:
         self.starts: list[Game] = []
         self.openings: list[Game] = []
-        """Games that have not begun: the player is to make a choice for the opening."""
+        """Games that have not begun, in which the player must make an opening choice."""
         self.turn_game: list[int] = []
         self.turn_ply: list[int] = []
         self.turn_cell: list[int] = []
         self.turns_timed: list[Game] = []
-        """The games with clocks among the turns: the wire must watch the limits of those in which the mover has one."""
+        """The turns of games with clocks. The connection watches the limit if the mover has one."""
         self.ends: list[Game] = []
 
     def __bool__(self) -> bool:
@@ -55,7 +54,7 @@ class Outbox:
             self.turns_timed.append(game)
 
     def without_turns(self) -> "Outbox":
-        """Keeps all but the questions; returns those."""
+        """Keep everything except the questions; return an outbox with those."""
         rest = Outbox()
         for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed", "openings"):
             setattr(rest, column, getattr(self, column))
@@ -63,10 +62,7 @@ class Outbox:
         return rest
 
     def split(self, most_moves: int) -> "Outbox":
-        """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
-
-        Whatever concerns a game goes where its start goes.
-        """
+        """Keep starts with at most this many moves in total (at least one start) and their games; return the rest."""
         carried = list(accumulate(game.ply for game in self.starts))
         kept = max(1, bisect_right(carried, most_moves))
         rest = Outbox()
@@ -86,21 +82,21 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 
 
 class Player:
-    """One who plays, as the arbiter knows it: its running games and what it is to be told."""
+    """A player as the arbiter knows it: its running games and its outbox."""
 
     __slots__ = ("games", "key", "margin_us", "network_us", "opens", "outbox")
 
     def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
         self.key = key
         self.margin_us = margin_us
-        """What its moves may overstep their limits for transport. May be changed at any time."""
+        """The time margin of its moves. It can change at any time."""
         self.network_us = 0
-        """What is not charged for each of its moves: as long as the network takes for a question and its answer."""
+        """Time not charged for each of its moves: the network time of a question and its answer."""
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()
         self.opens = False
-        """Whether it can be asked to agree on openings; for one that cannot, the arbiter makes the usual choices."""
+        """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
 
     def resend(self) -> None:
         """It has lost what it knew: its outbox becomes a start of each running game and the open turns."""
@@ -115,14 +111,14 @@ class Player:
                 outbox.ask(game)
 
     def take_outbox(self) -> Outbox:
-        """Everything collected so far; the player gets an empty outbox."""
+        """Return the outbox and replace it with an empty one."""
         outbox = self.outbox
         self.outbox = Outbox()
         return outbox
 
 
 class Game:
-    """One attempt at a slot."""
+    """One attempt to play a slot."""
 
     __slots__ = (
         "conditions",
@@ -161,15 +157,14 @@ class Game:
         self.moves: list[int] = []
         self.times_us: list[int] = []
         self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
-        """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 without a
-        limit."""
+        """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
         # `result` and `termination` are set at the end.
         self.fault = ""
-        """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
+        """Why the loser lost, if it lost by a known fault of its own: a phrase that follows "it"."""
 
     @property
     def opening(self) -> OpeningChoice:
-        """What the mover is asked before the game has begun; while that is so, `ply` is below 0."""
+        """Return the mover's opening choice. Valid before the game has begun, while `ply` is below 0."""
         variant = self.conditions.variant
         base = parse_variant(base_name(variant.name))
         clock_us = 0 if self.time is None else self.limit_us()
@@ -178,39 +173,39 @@ class Game:
 
     @property
     def seed(self) -> int:
-        """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
+        """Return the seed from which both sides' seeds follow. Code that needs thousands computes them together."""
         return game_seed(self.conditions.seed, self.slot[0])
 
     @property
     def time(self) -> TimeControl | None:
-        """The mover's time control; None where it has no limit."""
+        """Return the mover's time control; None without a limit."""
         return self.time_of(self.ply & 1)
 
     def time_of(self, side: int) -> TimeControl | None:
-        """A side's time control; None where it has no limit."""
+        """Return a side's time control; None without a limit."""
         # A slot is (ordinal, first, second).
         return self.conditions.limits[self.slot[1 + side]]
 
     def side_of(self, player: Player) -> int:
-        """0 if the player moved first, else 1."""
+        """Return 0 if the player moves first, else 1."""
         return 0 if player is self.players[0] else 1
 
     def clock_us(self, side: int) -> int:
-        """What a side's clock shows; 0 without a limit."""
+        """Return what a side's clock shows; 0 without a limit."""
         return self.left_us[side]
 
     def limit_us(self) -> int:
-        """What this move may take; only where the mover has a limit."""
+        """Return the limit of this move. Call it only if the mover has a limit."""
         assert self.time is not None
         return self.time.limit_us(self.left_us[self.ply & 1])
 
     @property
     def undecided(self) -> bool:
-        """Whether it is running, or was broken off by our own decision."""
+        """Return whether the game is running, or was ended by our own decision."""
         return getattr(self, "result", Result.VOID) is Result.VOID
 
     def so_far(self) -> GameSoFar:
-        """The game up to its last move, as it is journaled."""
+        """Return the journal record of the game up to its last move."""
         unit, (ordinal, first, second) = self.unit, self.slot
         conditions = unit.conditions
         return GameSoFar(
@@ -220,7 +215,7 @@ class Game:
             first,
             second,
             pack_moves(self.moves, conditions.variant.cells),
-            # A game that was broken off or lost may have the time of a move that was not made.
+            # A game that was abandoned or lost can have the time of a move that was not made.
             pack_times(self.times_us),
             self.left_us[0],
             self.left_us[1],
@@ -228,11 +223,10 @@ class Game:
         )
 
     def position(self) -> Position:
-        """The position now."""
+        """Return the current position."""
         return Position.after(self.conditions.variant, self.moves)
 
 
 def _clocks(conditions: GameConditions, slot: Slot) -> list[int]:
-    """What the two sides' clocks show at the start."""
     limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
     return [0 if limit is None else limit.start_us for limit in limits]

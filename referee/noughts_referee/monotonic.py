@@ -1,13 +1,13 @@
-"""What time it is, for whoever measures: microseconds on a clock that never jumps."""
+"""The time in microseconds, on a clock that never jumps."""
 
 import time
 from collections.abc import Callable
 
 Now = Callable[[], int]
-"""Tells the time in microseconds. Timers are the event loop's: who hands in another clock than `microseconds`, as tests
-do, runs a loop that goes by it."""
+"""A function that returns the time in microseconds. A caller that passes another one than `microseconds`, as tests do,
+must run an event loop with the same clock, because timers belong to the loop."""
 
 
 def microseconds() -> int:
-    """The time now. Not the event loop's, which may be as coarse as a millisecond."""
+    """Return the current time. The event loop's own clock can be as coarse as a millisecond."""
     return time.monotonic_ns() // 1000

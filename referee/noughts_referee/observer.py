@@ -1,4 +1,4 @@
-"""Who watches games being played."""
+"""The interface for watching games."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,20 +7,16 @@ from noughts_referee.game import Game
 
 
 class Observer(Protocol):
-    """Who watches games being played. Called in the middle of the play: it must be quick and raise nothing.
-
-    The games it is shown belong to the arbiter; it only reads them.
-    """
+    """An observer of running games. It is called during play: it must be fast, raise nothing and change no game."""
 
     def began(self, game: Game) -> None:
         """A game has begun."""
 
     def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
-        """Answers were judged: the handles of their games, each of which got one ply further at most.
+        """Answers to these games were judged. Each game advanced by one ply at most.
 
-        `plies` are those that the player meant to answer, `scores` what it thinks of its positions: (index in these
-        columns, finite score).
+        `games` are handles, `plies` what the player meant to answer, `scores` its finite scores as (index, score).
         """
 
     def ended(self, games: Sequence[Game]) -> None:
-        """Games are over; their last plies were among those answered."""
+        """Games are over. Their last plies were in an earlier `answered`."""

@@ -1,4 +1,4 @@
-"""What the referee needs of a wire."""
+"""What the referee needs from a connection."""
 
 from typing import Protocol
 
@@ -8,11 +8,11 @@ class PlayerConnection(Protocol):
 
     @property
     def capacity_timed(self) -> int:
-        """Timed games the player takes at once; 0 while it is not there."""
+        """Return the number of concurrent timed games of the player; 0 while it is away."""
 
     @property
     def capacity_untimed(self) -> int:
-        """Untimed games the player takes at once; 0 while it is not there."""
+        """Return the number of concurrent untimed games of the player; 0 while it is away."""
 
     def wake(self) -> None:
-        """The player's outbox has something to send."""
+        """Send the player's outbox."""

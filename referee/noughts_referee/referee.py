@@ -1,8 +1,8 @@
-"""The referee: plays work units with the players that are there.
+"""The referee plays work units with the connected players.
 
-It holds the queue of slots, starts a game as soon as the tournament and both players have room, hands answers to the
-arbiter and finished games to the organiser. All methods are plain calls on the event loop's thread; nothing here
-waits, and time comes from the wires.
+It keeps the queue of slots and starts a game as soon as its tournament and both players have capacity. It passes
+answers to the arbiter and finished games to the organiser. All methods are plain calls on the event loop's thread.
+Nothing here waits, and connections supply the time.
 """
 
 from bisect import insort
@@ -26,27 +26,26 @@ _Waiting = tuple[int, Slot, Unit]
 
 
 class _SeatPool:
-    """Seats that games take: a player's, or a tournament's games in flight.
+    """The capacity of a player, or of a tournament, for concurrent games.
 
-    Whenever nothing is being settled, slots wait only where there is no seat for them. So whoever gives a seat free,
-    or finds no use for one that was offered, offers it to the next in line.
+    Between calls of `_settle`, a slot waits in a pool only if the pool is full. Code that frees a seat, or does not use
+    an offered one, must therefore offer it to the next slot in line.
     """
 
     __slots__ = ("taken", "timed", "untimed")
 
     def __init__(self) -> None:
         self.taken = 0
-        # Slots that wait for a seat here, in order of arrival. Two lines: a player may have seats for untimed games,
-        # but none for timed.
+        # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
+        # untimed games but none for timed ones.
         self.timed: deque[_Waiting] = deque()
         self.untimed: deque[_Waiting] = deque()
 
     def line(self, timed: bool) -> deque[_Waiting]:
-        """Where slots wait."""
         return self.timed if timed else self.untimed
 
     def wait(self, timed: bool, waiting: _Waiting) -> None:
-        """A slot joins its line; not always the last to arrive does so last."""
+        """Insert a slot into its line in order of arrival."""
         line = self.line(timed)
         if not line or line[-1] < waiting:
             line.append(waiting)
@@ -55,7 +54,7 @@ class _SeatPool:
 
 
 class ConnectedPlayer(Player):
-    """A player with its wire and its seats: one connection, or one process."""
+    """A player with its connection and its capacity: one connection, or one process."""
 
     __slots__ = ("guests", "members", "room", "wire")
 
@@ -65,23 +64,23 @@ class ConnectedPlayer(Player):
         super().__init__(key, margin_us)
         self.room = room or _SeatPool()
         self.guests = guests or _SeatPool()
-        """As many seats for challenges, which so take none from tournaments."""
+        """Equal capacity for challenges, so that they take none from tournaments."""
         self.wire: PlayerConnection | None = None
         self.members: tuple[ConnectedPlayer, ...] = ()
-        """Who plays for it: several processes of one bot share its seats. Empty: it plays itself."""
+        """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
 
     @property
     def connections(self) -> "tuple[ConnectedPlayer, ...]":
-        """Those that games are really given to: its members, or itself."""
+        """Return the players that get the games: the members, or the player itself."""
         return self.members or (self,)
 
     def enlist(self, members: int) -> "tuple[ConnectedPlayer, ...]":
-        """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
+        """Create this many members (at least one), each with its own connection, before the first game."""
         self.members = tuple(ConnectedPlayer(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
         return self.members
 
     def seats(self, timed: bool) -> int:
-        """How many games it takes at once now."""
+        """Return how many concurrent games the player takes now."""
         if self.members:
             return sum(member.seats(timed) for member in self.members)
         wire = self.wire
@@ -90,17 +89,17 @@ class ConnectedPlayer(Player):
         return wire.capacity_timed if timed else wire.capacity_untimed
 
     def guest_seats(self, timed: bool) -> int:
-        """How many games of challenges it takes at once: none beside a tournament's games with clocks."""
+        """Return how many concurrent challenges the player takes: 0 during a tournament's timed games."""
         busy = self.room.timed or any(game.conditions.timed for game in self.tournament_games())
         return 0 if busy else self.seats(timed)
 
     def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
-        """Its running games of tournaments, or with `guest` of challenges."""
+        """Return the running games of tournaments, or with `guest` of challenges."""
         games = chain.from_iterable(each.games.values() for each in self.connections)
         return (game for game in games if game.conditions.guest is guest)
 
     def freest(self, timed: bool) -> "ConnectedPlayer":
-        """The member that gets the next game: with the fewest of those that have a seat."""
+        """Return the member for the next game: the one with the fewest games that has a free seat."""
         return min(
             (member for member in self.members if len(member.games) < member.seats(timed)),
             default=self.members[0],
@@ -112,14 +111,12 @@ _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 
 
 class _Tournament(_SeatPool):
-    """The seats of one tournament, and who sits down there."""
-
     __slots__ = ("concurrency", "entries", "guest", "is_timed", "withdrawn")
 
     def __init__(self, conditions: GameConditions, entries: list[ConnectedPlayer]) -> None:
         super().__init__()
         self.withdrawn = dict(conditions.withdrawn)
-        """Entries that play no more, and why."""
+        """Withdrawn entries, and why."""
         self.concurrency = conditions.concurrency
         self.is_timed = conditions.timed
         self.guest = conditions.guest
@@ -127,7 +124,7 @@ class _Tournament(_SeatPool):
 
 
 class Referee:
-    """Plays units. `report` gets the games that were finished, in batches."""
+    """The referee plays units and passes finished games to `report` in batches."""
 
     def __init__(
         self,
@@ -136,22 +133,19 @@ class Referee:
         margin_us: int = MARGIN_US,
         journal: Callable[[Iterable[Game]], None] = lambda games: None,
     ) -> None:
-        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`).
-
-        `journal` gets running games that are journaled whenever they got further.
-        """
+        """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games whenever they progress."""
         self.arbiter = Arbiter()
         self.stalls = Stalls()
-        """When the server stood still: wires do not count that time."""
+        """Stalls of the server, which connections do not count as thinking time."""
         self.plies = 0
-        """Answers taken since the start."""
+        """Answers received since the start."""
         self._report = report
         self._journal = journal
         self._margin_us = margin_us
         self._players: dict[int, ConnectedPlayer] = {}
         self._tournaments: dict[int, _Tournament] = {}
         self._queue: list[_Waiting] = []
-        """Slots to be tried; a heap in order of arrival."""
+        """Slots to try; a heap in order of arrival."""
         self._queued: dict[int, int] = {}
         """Slots not yet started, by tournament."""
         self._arrivals = 0
@@ -162,18 +156,18 @@ class Referee:
         self._on_displaced: Callable[[GameConditions], None] = lambda challenge: None
         self._observer: Observer | None = None
 
-    # The organiser's side.
+    # Calls by the organiser.
 
     def on_progress(self, callback: Callable[[], None]) -> None:
-        """`callback` is called after games have ended or begun."""
+        """Call `callback` after games have ended or begun."""
         self._on_progress = callback
 
     def on_displaced(self, callback: Callable[[GameConditions], None]) -> None:
-        """`callback` is called with a challenge of which a bot begins a tournament game with a clock."""
+        """Call `callback` with a challenge when one of its bots begins a tournament's timed game."""
         self._on_displaced = callback
 
     def add(self, unit: Unit) -> None:
-        """Queues the unit's slots behind those already there."""
+        """Queue the unit's slots behind the earlier ones."""
         key = unit.conditions.tournament
         tournament = self._tournaments.get(key)
         if tournament is None:
@@ -187,13 +181,13 @@ class Referee:
         arrivals = count(self._arrivals + 1)
         self._arrivals += len(unit.slots)
         full = tournament.taken >= tournament.concurrency
-        # What is larger than all the rest may be appended, in ascending order, to a heap as well.
+        # Numbers larger than all others, in ascending order, can also be appended to a heap.
         line = tournament.line(tournament.is_timed) if full else self._queue
         line.extend(zip(arrivals, unit.slots, repeat(unit)))
         self._settle()
 
     def queued(self, tournament: int | None = None) -> int:
-        """Slots that wait to be started: of one tournament, or all."""
+        """Return the number of slots that wait to start, of one tournament or all."""
         if tournament is None:
             return sum(self._queued.values())
         return self._queued.get(tournament, 0)
@@ -204,17 +198,17 @@ class Referee:
         return self.arbiter.late_answers
 
     def in_flight(self, tournament: int | None = None) -> int:
-        """Running games: of one tournament, or all."""
+        """Return the number of running games, of one tournament or all."""
         if tournament is None:
             return sum(room.taken for room in self._tournaments.values())
         room = self._tournaments.get(tournament)
         return room.taken if room else 0
 
     def withdraw(self, tournament: int) -> None:
-        """Forgets the tournament's slots that are not running."""
+        """Forget the tournament's slots that are not running."""
 
         def kept(waiting: Iterable[_Waiting]) -> list[_Waiting]:
-            # A sorted list is a heap; ordinals of arrival are unique, so nothing else is compared.
+            # A sorted list is a heap. Arrival numbers are unique, so nothing else is compared.
             return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
 
         self._queue = kept(self._queue)
@@ -227,10 +221,7 @@ class Referee:
             self._reconsider(player.guests)
 
     def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
-        """These entries of a tournament, by number, play no more: whoever meets them, or was to, has won.
-
-        The values say why. A tournament that has no game and no slot here is told nothing.
-        """
+        """Withdraw entries, by number, with the reasons. They lose their running and remaining games."""
         room = self._tournaments.get(tournament)
         if room is not None and not entries.keys() <= room.withdrawn.keys():
             leaving = entries.keys() - room.withdrawn.keys()
@@ -246,8 +237,8 @@ class Referee:
             self._settle()
 
     def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """The tournament's entries that keep others waiting, and by what: (game, ply) of a question without a clock, or
-        (0, 0) if it is away and has games here."""
+        """Yield the entries that keep others waiting, and by what: (game, ply) of a question without a clock, or (0, 0)
+        if the entry is away and has games here."""
         room = self._tournaments.get(tournament)
         if room is None:
             return
@@ -264,13 +255,13 @@ class Referee:
                 yield entry, (0, 0)
 
     def evict(self, tournament: int) -> None:
-        """Keeps nothing more of a tournament that has no slot and no game left."""
+        """Forget a tournament that has no slot and no game left."""
         if not self.queued(tournament) and not self.in_flight(tournament):
             self._tournaments.pop(tournament, None)
             self._queued.pop(tournament, None)
 
     def abandon(self, tournament: int | None = None) -> None:
-        """Ends running games void, of one tournament or all; their slots stay unplayed."""
+        """End running games as void, of one tournament or all. Their slots stay unplayed."""
         games = {
             game
             for player in self._players.values()
@@ -282,11 +273,11 @@ class Referee:
         self._settle()
 
     def observe(self, observer: Observer | None) -> None:
-        """From now on the observer is told of games; None: nobody is, which costs nothing."""
+        """Set the observer of games. None, which costs nothing, removes it."""
         self._observer = observer
 
     def running(self, tournament: int) -> Iterator[Game]:
-        """The tournament's running games, a game after the other of each entry in which it moved first."""
+        """Yield the tournament's running games, grouped by the entry that moved first."""
         room = self._tournaments.get(tournament)
         for player in room.entries if room else ():
             for connection in player.connections:
@@ -295,31 +286,31 @@ class Referee:
                         yield game
 
     def hold(self, why: str) -> None:
-        """No game begins until `go_on` with the same word; those running go on."""
+        """Begin no game until `go_on` is called with the same word. Running games continue."""
         self._held.add(why)
         self._starting = False
 
     def go_on(self, why: str) -> None:
-        """What games were held for is over: they begin, unless something else holds them."""
+        """Remove a hold. Games begin again unless there is another hold."""
         self._held.discard(why)
         self._starting = not self._held
         self._settle()
 
     def stop_starting(self) -> None:
-        """No game begins from now on, for good; those running go on."""
+        """Begin no more games, permanently. Running games continue."""
         self.hold("the end")
 
-    # The wires' side.
+    # Calls by connections.
 
     def player(self, key: int) -> ConnectedPlayer:
-        """The player with this key, made at first sight."""
+        """Return the player with this key, creating it if needed."""
         player = self._players.get(key)
         if player is None:
             player = self._players[key] = ConnectedPlayer(key, self._margin_us)
         return player
 
     def release(self, key: int) -> bool:
-        """Forgets a player, unless it has a game or sits in a tournament. Whether it is forgotten."""
+        """Forget a player, unless it has a game or an entry in a tournament. Return whether it was forgotten."""
         player = self._players.get(key)
         if player is not None and (player.games or any(player in each.entries for each in self._tournaments.values())):
             return False
@@ -327,7 +318,7 @@ class Referee:
         return True
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
-        """The player is there (again): it is sent its running games, and gets new ones."""
+        """Connect a player, also after a disconnection: send it its running games and start new ones."""
         player.wire = wire
         player.resend()
         self.arbiter.touched.add(player)
@@ -336,13 +327,13 @@ class Referee:
         self._settle()
 
     def seats_changed(self, player: ConnectedPlayer) -> None:
-        """The player takes more games than before, or fewer."""
+        """Apply a change of the player's capacity."""
         self._reconsider(player.room)
         self._reconsider(player.guests)
         self._settle()
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
+        """End the running games of a player that is gone for good as lost; `fault` says why (see `Game.fault`)."""
         self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
@@ -359,7 +350,7 @@ class Referee:
     def chosen(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
-        """The player's choices for openings: game, step, choice, why it resigns; see `Arbiter.chosen`."""
+        """Judge a player's choices for openings: (game, step, choice, reason to resign). See `Arbiter.chosen`."""
         complaints: list[Complaint] = []
         for (game, step, choice, why), took in zip(choices, times_us, strict=True):
             complaints += self.arbiter.chosen(player, game, step, choice, took, why)
@@ -367,14 +358,12 @@ class Referee:
         return complaints
 
     def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
-        """Questions (game, ply, microseconds since asked) have passed their limit; see `Arbiter.silent`."""
+        """Report questions (game, ply, microseconds since asked) past their limit. See `Arbiter.silent`."""
         self.arbiter.silent(player, questions)
         self._settle()
 
-    # Inside.
-
     def _settle(self) -> None:
-        """Takes the games that ended, begins new ones in their seats, and wakes the wires concerned."""
+        """Collect finished games, begin new ones in their place, and wake the connections concerned."""
         arbiter = self.arbiter
         if arbiter.ended:
             ended = arbiter.take_ended()
@@ -397,7 +386,7 @@ class Referee:
             advanced, arbiter.advanced = arbiter.advanced, []
             self._journal(advanced)
         if arbiter.touched:
-            # A wire that is woken may answer at once and so come back here.
+            # A connection can answer at once when it is woken, and so call this method again.
             touched, arbiter.touched = arbiter.touched, set()
             for player in cast("set[ConnectedPlayer]", touched):
                 if player.wire is not None:
@@ -424,10 +413,7 @@ class Referee:
             line.clear()
 
     def _begin(self) -> bool:
-        """Starts every slot of the queue that finds room; the others wait where they found none.
-
-        Returns whether any game began.
-        """
+        """Start every queued slot that finds capacity; the others wait at a full pool. Return whether a game began."""
         queue = self._queue
         began = False
         walkovers: list[FinishedGame] = []
@@ -436,7 +422,7 @@ class Referee:
             waiting = heappop(queue)
             _, slot, unit = waiting
             if unit.conditions is not conditions:
-                # Slots that wait are mostly of one tournament: what they share is looked up once.
+                # Most waiting slots belong to one tournament, so what they share is looked up once.
                 conditions = unit.conditions
                 key = conditions.tournament
                 tournament = self._tournaments[key]
@@ -488,7 +474,7 @@ class Referee:
         return began or bool(walkovers)
 
     def _pass_on(self, room: _SeatPool, seats: int, timed: bool) -> None:
-        """A slot makes no use of a seat here: the next in line may."""
+        """Offer a seat that a slot did not use to the next in line."""
         line = room.line(timed)
         if line and room.taken < seats:
             heappush(self._queue, line.popleft())

@@ -1,4 +1,4 @@
-"""How long the way to a bot and back takes: measured by heartbeats, and not charged to its clocks."""
+"""The network time to a bot and back. Heartbeats measure it, and the bot's clocks are not charged for it."""
 
 from collections import deque
 
@@ -6,10 +6,10 @@ _REMEMBERED = 8
 
 
 class RoundTrips:
-    """The latest round trips of one connection. Times are microseconds.
+    """The latest round trips of one connection, in microseconds.
 
-    The shortest of them counts: whatever else kept an echo waiting, the network did not. A bot that delays its echoes
-    gains no more than the cap.
+    The shortest one counts, because longer ones include other delays. A bot that delays its echoes gains at most the
+    cap.
     """
 
     __slots__ = ("_cap_us", "_latest", "_sent_at")
@@ -21,28 +21,25 @@ class RoundTrips:
 
     @property
     def wanted(self) -> bool:
-        """Whether they are counted at all."""
+        """Return whether round trips are measured at all."""
         return self._cap_us > 0
 
     @property
     def waiting(self) -> bool:
-        """Whether a heartbeat is on its way."""
+        """Return whether a heartbeat has not been echoed yet."""
         return self._sent_at is not None
 
     @property
     def credit_us(self) -> int:
-        """What no move is charged; 0 as long as nothing is known."""
+        """Return the time that is not charged to each move; 0 before the first measurement."""
         return min(min(self._latest, default=0), self._cap_us)
 
     def sent(self, now: int) -> None:
-        """A heartbeat is on its way."""
+        """Record that a heartbeat was sent."""
         self._sent_at = now
 
     def echoed(self, now: int, *, busy: bool) -> None:
-        """It has come back. From a bot that was `busy` it may have waited for a move to be found.
-
-        Such an echo can show that the way is shorter than was known, and never that it is longer.
-        """
+        """Record its echo. The echo of a `busy` bot can only shorten the known time: it may have waited for a move."""
         assert self._sent_at is not None
         took, self._sent_at = now - self._sent_at, None
         if not busy or took < min(self._latest, default=0):

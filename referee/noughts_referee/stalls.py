@@ -1,40 +1,40 @@
-"""When the server stood still: its event loop came late, for the machine, or somebody, gave it no time."""
+"""Stalls of the server: the event loop ran late, because the machine gave it no processor time or a call blocked it."""
 
 from collections import deque
 
 from noughts_referee.monotonic import Now, microseconds
 
 LEAST_US = 20_000
-"""How late the loop must come for it to count. A timer is late by a millisecond or two on a machine that idles."""
+"""The shortest delay that counts. On an idle machine a timer is late by a millisecond or two."""
 MOST_US = 60_000_000
-"""What of it a single question is credited at most: a bot must not gain hours by bringing the server to a halt."""
+"""The largest credit of one question, so that a bot cannot gain hours by stalling the server."""
 _REMEMBERED = 4_096
 
 
 class Stalls:
-    """Moments in which no bot's answer could have been taken; clocks do not run in them. Times are microseconds.
+    """Periods in which the server could not read answers, and clocks do not run. Times are microseconds.
 
-    Somebody has to tell, again and again, when the loop is expected to come next (`expect`) and that it has (`came`).
+    A task must regularly call `expect` before the event loop waits, and `came` afterwards.
     """
 
     def __init__(self, now: Now = microseconds) -> None:
         self.count = 0
         self.total_us = 0
         self.excused = 0
-        """Questions that would have been lost on time otherwise."""
+        """Questions that would otherwise have been lost on time."""
         self._now = now
         self._spans: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
-        """From when to when, oldest first."""
+        """Start and end of each stall, oldest first."""
         self._due: int | None = None
         self._period = 0
 
     def expect(self, seconds: float) -> None:
-        """The loop will come in so long, unless it is kept from it."""
+        """Record that the loop should run again in this time."""
         self._period = round(seconds * 1e6)
         self._due = self._now() + self._period
 
     def came(self) -> float:
-        """The loop has come; returns how late, in seconds."""
+        """Record that the loop has run. Return its delay in seconds."""
         if self._due is None:
             return 0.0
         now = self._now()
@@ -47,7 +47,7 @@ class Stalls:
         return max(0, late) / 1e6
 
     def within(self, since: int, until: int) -> int:
-        """How long it stood still between these moments, of which the later is now; 60 s at most."""
+        """Return the length of the stalls between these times, at most 60 s. `until` is now."""
         began = self._began(until)
         stood = 0 if began is None else until - max(since, began)
         for begin, end in reversed(self._spans):
@@ -57,8 +57,8 @@ class Stalls:
         return min(stood, MOST_US)
 
     def _began(self, now: int) -> int | None:
-        """Since when it stands still, as far as is known; None: it does not."""
+        """Return the start of the current stall; None if there is none."""
         if self._due is None or now - self._due <= LEAST_US:
             return None
-        # A long halt may have begun at any moment since the loop was here last: bots have the benefit of the doubt.
+        # A long stall can have begun at any time since the loop last ran, so the bots get the benefit of the doubt.
         return self._due - self._period if now - self._due > self._period else self._due

@@ -1,4 +1,4 @@
-"""Why the referee ends a player's stream, as the player is told."""
+"""The reasons for which the referee ends a player's stream, as sent to the player."""
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
@@ -23,7 +23,7 @@ class StreamClosed(Exception):
 
 
 def status_of(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:
-    """A status with its reason, for programs, beside the message, for people."""
+    """Return a status with a message for people and a reason for programs."""
     detail = AnyMessage()
     detail.Pack(ErrorInfo(reason=reason, domain="noughts", metadata=metadata))
     number: int = code.value[0]

@@ -1,4 +1,4 @@
-"""What passes between the organiser and the referee: slots to play and games that were played."""
+"""Data between the organiser and the referee: slots to play and finished games."""
 
 import struct
 from array import array
@@ -18,35 +18,35 @@ class GameConditions:
     """What all games of a tournament share."""
 
     tournament: int
-    """The store's key of the tournament."""
+    """The tournament's key in the store."""
     name: str
     """`tournaments/ID`."""
     variant: Variant
     time: TimeControl
-    """Of every entry that has none of its own."""
+    """The time control of every entry without its own."""
     seed: int
     concurrency: int
-    """Games in flight at most."""
+    """The largest number of concurrent games."""
     players: tuple[int, ...]
-    """The bot version of each entry, by entry number: the key under which its player logs in."""
+    """The bot version of each entry, by entry number: the key of its player."""
     labels: tuple[str, ...]
     """The name of each entry, by entry number."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
-    """The times of entries that have their own, by label."""
+    """The time controls of entries with their own, by label."""
     withdrawn: Mapping[int, str] = field(default_factory=dict)
-    """Entries that had left when this was read, by number, and why: whoever was to meet them has won."""
+    """Entries withdrawn before the unit was read, by number, with the reason. Their opponents win."""
     draw_after: int = 0
-    """A game that has so many plies is a draw, adjudicated; 0: none is."""
+    """A game with this many plies is adjudicated as a draw. 0: no limit."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     guest: bool = False
-    """Whether it is a challenge, which gives way to tournaments."""
+    """Whether it is a challenge. Tournaments take precedence over challenges."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
-    """The time of each entry, by entry number; None where there is no limit."""
+    """The time control of each entry, by entry number; None without a limit."""
     timed: bool = field(init=False)
     """Whether any entry has a limit."""
     journaled: bool = field(init=False)
-    """Whether its games are kept move by move, and go on where they were after a crash (see `TimeControl.long`)."""
+    """Whether games are journaled move by move and resume after a crash (see `TimeControl.long`)."""
 
     def __post_init__(self) -> None:
         times = [self.own_times.get(label, self.time) for label in self.labels]
@@ -65,24 +65,22 @@ class Slot(NamedTuple):
 
 
 class GameSoFar(NamedTuple):
-    """A game that is being played, as it is journaled: whoever plays its slot after a crash goes on from here."""
+    """A running game as journaled. A referee that plays its slot after a crash resumes from here."""
 
     tournament: int
     ordinal: int
     attempt: int
-    """Of the unit that the slot belongs to."""
+    """The attempt of the slot's unit."""
     first: int
-    """Entry numbers, as the players have agreed on their sides."""
+    """Entry numbers, after the players have agreed on their sides."""
     second: int
     moves: bytes
-    """See `pack_moves`."""
     times: bytes
-    """See `pack_times`."""
     first_clock_us: int
-    """What the clocks showed after the last move: the question that is open has cost nothing yet."""
+    """What the clocks showed after the last move, without the time of the open question."""
     second_clock_us: int
     opening_plies: int = 0
-    """How many of the moves were on the board when the game began."""
+    """Moves on the board when the game began."""
 
 
 _NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
@@ -90,66 +88,65 @@ _NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
 
 
 class Unit(NamedTuple):
-    """Some slots to play, claimed under an attempt: a later attempt makes the results of this one void."""
+    """Slots to play, claimed under an attempt. A later attempt invalidates the results of this one."""
 
     conditions: GameConditions
     attempt: int
     slots: Sequence[Slot]
     openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS
-    """What is on the board when a game begins, by ordinal: legal moves from the empty board on, after which the game is
-    open. Slots that are not here begin with the empty board."""
+    """Moves on the board when a game begins, by ordinal: legal from the empty board on and not ending the game. Slots
+    not listed begin with the empty board."""
     begun: Mapping[int, GameSoFar] = _NOTHING_BEGUN
-    """Games that go on from where an earlier attempt left them, by ordinal."""
+    """Games to resume from an earlier attempt, by ordinal."""
 
 
 class FinishedGame(NamedTuple):
-    """One played slot, ready to be stored."""
+    """One finished game, ready to be stored."""
 
     tournament: int
     ordinal: int
     attempt: int
-    """Of the unit that the slot belongs to."""
+    """The attempt of the slot's unit."""
     first: int
     second: int
     result: int
     termination: int
     moves: bytes
-    """See `pack_moves`."""
     times: bytes
-    """See `pack_times`."""
+    """Packed by `pack_moves` and `pack_times`."""
     fault: str = ""
-    """Why the loser lost, if by its own doing: a phrase that follows "it"."""
+    """Why the loser lost, if by its own fault: a phrase that follows "it"."""
     opening_plies: int = 0
-    """How many of the moves were on the board when the game began; their times are 0."""
+    """Moves on the board when the game began. Their times are 0."""
     allowances: bytes | None = None
     """See `pack_allowances`; None in games without clocks."""
 
     @property
     def outcome(self) -> Outcome:
-        """Its result and termination."""
+        """Return its result and termination."""
         return Outcome(Result(self.result), Termination(self.termination))
 
 
 def agreed_stones(moves: int, times_us: Sequence[int]) -> int:
-    """How many of so many moves were put by agreement, in a game of a variant with one.
+    """Return how many of the moves were placed by agreement, in a game of a variant with agreement.
 
-    The first three times of such a game are those of its choices: the third is 0 unless there were five stones.
+    The first three times of such a game are those of its choices. The third is 0 unless five stones were placed.
     """
     return min(moves, 5 if any(times_us[2:3]) else 3)
 
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:
-    """Cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
+    """Pack cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
     return _packer("B" if cells <= 256 else "H", len(moves))(*moves)
 
 
 def unpack_moves(packed: bytes, cells: int) -> list[int]:
-    """The inverse of `pack_moves`."""
+    """Invert `pack_moves`."""
     return list(packed) if cells <= 256 else _unpack("H", packed)
 
 
 def pack_times(times_us: Sequence[int]) -> bytes:
-    """Microseconds as four bytes each, little endian; what does not fit (71 minutes) is cut."""
+    """Pack microseconds as four bytes each, little endian. Values above the maximum (71 minutes) are cut."""
     pack = _packer("I", len(times_us))
     try:
         return pack(*times_us)
@@ -158,33 +155,33 @@ def pack_times(times_us: Sequence[int]) -> bytes:
 
 
 def unpack_times(packed: bytes) -> list[int]:
-    """The inverse of `pack_times`."""
+    """Invert `pack_times`."""
     return _unpack("I", packed)
 
 
 class Allowance(NamedTuple):
-    """What the moves of a side were allowed beyond its clock."""
+    """Extra time of each move of a side, beyond its clock."""
 
     network_us: int
-    """What the network took of each, which was not charged."""
+    """Network time that was not charged."""
     margin_us: int
-    """What each might overstep its limit."""
+    """The time margin: by how much a move could exceed its limit."""
 
 
 def pack_allowances(first: Allowance, second: Allowance) -> bytes:
-    """The two sides' as four numbers of four bytes, little endian; what does not fit (71 minutes) is cut."""
+    """Pack both sides as four numbers of four bytes, little endian. Values above the maximum (71 minutes) are cut."""
     return pack_times((*first, *second))
 
 
 def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
-    """The inverse of `pack_allowances`."""
+    """Invert `pack_allowances`."""
     network, margin, *second = unpack_times(packed)
     return Allowance(network, margin), Allowance(*second)
 
 
 @cache
 def _packer(code: str, count: int) -> Callable[..., bytes]:
-    """Packs so many numbers, little endian. Every game needs two of them, and making one takes longer than packing."""
+    """Return the packer of `count` numbers, little endian. Creating one takes longer than packing, so it is cached."""
     return struct.Struct(f"<{count}{code}").pack
 
 
