@@ -1,7 +1,4 @@
-"""The rules of the games: pure, immutable, standard library only.
-
-The referee, the bots and the server use this package and no other rules.
-"""
+"""The rules of the games: pure, immutable, standard library only. The project has no other rules."""
 
 from noughts_referee.rules.agreement import Choice, OpeningChoice, Put, Take
 from noughts_referee.rules.boards import Board

@@ -1,8 +1,7 @@
-"""Openings by agreement: one side puts the first stones, the other chooses its colour, so that neither is favoured.
+"""Openings by agreement: one side places the first stones and the other chooses its side, so neither is favoured.
 
-By `swap` who opens puts three stones, X, O and X in turn, and the opponent takes X or O. By `swap2` the opponent may
-put two more instead, O and X, and who opened takes a side. Then O is to move, and the game goes on by its variant's
-rules.
+With `swap`, the opener places three stones (X, O, X), and the opponent chooses X or O. With `swap2`, the opponent can
+place two more (O, X) instead, and the opener chooses. Then O is to move, and the rules of the variant apply.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from noughts_referee.rules.variant import Variant, members
 
 _FIRST_STONES, _MORE_STONES = 3, 2
 
-# By columns and rows from the middle: X, O, X. Stones that hardly help each other, so that O's move makes up for one.
+# X, O, X as (columns, rows) from the middle: stones so far apart that O's move makes up for the extra X.
 _USUAL = (
     ((0, 0), (1, 1), (-3, 3)),
     ((0, 0), (0, -1), (4, 2)),
@@ -28,16 +27,16 @@ _WEIGHT = 4
 
 
 class Put(NamedTuple):
-    """To put stones, of both sides in turn."""
+    """Place stones of both sides in turn."""
 
     cells: tuple[int, ...]
 
 
 class Take(NamedTuple):
-    """To play a side from now on."""
+    """Choose a side."""
 
     side: int
-    """0 for X, 1 for O, who is to move."""
+    """0 for X; 1 for O, which is to move."""
 
 
 Choice = Put | Take
@@ -45,48 +44,47 @@ Choice = Put | Take
 
 @dataclass(frozen=True, slots=True)
 class OpeningChoice:
-    """What somebody is asked: to put stones, or to choose a side."""
+    """A player's question in an opening by agreement: place stones, or choose a side."""
 
     variant: Variant
     rule: str
-    """`swap` or `swap2`."""
     stones: tuple[int, ...] = ()
-    """What has been put, in order: none, three or five."""
+    """The stones on the board, in order: none, three or five."""
     seed: int = 0
-    """The asked one's: its only source of chance, through `rng()`."""
+    """The player's seed: its only source of randomness, through `rng()`."""
     clock_us: int = 0
-    """What it may think, in microseconds; 0 where there is no limit."""
+    """The time limit in microseconds; 0 without a limit."""
 
     @property
     def step(self) -> int:
-        """How many choices were made: 0, 1 or 2. Who opens makes the first and the third."""
+        """Return how many choices were made: 0, 1 or 2. The opener makes the first and the third."""
         return (len(self.stones) - 1) // 2 if self.stones else 0
 
     @property
     def may_put(self) -> int:
-        """How many stones may be put now, neither more nor fewer; 0 for none."""
+        """Return the exact number of stones that the player can place now, or 0."""
         if not self.stones:
             return _FIRST_STONES
         return _MORE_STONES if self.rule == "swap2" and len(self.stones) == _FIRST_STONES else 0
 
     @property
     def may_take(self) -> bool:
-        """Whether a side may be chosen now: always, once there are stones."""
+        """Return whether the player can choose a side now: always, after the first stones."""
         return bool(self.stones)
 
     @property
     def position(self) -> Position:
-        """The stones, with the seed of who is asked."""
+        """Return the position, with the player's seed."""
         position = Position.after(self.variant, self.stones, seed=self.seed)
         position.own_clock_us = self.clock_us
         return position
 
     def rng(self) -> Draws:
-        """The chance of who is asked: the same draws each time."""
+        """Return the player's random number generator, which gives the same numbers each time."""
         return Draws(self.seed, len(self.stones))
 
     def allows(self, choice: Choice) -> bool:
-        """Whether the rule and the board allow it."""
+        """Return whether the rule and the board allow the choice."""
         if isinstance(choice, Take):
             return self.may_take and choice.side in (0, 1)
         if len(choice.cells) != self.may_put or not choice.cells:
@@ -99,7 +97,7 @@ class OpeningChoice:
         return True
 
     def usual(self) -> Choice:
-        """A sensible choice: stones far from each other, by lot, and then the side that looks better."""
+        """Return a sensible choice: first random stones far from each other, then the side that looks better."""
         if not self.stones:
             return Put(self._usual_stones())
         return Take(0 if _balance(self.variant, self.position) > 0 else 1)
@@ -114,13 +112,13 @@ class OpeningChoice:
 
 
 def _turned(at: tuple[int, int], turn: int) -> tuple[int, int]:
-    """One of the eight ways to lay the same shape."""
+    """Return one of the eight symmetries of a cell."""
     across, down = at if turn & 1 else at[::-1]
     return (across if turn & 2 else -across), (down if turn & 4 else -down)
 
 
 def _balance(variant: Variant, position: Position) -> int:
-    """How much better X's open lines look than O's after O's best-looking stone."""
+    """Return how much better X's open lines look than O's, after O's best-looking stone."""
     first, second = position.opponent, position.own
     worth, gains = 0, [0] * variant.cells
     for line, cells in zip(variant.lines, variant.line_cells, strict=True):
@@ -129,7 +127,7 @@ def _balance(variant: Variant, position: Position) -> int:
             continue
         now = _WEIGHT**mine - _WEIGHT**theirs
         worth += now
-        # O's stone ends a line of X's, and makes one of O's longer.
+        # O's stone ends a line of X and extends one of O.
         then = 0 if mine else 1 - _WEIGHT ** (theirs + 1)
         for cell in cells:
             gains[cell] += now - then

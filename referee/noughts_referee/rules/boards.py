@@ -1,4 +1,4 @@
-"""How the tables of a variant are made: straight lines on flat boards and in cubes, their ends, and what lies below.
+"""Tables of a variant: straight lines on flat boards and in cubes, the ends of lines, and the cells beneath cells.
 
 A cell's number is (layer * rows + row) * columns + column.
 """
@@ -9,33 +9,31 @@ from typing import NamedTuple
 _Place = tuple[int, int, int]
 """Column, row and layer."""
 
-# Rows, columns and diagonals of each layer, in this order; then what leads from layer to layer.
+# Rows, columns and diagonals of each layer, in this order; then the directions between layers.
 _FLAT = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (-1, 1, 0))
 _RISING = tuple((column, row, 1) for row in (0, 1, -1) for column in (0, 1, -1))
 
 
 class Board(NamedTuple):
-    """The size of a board."""
-
     columns: int
     rows: int
     layers: int = 1
 
     def lines(self, length: int) -> tuple[int, ...]:
-        """Every run of `length` cells in a straight line: rows first, then columns, diagonals, and through layers."""
-        # With k = 1 every direction yields the same lines.
+        """Return all straight lines of `length` cells: rows, columns, diagonals, and then lines between layers."""
+        # With length 1, every direction yields the same lines.
         return tuple(dict.fromkeys(line for line, _ in self._runs(length)))
 
     def ends(self, length: int) -> dict[int, int]:
-        """For each of these lines the cells directly before and behind it, in its own direction."""
+        """Return for each of these lines the cells directly before and after it."""
         return dict(self._runs(length))
 
     def beneath(self) -> tuple[int, ...]:
-        """For each cell the one that a stone would fall to from it: the next row's; 0 in the last row."""
+        """Return for each cell the one below it, in the next row; 0 in the last row."""
         return tuple(self._set([(column, row + 1, layer)]) for column, row, layer in self._places())
 
     def _places(self) -> Iterator[_Place]:
-        """The place of each cell, in the order of the cells."""
+        """Yield the place of each cell, in the order of the cells."""
         for layer in range(self.layers):
             for row in range(self.rows):
                 for column in range(self.columns):
@@ -56,7 +54,7 @@ class Board(NamedTuple):
         return all(0 <= at < size for at, size in zip(place, self, strict=True))
 
     def _set(self, places: list[_Place]) -> int:
-        """Those of the places that are on the board, as a set of cells."""
+        """Return the set of those places that are on the board."""
         return sum(
             1 << (layer * self.rows + row) * self.columns + column
             for column, row, layer in places

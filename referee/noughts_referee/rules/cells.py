@@ -1,7 +1,7 @@
-"""What cells are called, for people: `h8` as on a Gomoku board.
+"""Names of cells for people: `h8` as on a Gomoku board.
 
-Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom, as in chess, Gomoku and Connect
-Four. On boards of several layers the layer's number stands in front: `2b3`. Files, messages and bots keep numbers.
+Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom. On boards of several layers the
+number of the layer comes first: `2b3`. Files, messages and bots use cell numbers.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ _NO_CELL = 0xFFFF_FFFF
 
 
 def column_name(column: int) -> str:
-    """`a` for 0, `z` for 25, `aa` for 26."""
+    """Return `a` for 0, `z` for 25, `aa` for 26."""
     return _LETTERS[column] if column < len(_LETTERS) else f"a{_LETTERS[column - len(_LETTERS)]}"
 
 
 def cell_name(variant: Variant, cell: int) -> str:
-    """What the cell is called, e.g. `h8`; `2b3` is in the second layer."""
+    """Return the name of a cell, e.g. `h8`, or `2b3` in the second layer."""
     above, column = divmod(cell, variant.columns)
     layer, row = divmod(above, variant.rows)
     name = f"{column_name(column)}{variant.rows - row}"
@@ -27,17 +27,17 @@ def cell_name(variant: Variant, cell: int) -> str:
 
 
 def cell_names(variant: Variant, cells: Iterable[int]) -> str:
-    """The same of several cells: `h8 i9 g7`."""
+    """Return the names of several cells, e.g. `h8 i9 g7`."""
     return " ".join(cell_name(variant, cell) for cell in cells)
 
 
 def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: int) -> str:
-    """What is wrong with a move that the side may not make with these stones, a phrase that follows "it".
+    """Return why a move of the side is illegal with these stones, as a phrase that follows "it".
 
-    `placed a stone on h8 (cell 112), which is occupied`; `cell` is any number.
+    For example: `placed a stone on h8 (cell 112), which is occupied`. `cell` can be any number.
     """
     if not 0 <= cell < variant.cells:
-        # Hosts send the largest number for whatever is none of a cell.
+        # Hosts send the largest number for an answer that is not a cell.
         named = "" if cell == _NO_CELL else f" on cell {cell},"
         return f"placed a stone{named} off the board, which has cells 0 to {variant.cells - 1}"
     if (own | opponent) >> cell & 1:

@@ -1,8 +1,8 @@
-"""Chance that can be repeated: every draw follows from a seed and a ply, and from nothing else.
+"""Repeatable randomness: every random number follows from a seed and a ply only.
 
-A question that is asked twice gets the same answer, and no answer depends on what else is being played.
-Draws come from splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), which is
-quick and can be turned round: so seeds follow from seeds by a hash (BLAKE2b), and who knows his own learns no other.
+The same question always gets the same answer, whatever else is being played. Numbers come from splitmix64 (Steele, Lea
+and Flood, "Fast splittable pseudorandom number generators", 2014), which is fast but invertible. Seeds therefore follow
+from seeds by a hash (BLAKE2b), so that a bot cannot compute other seeds from its own.
 """
 
 from array import array
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
-# It sets the streams of different plies apart: odd, and no small multiple of the gamma.
+# Separates the streams of different plies: odd, and not a small multiple of the gamma.
 _PLY_STEP = 0xD1342543DE82EF95
 _OLD_SIDE_STEP = 0xA0761D6478BD642F
 _FEW_ROWS = 16
@@ -27,24 +27,22 @@ Item = TypeVar("Item")
 
 
 class OldSeed(int):
-    """The seed of a tournament that was made before seeds were kept secret: its games' seeds follow as they did then,
-    by arithmetic that can be turned round."""
+    """The seed of a tournament from before seeds were secret. It gives its games seeds by invertible arithmetic."""
 
 
 def game_seed(tournament_seed: int, number: int) -> int:
-    """The seed of a tournament's game: a hash of both, from which neither the tournament's seed nor another game's
-    can be found."""
+    """Return the seed of a tournament's game: a hash that reveals neither the tournament's seed nor another game's."""
     return _games(tournament_seed, number >> 3)[number & 7]
 
 
 def side_seed(game: int, side: int) -> int:
-    """The seed of one side (0 first, 1 second): a hash of both, from which the other side's cannot be found."""
+    """Return the seed of one side (0 first, 1 second): a hash that does not reveal the other side's."""
     seeds: tuple[int, ...] = _EIGHT_NUMBERS(blake2b(_ONE_NUMBER(game)).digest())
     return seeds[side]
 
 
 def side_seeds(tournament_seed: int, numbers: Sequence[int], sides: Sequence[int]) -> list[int]:
-    """`side_seed` of a tournament's games by their numbers, a side of each: a fraction of the time of as many calls."""
+    """Return `side_seed` of many games and sides of a tournament, in a fraction of the time of single calls."""
     seeds: list[int] = []
     block = -1
     known: tuple[int, ...] = ()
@@ -57,17 +55,17 @@ def side_seeds(tournament_seed: int, numbers: Sequence[int], sides: Sequence[int
 
 
 def apart(tournament_seed: int, purpose: int) -> int:
-    """The tournament's seed for another purpose than its games."""
+    """Return the tournament's seed for a purpose other than its games."""
     return type(tournament_seed)(tournament_seed ^ purpose)
 
 
 def commitment(tournament_seed: int) -> str:
-    """What is told of a tournament's seed while that is secret: SHA-256 of `noughts seed N`, in hexadecimal."""
+    """Return the public commitment to a secret seed: SHA-256 of `noughts seed N`, in hexadecimal."""
     return sha256(f"noughts seed {tournament_seed}".encode()).hexdigest()
 
 
-# One hash gives eight numbers: the seeds of as many games, or those of the sides of one. Games that begin together have
-# neighbouring numbers, and each is told to two players: what was hashed last is kept.
+# One hash gives eight numbers: the seeds of eight games, or of the sides of one. Games that begin together have
+# neighbouring numbers, and each is sent to two players, so the latest hashes are cached.
 
 
 @lru_cache(maxsize=_KEPT, typed=True)
@@ -79,7 +77,7 @@ def _games(tournament_seed: int, block: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=_KEPT, typed=True)
 def _sides(tournament_seed: int, block: int) -> tuple[int, ...]:
-    """Of the first game of the block first and second, then of the next."""
+    """Return the seeds of both sides of each game in the block: first side, second side, next game."""
     games = _games(tournament_seed, block)
     if isinstance(tournament_seed, OldSeed):
         return tuple(seed for game in games for seed in (game, (game + _OLD_SIDE_STEP) & _MASK))
@@ -94,7 +92,7 @@ def _mix(z: int) -> int:
 
 
 def first_choice(seed: int, ply: int, items: Sequence[Item]) -> Item:
-    """`Draws(seed, ply).choice(items)` in half the time, for whoever draws once a move and millions of moves."""
+    """Return `Draws(seed, ply).choice(items)` in half the time."""
     z = (seed + ply * _PLY_STEP + _GAMMA) & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
@@ -102,10 +100,7 @@ def first_choice(seed: int, ply: int, items: Sequence[Item]) -> Item:
 
 
 def first_choices(seeds: Sequence[int], plies: Sequence[int], items: Iterable[Sequence[Item]]) -> list[Item]:
-    """`first_choice` of each row of these columns of equal length, for whoever draws for hundreds of games at once.
-
-    It takes half the time of as many calls.
-    """
+    """Return `first_choice` of each row of these columns of equal length, in half the time of single calls."""
     rows = len(seeds)
     if rows < _FEW_ROWS or byteorder == "big":
         return list(map(first_choice, seeds, plies, items))
@@ -115,18 +110,18 @@ def first_choices(seeds: Sequence[int], plies: Sequence[int], items: Iterable[Se
     return [choices[draw * len(choices) >> 64] for draw, choices in zip(bits, items, strict=True)]
 
 
-# Many rows at once: they lie side by side in one long integer, 64 bits each with 64 bits of room for a product, and
-# every step of the generator is taken for all of them.
+# The rows lie next to each other in one long integer, as 64 bits each and 64 bits of space for a product. Each step of
+# the generator handles all of them.
 
 
 def _ones(rows: int) -> tuple[int, int]:
-    """1 in every row, and the largest number of 64 bits in every row."""
+    """Return 1 in every row, and 2**64 - 1 in every row."""
     ones = int.from_bytes((b"\1" + bytes(15)) * rows, "little")
     return ones, ones * _MASK
 
 
 def _mixed(z: int, mask: int) -> int:
-    """`_mix` of every row."""
+    """Return `_mix` of every row."""
     z = (z ^ (z >> 30 & mask)) * 0xBF58476D1CE4E5B9 & mask
     z = (z ^ (z >> 27 & mask)) * 0x94D049BB133111EB & mask
     return z ^ (z >> 31 & mask)
@@ -143,7 +138,7 @@ def _numbers(z: int, rows: int) -> list[int]:
 
 
 class Draws:
-    """The draws of one bot at one ply of one game: a stream that begins at (seed, ply)."""
+    """The random number generator of one bot at one ply of one game. It starts at (seed, ply)."""
 
     __slots__ = ("_state",)
 
@@ -151,30 +146,30 @@ class Draws:
         self._state = seed + ply * _PLY_STEP
 
     def bits(self) -> int:
-        """The next 64 uniform bits."""
+        """Return the next 64 uniform bits."""
         self._state = z = (self._state + _GAMMA) & _MASK
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
         return z ^ (z >> 31)
 
-    # `below` and `choice` say `bits` again: a call costs as much as the arithmetic, and bots draw for every move.
+    # `below` and `choice` repeat the code of `bits`, because a call costs as much as the arithmetic.
 
     def below(self, count: int) -> int:
-        """A uniform integer in 0..count-1 (the bias of the multiplication is below count / 2**64)."""
+        """Return a uniform integer in 0..count-1 (the bias of the multiplication is below count / 2**64)."""
         self._state = z = (self._state + _GAMMA) & _MASK
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
         return (z ^ (z >> 31)) * count >> 64
 
     def choice(self, items: Sequence[Item]) -> Item:
-        """One of the items, each with the same chance."""
+        """Return one of the items with equal probability."""
         self._state = z = (self._state + _GAMMA) & _MASK
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
         return items[(z ^ (z >> 31)) * len(items) >> 64]
 
     def weighted(self, items: Sequence[Item], weights: Sequence[int]) -> Item:
-        """One of the items, each with a chance proportional to its weight (a non-negative integer)."""
+        """Return one of the items with a probability proportional to its weight (a non-negative integer)."""
         ticket = self.below(sum(weights))
         for item, weight in zip(items, weights, strict=True):
             ticket -= weight

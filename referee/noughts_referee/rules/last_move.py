@@ -1,4 +1,4 @@
-"""What the last of some moves did, for whoever has moves and no game: databases of positions, and tests of engines."""
+"""The effect of the last of some moves, for databases of positions and tests of engines, which have no game."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,12 +7,12 @@ from noughts_referee.rules.outcome import Termination
 from noughts_referee.rules.variant import Variant
 
 _STONES = tuple(1 << cell for cell in range(900))
-"""The set of each cell alone; no board is larger."""
+"""The set that holds only this cell. No board is larger."""
 _stone = _STONES.__getitem__
 
 
 class MovesError(ValueError):
-    """Moves that cannot have been played: `got` says what is wrong with them, `expected` what would have been right."""
+    """Impossible moves: `got` says what is wrong, `expected` what would be right."""
 
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"moves: got {got}, expected {expected}")
@@ -21,12 +21,12 @@ class MovesError(ValueError):
 
 
 class LastMove(NamedTuple):
-    """How a game stands after its last move."""
+    """The state of a game after its last move."""
 
     termination: Termination | None
-    """None while it goes on; `LINE`, `BOARD_FULL` or `ILLEGAL_MOVE`."""
+    """`LINE`, `BOARD_FULL` or `ILLEGAL_MOVE`; None if the game continues."""
     kind: str | None = None
-    """Why the variant forbids the move, e.g. `overline`; None where it does not, also if it is illegal otherwise."""
+    """Why the variant forbids the move, e.g. `overline`; None if it does not, even if the move is illegal otherwise."""
 
 
 _OPEN = LastMove(None)
@@ -36,10 +36,9 @@ _BOARD_FULL = LastMove(Termination.BOARD_FULL)
 
 
 def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
-    """Judges the last of `moves`, whole numbers, from the empty board on; without any the game is open.
+    """Judge the last of `moves` from the empty board. Without moves the game is open.
 
-    Those before it must have been possible, but what else they were is not asked: one of them may have won or have been
-    forbidden. Raises MovesError if a stone could not lie where they say.
+    Earlier moves must have been possible, but can have won or been forbidden. Raises MovesError for an impossible one.
     """
     if not moves:
         return _OPEN
@@ -50,7 +49,7 @@ def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
     own, opponent = sum(map(_stone, before[side::2])), sum(map(_stone, before[1 - side :: 2]))
     occupied = own | opponent
     if occupied.bit_count() != len(before):
-        # A cell twice: sums carry, or both sides have it.
+        # If a cell is used twice, the sum carries or both sides have it.
         _check(variant, before)
     if not variant.takes(cell, occupied):
         return _ILLEGAL
@@ -63,7 +62,7 @@ def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
 
 
 def _check(variant: Variant, moves: Sequence[int]) -> None:
-    """Raises MovesError for the first of the moves that was not possible."""
+    """Raise MovesError for the first impossible move."""
     occupied = 0
     for number, cell in enumerate(moves, start=1):
         if not variant.takes(cell, occupied):

@@ -1,8 +1,7 @@
-"""Rules for the first stones of five in a row, which take from Black what moving first is worth.
+"""Opening rules for five in a row, which reduce the first-move advantage.
 
-By `pro` and `long-pro` Black's first stone lies in the middle, his second one at a distance from it: outside the square
-of 5x5 around it, or of 7x7. By `swap` and `swap2` the players agree: see `agreement`. A variant is played by such a
-rule under its name, a plus sign and the rule's: `gomoku+pro`.
+With `pro` and `long-pro`, Black's first stone is in the middle and its second outside the 5x5 or 7x7 square around it.
+With `swap` and `swap2` the players agree (see `agreement`). A variant's name ends with its rule: `gomoku+pro`.
 """
 
 from collections.abc import Iterator
@@ -16,15 +15,14 @@ TOO_NEAR = "too-near"
 _DISTANCES = {"pro": 3, "long-pro": 4}
 _AGREEMENTS = ("swap", "swap2")
 OPENING_RULES = (*_DISTANCES, *_AGREEMENTS)
-"""Their names."""
 _FIVE = 5
 _LEAST_EDGE = 9
 SUITABLE = f"five or more in a row on a flat board of at least {_LEAST_EDGE}x{_LEAST_EDGE}"
-"""What they can be played with, in words."""
+"""The variants that opening rules apply to, in words."""
 
 
 def with_opening(variant: Variant, rule: str) -> Variant:
-    """The variant with one of `OPENING_RULES`. Raises ValueError for one that is not `SUITABLE`."""
+    """Return the variant with one of `OPENING_RULES`. Raises ValueError for a variant that is not `SUITABLE`."""
     flat = variant.layers == 1 and not variant.gravity
     if not flat or min(variant.columns, variant.rows) < _LEAST_EDGE or min(map(len, variant.line_cells)) < _FIVE:
         raise ValueError(SUITABLE)
@@ -35,7 +33,7 @@ def with_opening(variant: Variant, rule: str) -> Variant:
 
 
 def _forbidding(variant: Variant, distance: int) -> Forbids:
-    """What the rule forbids the first side, and what the variant does."""
+    """Forbid what the rule forbids the first side, and what the variant forbids."""
     middle = sum(
         1 << row * variant.columns + column for row in _middle(variant.rows) for column in _middle(variant.columns)
     )
@@ -57,12 +55,12 @@ def _forbidding(variant: Variant, distance: int) -> Forbids:
 
 
 def _middle(size: int) -> range:
-    """The column or row in the middle of so many, or the two."""
+    """Return the middle column or row of `size`, or the two middle ones."""
     return range((size - 1) // 2, size // 2 + 1)
 
 
 def _around(variant: Variant, cell: int, reach: int) -> Iterator[int]:
-    """The cells at most so far away, in columns and in rows."""
+    """Yield the cells within `reach` columns and rows."""
     row, column = divmod(cell, variant.columns)
     for other_row in range(max(0, row - reach), min(variant.rows, row + reach + 1)):
         for other_column in range(max(0, column - reach), min(variant.columns, column + reach + 1)):

@@ -1,4 +1,4 @@
-"""How a game ends: who won, and why. Values of the enums equal those of the protocol's enums of the same name."""
+"""How a game ends: who won, and why. The values of the enums equal those of the protocol's enums of the same name."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -17,12 +17,12 @@ class Result(IntEnum):
 
     @property
     def winner(self) -> int | None:
-        """The side that won (0 first, 1 second); None when nobody did."""
+        """The side that won (0 first, 1 second); None if neither did."""
         return _WINNER.get(self)
 
     @property
     def loser(self) -> int | None:
-        """The side that lost; None when nobody did."""
+        """The side that lost; None if neither did."""
         return None if self.winner is None else 1 - self.winner
 
 
@@ -37,7 +37,7 @@ class Termination(IntEnum):
     # Decided on the board.
     LINE = 1
     BOARD_FULL = 2
-    # A player's fault: it loses.
+    # A player's fault: the player loses.
     ILLEGAL_MOVE = 3
     TIMEOUT = 4
     DISCONNECTED = 5
@@ -45,7 +45,7 @@ class Termination(IntEnum):
     RESIGNED = 7
     # The organiser's decision.
     ADJUDICATED = 8
-    # The infrastructure's fault: nobody loses, the game is played again.
+    # The infrastructure's fault: nobody loses, and the game is played again.
     VOID = 9
 
     def __str__(self) -> str:
@@ -53,17 +53,17 @@ class Termination(IntEnum):
 
     @property
     def words(self) -> str:
-        """For people, e.g. `board full`."""
+        """The termination for people, e.g. `board full`."""
         return in_words(str(self))
 
     @property
     def deed(self) -> str:
-        """What the loser did, a phrase that follows "it"; only for `FORFEITS`."""
+        """What the loser did, as a phrase that follows "it"; only for `FORFEITS`."""
         return _DEEDS[self]
 
 
 def in_words(code: str) -> str:
-    """Return a termination that is written as a code, e.g. `board_full`, for people."""
+    """Return a termination code such as `board_full` in words."""
     return code.replace("_", " ")
 
 
@@ -76,47 +76,47 @@ _DEEDS = {
 }
 
 ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
-"""Decided by the stones alone."""
+"""Decided by the stones."""
 
 GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
-"""The loser was not there any more."""
+"""The loser was disconnected."""
 
 FORFEITS = frozenset(_DEEDS)
-"""Lost by the loser's own doing rather than on the board."""
+"""The loser lost by its own action and not on the board."""
 
 FAULTS = FORFEITS - {Termination.RESIGNED}
 """The loser did what a player must not do."""
 
 
 class Outcome(NamedTuple):
-    """How a game ended: its result, and why. Made by `won`, `lost`, or one of `DRAWN` and `VOID`."""
+    """How a game ended. Use `won`, `lost`, `DRAWN` or `VOID` to get one."""
 
     result: Result
     termination: Termination
 
     @property
     def winner(self) -> int | None:
-        """The side that won (0 first, 1 second); None when nobody did."""
+        """The side that won (0 first, 1 second); None if neither did."""
         return self.result.winner
 
     @property
     def loser(self) -> int | None:
-        """The side that lost; None when nobody did."""
+        """The side that lost; None if neither did."""
         return self.result.loser
 
 
 def won(side: int, termination: Termination = Termination.LINE) -> Outcome:
-    """The side (0 first, 1 second) wins."""
+    """Return a win of the side (0 first, 1 second)."""
     return Outcome(_WINS[side], termination)
 
 
 def lost(side: int, termination: Termination) -> Outcome:
-    """The side (0 first, 1 second) loses, mostly by one of `FORFEITS`."""
+    """Return a loss of the side (0 first, 1 second), usually by one of `FORFEITS`."""
     return Outcome(_WINS[1 - side], termination)
 
 
 DRAWN = Outcome(Result.DRAW, Termination.BOARD_FULL)
-"""Nobody completed a line, and the board is full, or the side to move has no cell left that it may play."""
+"""No line is complete, and the board is full or the side to move has no legal cell."""
 
 VOID = Outcome(Result.VOID, Termination.VOID)
-"""The infrastructure's fault: the game counts for nothing."""
+"""The infrastructure's fault: the game does not count."""

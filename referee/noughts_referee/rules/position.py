@@ -1,4 +1,4 @@
-"""A position: the stones on the board, whose turn it is, and the chance of whoever is asked."""
+"""A position: the stones on the board, the side to move, and the random numbers of the bot asked for a move."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ _MARKS = "XO"
 
 
 class PositionError(ValueError):
-    """A position's text that cannot be read: `got` is the text, `expected` what would have been right."""
+    """An invalid position text: `got` is the text, `expected` describes a valid one."""
 
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"position {got!r}: expected {expected}")
@@ -21,10 +21,10 @@ class PositionError(ValueError):
 
 
 class Position:
-    """What a bot is asked about.
+    """The position that a bot must answer.
 
-    One object follows one game: it is advanced between two questions and never while one is being answered. Take a
-    `copy()` to keep it longer or to try moves on it.
+    One object follows one game. It advances between two questions and never during one. To keep a position longer, or
+    to try moves, use `copy()`.
     """
 
     __slots__ = (
@@ -44,21 +44,19 @@ class Position:
     own: int
     """The stones of the side to move, as a set of cells (bit `c` = cell `c`)."""
     opponent: int
-    """The stones of the other side."""
     side: int
     """The side to move: 0 moved first (X), 1 second (O)."""
     moves: list[int]
-    """Cells in the order played; empty when the position was set up rather than played."""
+    """Cells in the order played; empty if the position was set up instead of played."""
     seed: int
-    """The asked bot's seed in this game: its only source of chance, through `rng()`."""
+    """The bot's seed in this game: its only source of randomness, through `rng()`."""
     own_clock_us: int
-    """What the clock of the side to move shows, in microseconds: what is left of its bank, or the limit of a move where
-    there is no bank; 0 where there is no limit."""
+    """The mover's clock in microseconds: the rest of its base time, or the limit of a move; 0 without a limit."""
     opponent_clock_us: int
     limit_us: int
-    """What this move may take: `own_clock_us`, or the limit of a move if there is a bank, too, and that is more."""
+    """The limit of this move: `own_clock_us`, or the limit of a move if there is a base time too and that is larger."""
     memo: Any
-    """What the bot keeps with the game: None until it sets it, and again when a game is taken up anew."""
+    """Data that the bot keeps with the game. None until the bot sets it, and when the game is resumed."""
 
     def __init__(self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0) -> None:
         self.variant = variant
@@ -72,7 +70,7 @@ class Position:
 
     @classmethod
     def after(cls, variant: Variant, moves: Iterable[int], *, seed: int = 0) -> "Position":
-        """The position after `moves` from the empty board."""
+        """Return the position after `moves` from the empty board."""
         position = cls(variant, seed=seed)
         for cell in moves:
             position.play(cell)
@@ -80,11 +78,10 @@ class Position:
 
     @classmethod
     def parse(cls, variant: Variant, text: str, *, seed: int = 0) -> "Position":
-        """Reads `X...O...X O`: rows top to bottom of `.`, `X` and `O`, layer by layer, then the mover.
+        """Parse `X...O...X O`: rows top to bottom of `.`, `X` and `O`, layer by layer, then the side to move.
 
-        A `/` between rows is allowed, between those of different layers too. Without a mover the counts tell: X when
-        they are equal, O when X has one more. Raises PositionError, also for a stone that gravity would not leave
-        where it is.
+        A `/` is allowed between rows, also of different layers. If the side is missing, X moves if the counts are
+        equal, and O if X has one more. Raises PositionError, also for a stone that has no support under gravity.
         """
         board, _, mover = text.strip().partition(" ")
         rows, mover = board.split("/"), mover.strip()
@@ -126,16 +123,16 @@ class Position:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The cells that the side to move may play, ascending: with gravity, where a stone would come to rest."""
+        """The cells that the side to move can play, ascending. With gravity, those where stones come to rest."""
         variant = self.variant
         if variant.forbids is None:
             return variant.free_cells(self.own | self.opponent)
         return variant.legal_cells(self.own, self.opponent, self.side)
 
     def forbidden(self, cell: int) -> str | None:
-        """Why the side to move may not play a cell that is free, e.g. `overline`; None where the variant allows it.
+        """Return why the side to move must not play a free cell, e.g. `overline`; None if the variant allows it.
 
-        None also for a cell where no stone can be placed at all, on the board or not.
+        Also return None for a cell where no stone can be placed, on the board or not.
         """
         forbids = self.variant.forbids
         if forbids is None or not self.variant.takes(cell, self.own | self.opponent):
@@ -143,10 +140,9 @@ class Position:
         return forbids(self.own, self.opponent, cell, self.side)
 
     def outcome(self) -> Outcome | None:
-        """How the game has ended on the board; None while it goes on.
+        """Return how the game has ended on the board; None if it continues.
 
-        The last move decides. A position that was set up has none: there any line wins, first of all one of the side
-        that is not to move.
+        The last move decides. In a position that was set up, any line wins; a line of the side not to move comes first.
         """
         if self.moves:
             return self.variant.outcome(self.opponent, self.own, self.moves[-1], 1 - self.side)
@@ -157,22 +153,22 @@ class Position:
         return None if self.free else DRAWN
 
     def rng(self) -> Draws:
-        """The bot's chance at this ply: the same draws each time it is asked."""
+        """Return the bot's random number generator at this ply. It gives the same numbers each time."""
         return Draws(self.seed, (self.own | self.opponent).bit_count())
 
     def draws(self) -> Draws:
-        """The old name of `rng`."""
+        """Return `rng()`, whose old name this is."""
         warnings.warn("Position.draws() is called rng() now", DeprecationWarning, stacklevel=2)
         return self.rng()
 
     def play(self, cell: int) -> None:
-        """The side to move places a stone on `cell`, one of `free`; then the other side is to move."""
+        """Place a stone of the side to move on `cell`, one of `free`. Then the other side is to move."""
         self.own, self.opponent = self.opponent, self.own | 1 << cell
         self.side ^= 1
         self.moves.append(cell)
 
     def copy(self) -> "Position":
-        """The same position, independent of this one and without its memo."""
+        """Return an independent copy without the memo."""
         twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
         twin.own_clock_us, twin.opponent_clock_us = self.own_clock_us, self.opponent_clock_us
@@ -181,7 +177,7 @@ class Position:
 
 
 def free_of_each(positions: Sequence[Position]) -> list[tuple[int, ...]]:
-    """`free` of each of these positions, all of one variant: in a third less time, for frames of hundreds."""
+    """Return `free` of each position, all of one variant: in a third less time, for frames of hundreds."""
     variant = positions[0].variant
     if variant.forbids is not None:
         return [position.free for position in positions]

@@ -1,12 +1,12 @@
 """What renju forbids the first side, Black: overlines, double fours and double threes.
 
-What a stone makes in a line is seen in the eleven cells around it, five to either side, of which each is Black's, free
-or neither: at most 59,049 patterns, each worked out once and kept. A three counts only if the stone that would turn it
-into a straight four is allowed itself, with the asked stone in place; that is judged in the same way, as deep as it
-goes. Each step adds a stone, so that it ends.
+What a stone makes in a line depends on the eleven cells around it, five on either side. Each of them holds a black
+stone, is free, or neither: at most 59,049 patterns, computed once each. A three counts only if the stone that would
+turn it into a straight four is itself allowed, with the new stone in place. That test recurses, and ends because each
+step adds a stone.
 
-Source: the Renju International Federation's rules of the game, section 9, from which these definitions are taken. That
-a stone which makes a five in one line is no completing stone of a three in another is left open there.
+Source: the rules of the Renju International Federation, section 9. They do not say whether a stone that makes a five in
+one line can complete a three in another; here it cannot.
 """
 
 from typing import NamedTuple
@@ -21,34 +21,32 @@ DOUBLE_THREE = "double-three"
 _REACH = 5
 _WIDTH = 2 * _REACH + 1
 
-# What a stone makes in a line, as digits of one number: those of its four lines are added.
+# What a stone makes in a line, as digits of one number, so that its four lines can be added.
 _THREE, _FOUR, _OVERLINE, _FIVE = 1, 1 << 3, 1 << 7, 1 << 10
 _THREES = _FOUR - 1
 
 
 def forbidding(board: Board) -> Forbids:
-    """What renju forbids on a flat board 15 cells wide or more."""
+    """Return what renju forbids on a flat board at least 15 cells wide."""
     return _Renju(board).forbidden
 
 
 class _Ray(NamedTuple):
-    """One of the four lines through a cell: how the stones on its eleven cells become a number of as many bits."""
+    """One of the four lines through a cell, and how to turn the stones on its eleven cells into an 11-bit number."""
 
     shift: int
     mask: int
-    """After the shift, the cells that are on the board; they lie a step apart."""
+    """After the shift, the cells that are on the board, a step apart."""
     modulus: int
-    """2**step - 2: divided by that, 2**(n * step) leaves 2**n, and so the stones come to lie side by side."""
+    """2**step - 2. Modulo that, 2**(n * step) leaves 2**n, so the stones end up next to each other."""
     edge: int
     """Those of the eleven cells that are off the board."""
     step: int
 
 
 class _Renju:
-    """The rules on one board."""
-
     def __init__(self, board: Board) -> None:
-        # The stones are shifted by so much beforehand that also the first cell has all eleven numbers around it.
+        # The stones are first shifted by this much, so that even the first cell has eleven numbers around it.
         self._lead = _REACH * (board.columns + 1)
         self._rays = tuple(
             tuple(self._ray(board, row, column, across, down) for across, down in ((1, 0), (0, 1), (1, 1), (-1, 1)))
@@ -69,7 +67,7 @@ class _Renju:
         return _Ray(shift, mask, (1 << step) - 2 if step > 1 else 1 << _WIDTH, edge, step)
 
     def forbidden(self, own: int, opponent: int, cell: int, side: int) -> str | None:
-        """See `Forbids`."""
+        """Return why the move is forbidden; see `Forbids`."""
         if side:
             return None
         black, white = own << self._lead, opponent << self._lead
@@ -77,7 +75,7 @@ class _Renju:
         return None if made >= _FIVE else self._kind(black, white, cell, made)
 
     def _made(self, black: int, white: int, cell: int) -> int:
-        """What Black's stone on the free cell makes, with all threes that look like some."""
+        """Return what Black's stone on the free cell makes, including threes that may not count."""
         made = 0
         for shift, mask, modulus, edge, _ in self._rays[cell]:
             near = black >> shift & mask
@@ -86,7 +84,7 @@ class _Renju:
         return made
 
     def _kind(self, black: int, white: int, cell: int, made: int) -> str | None:
-        """Why Black may not place a stone that makes this, and no five; None if it may."""
+        """Return why Black must not place a stone that makes this and no five; None if it can."""
         if made >= _OVERLINE:
             return OVERLINE
         if made >= 2 * _FOUR:
@@ -102,19 +100,19 @@ class _Renju:
             near = black >> shift & mask
             for distance in _COMPLETING[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]:
                 if self._may_complete(placed, white, cell + distance * step):
-                    # A line holds one three at most.
+                    # A line has at most one three.
                     found += 1
                     break
         return found > 1
 
     def _may_complete(self, black: int, white: int, cell: int) -> bool:
-        """Whether a stone that turns a three into a straight four is allowed, and makes no five."""
+        """Return whether a stone that turns a three into a straight four is allowed and makes no five."""
         made = self._made(black, white, cell)
         return made < _FIVE and self._kind(black, white, cell, made) is None
 
 
 class _Line:
-    """Eleven cells in a line, Black's stone in the middle: its other stones, and the cells that are not free."""
+    """Eleven cells in a line with Black's stone in the middle: its other stones, and the free cells."""
 
     def __init__(self, pattern: int) -> None:
         taken = pattern & (1 << _WIDTH) - 1
@@ -122,7 +120,7 @@ class _Line:
         self.free = ~(self.black | taken) & (1 << _WIDTH) - 1
 
     def run(self) -> int:
-        """How many stones lie around the middle without a gap."""
+        """Return the number of adjacent stones around the middle."""
         length = 1
         for direction in (1, -1):
             place = _REACH + direction
@@ -132,7 +130,7 @@ class _Line:
         return length
 
     def fours(self) -> int:
-        """How many different sets of four stones, the middle one among them, one more turns into a five."""
+        """Return how many sets of four stones with the middle one become a five by one more stone."""
         sets = set()
         for first in range(1, _REACH + 1):
             five = 0b11111 << first
@@ -143,7 +141,7 @@ class _Line:
         return len(sets)
 
     def completing(self) -> tuple[int, ...]:
-        """Where a stone turns three, the middle one among them, into a straight four: distances from the middle."""
+        """Return where a stone turns a three with the middle one into a straight four, as distances from the middle."""
         distances = []
         for first in range(2, _REACH + 1):
             four = 0b1111 << first
@@ -170,7 +168,7 @@ class _Made(dict[int, int]):
 
 
 class _Completing(dict[int, tuple[int, ...]]):
-    """At what distances a stone would turn a three in the line into a straight four, by the pattern around it."""
+    """Where a stone turns a three in the line into a straight four, by the pattern around the middle."""
 
     def __missing__(self, pattern: int) -> tuple[int, ...]:
         self[pattern] = distances = _Line(pattern).completing()

@@ -1,7 +1,7 @@
-"""Variants that other packages add: entry points of the group `noughts.variants`.
+"""Variants from other packages: entry points of the group `noughts.variants`.
 
-An entry point's name is the variant's, its value a `Variant` or a callable that makes one. Nothing is imported before
-somebody asks for that variant, and what goes wrong then concerns nobody else.
+The name of an entry point is the variant's name. Its value is a `Variant` or a callable that returns one. A plugin is
+imported when its variant is first used, so a broken one affects nothing else.
 """
 
 import re
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 GROUP = "noughts.variants"
 
-# A name of more characters would not fit into the columns that hold it.
+# A longer name would not fit into the columns that hold it.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _MOST_CELLS = 900
 
 
 @cache
 def _found() -> "dict[str, tuple[EntryPoint, ...]]":
-    """What is installed, by name. It is looked up once: a package that is installed later wants a new process."""
-    # It takes a while to load, and most programs never ask for a plugin.
+    """Return the installed plugins by name, found once per process. Packages installed later need a restart."""
+    # The import is slow, and most programs never use a plugin.
     from importlib.metadata import entry_points
 
     found: dict[str, tuple[EntryPoint, ...]] = {}
@@ -33,17 +33,17 @@ def _found() -> "dict[str, tuple[EntryPoint, ...]]":
 
 
 def plugin_names() -> tuple[str, ...]:
-    """The names that plugins give, in alphabetical order; those of our own are not taken from us by anybody."""
+    """Return the names of plugin variants, in alphabetical order. Our own names take precedence."""
     return tuple(sorted(_found()))
 
 
 def plugin_package(name: str) -> str:
-    """The package that adds the variant, or several, separated by commas."""
+    """Return the package that adds the variant, or several, separated by commas."""
     return ", ".join(sorted({point.dist.name if point.dist else "a package" for point in _found()[name]}))
 
 
 def plugin_variant(name: str) -> Variant:
-    """The plugin's variant, made anew. Raises VariantError, which names the package, if that does not work."""
+    """Create the plugin's variant. Raises VariantError, which names the package, if that fails."""
     try:
         return _load(name, _found()[name])
     except Exception as error:
@@ -52,7 +52,7 @@ def plugin_variant(name: str) -> Variant:
 
 
 class _PluginError(Exception):
-    """What is wrong with what a plugin gives."""
+    """What is wrong with a plugin."""
 
 
 def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
@@ -71,7 +71,7 @@ def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
 
 
 def _check(variant: Variant) -> None:
-    """Raises _PluginError unless games of the variant can be played to an end."""
+    """Raise _PluginError unless games of the variant can be played to an end."""
     if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
         raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
     if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):

@@ -16,10 +16,10 @@ _CELLS = "cells<="
 _MNK_FORM = "mnk:M,N,K"
 _LARGEST_EDGE = 30
 
-# Columns, rows, in a row: the m,n,k games that have a name of their own.
+# Columns, rows, in a row: the m,n,k games with their own names.
 _NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}
 _NAME_OF_MNK = {shape: name for name, shape in _NAMED_MNK.items()}
-# As the other games on 20x20 are called.
+# Spelled like the other games on 20x20.
 _ALSO = {"gomoku:20": "gomoku20"}
 
 
@@ -27,7 +27,7 @@ _FIVE = 5
 
 
 def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = False) -> Callable[[str], Variant]:
-    """Five in a row on a square board: `exact`, in `caro` not shut at both ends, in `renju` with what that forbids."""
+    """Make five in a row on a square board: `exact`, `caro` (not blocked at both ends), `renju` (forbidden moves)."""
 
     def make(name: str) -> Variant:
         board = Board(edge, edge)
@@ -38,7 +38,7 @@ def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = F
             edge,
             board.lines(_FIVE),
             beside=ends if exact else {},
-            # The edge of the board shuts nothing.
+            # The edge of the board does not block.
             blocked_ends={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
             forbids=forbidding(board) if renju else None,
         )
@@ -74,19 +74,19 @@ OWN_NAMES = (*_NAMED_MNK, *_OTHERS)
 
 
 def parse_variant(text: str) -> Variant:
-    """The variant called `text`: one of our own, `mnk:M,N,K` (M columns, N rows, K or more in a row), or a plugin's.
+    """Return the variant `text`: one of our own, `mnk:M,N,K` (M columns, N rows, K or more in a row), or a plugin's.
 
-    Different spellings of the same rules are one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`,
-    `gomoku:20` is `gomoku20`. A rule for the opening may follow one of five in a row: `gomoku+pro`, `renju+long-pro`.
-    Raises VariantError for a name that is none, and for a plugin that does not work.
+    Different spellings of the same rules give one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`,
+    `gomoku:20` is `gomoku20`. An opening rule can follow a game of five in a row: `gomoku+pro`. Raises VariantError for
+    an unknown name or a broken plugin.
     """
     return _made(canonical_name(text))
 
 
 def canonical_name(text: str) -> str:
-    """The one spelling of a variant's name; makes nothing and, if it is one of ours, loads nothing.
+    """Return the canonical spelling of a name without making the variant. Raises VariantError.
 
-    Raises VariantError.
+    Our own names do not load any plugin.
     """
     name, plus, rule = text.strip().partition("+")
     if plus:
@@ -106,16 +106,15 @@ def canonical_name(text: str) -> str:
 
 
 def base_name(name: str) -> str:
-    """A canonical name without a rule for the opening."""
+    """Return a canonical name without its opening rule."""
     return name.partition("+")[0]
 
 
 def covers(names: Iterable[str], variant: str) -> bool:
-    """Whether a bot that says it plays `names` plays the variant of that canonical name; no names mean every one.
+    """Return whether a bot that declares `names` plays the variant (a canonical name). No names mean all variants.
 
-    One of them covers it that is its name, in whatever spelling, or `mnk`, if it is an m,n,k game: `tictactoe` and
-    `gomoku` are, `gomoku:exact` and `connect4` are not; `cells<=16` covers every board of at most 16 cells. Whoever
-    plays a variant plays it with a rule for the opening.
+    A name in any spelling covers its variant, also with an opening rule. `mnk` covers all m,n,k games (also `tictactoe`
+    and `gomoku`, not `gomoku:exact` or `connect4`). `cells<=16` covers every board of at most 16 cells.
     """
     names, variant = tuple(names), base_name(variant)
     if not names or variant in names:
@@ -135,7 +134,7 @@ def _spells(name: str, variant: str) -> bool:
 
 
 def is_family(name: str) -> bool:
-    """Whether `covers` takes the name for that of several variants: `mnk`, or `cells<=16`."""
+    """Return whether the name stands for several variants in `covers`: `mnk`, or `cells<=16`."""
     return name == _MNK or (name.startswith(_CELLS) and name.removeprefix(_CELLS).isdecimal())
 
 
@@ -159,7 +158,7 @@ def _unknown(text: str, name: str) -> VariantError:
     return VariantError(text, f"{expected}; did you mean {close[0]}?" if close else expected)
 
 
-# Whoever still holds a variant keeps it the only one of its rules, however many others have been read since.
+# While a variant is in use it stays the only object for its rules, even if the cache drops it.
 _in_use: WeakValueDictionary[str, Variant] = WeakValueDictionary()
 
 
