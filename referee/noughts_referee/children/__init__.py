@@ -1,1 +1,1 @@
-"""Players that the referee starts itself: a process each, frames on its pipes or its stream, verdicts as everywhere."""
+"""Child players: processes that the referee starts, with frames on pipes or streams and the same verdicts as others."""

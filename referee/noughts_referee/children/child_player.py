@@ -1,4 +1,4 @@
-"""A child player through all its lives: started, judged, started again after a crash, benched when it cannot be."""
+"""A child player: started, judged, restarted after a crash, and disabled after repeated failed starts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,8 +20,8 @@ from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed
 
 MOST_STARTS = 3
-"""A child that fails to start so often, one after the other, is benched."""
-# What ends a stream without a verdict: the child hangs, but owes nothing. Games that run are for its next life.
+"""A child is disabled after this number of failed starts in a row."""
+# The child hangs but owes no answer, so its stream ends without a verdict. Its next process continues its games.
 _HANG = "hung: while it owed no answer, it neither acknowledged a frame (done_through) nor sent a heartbeat back"
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
 _LOOKS = 4
@@ -29,17 +29,17 @@ _LOOKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a child did that ended one of its lives."""
+    """Why a child's process ended."""
 
     death: Death
     games: tuple[LostGame, ...]
-    """Lost with it."""
+    """The games lost with it."""
     benched: bool
-    """It was the last life: the child plays no more."""
+    """Whether the child is now disabled."""
 
 
 class ChildProcess(Protocol):
-    """A child from its start to its end: a process of its own, or an engine behind a seat."""
+    """A running child: a process of its own, or an engine behind a seat."""
 
     @property
     def frames(self) -> ChildFrames:
@@ -47,17 +47,17 @@ class ChildProcess(Protocol):
 
     @property
     def stderr(self) -> str:
-        """The last of what it has written there."""
+        """The end of its stderr."""
 
     async def hello(self) -> pb.Hello:
-        """Its first frame. Raises NotStarted."""
+        """Return the first frame. Raises NotStarted."""
 
     async def stop(self, reason: str = "") -> Death:
-        """Ends it. `reason`: why, if the referee did."""
+        """End the child. `reason` says why, if the referee ended it."""
 
 
 class ChildPlayer:
-    """One child, on the wire of its player."""
+    """One child, on the connection of its player."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class ChildPlayer:
         invite: Invite | None = None,
         start: Callable[[], Awaitable[ChildProcess]] | None = None,
     ) -> None:
-        """`accept` answers a Hello or raises NotStarted; `on_fault` hears how each life ended, and whether it was the
-        last. What it raises ends the play.
+        """`accept` answers a Hello or raises NotStarted. `on_fault` is called when a process ends, and can end `play`
+        by raising.
 
-        A child for which there is `invite` dials in, in each of its lives with a ticket of its own. `start` begins a
-        life of what is no child of its own: several of them, or an engine.
+        With `invite`, each process connects with its own ticket. `start` replaces `start_child` for a player that is
+        not one process of its own: several processes, or an engine.
         """
         self._command = command
         self._launcher = launcher
@@ -84,19 +84,19 @@ class ChildPlayer:
         self._settings = settings
         self._accept = accept
         self._on_life = on_life
-        """Hears of each life that begins."""
+        """Called with each process that starts."""
         self._on_fault = on_fault
         self._invite = invite
         self._start = start
         kind = CHILD_KINDS[command.kind]
         self._is_spoken_for = kind.hosted and kind.starts_programs
         self._failures = 0
-        """Starts that failed, one after the other."""
+        """Failed starts in a row."""
 
     async def play(self) -> None:
-        """Plays until it is cancelled, the server stops, or the child is benched.
+        """Play until cancelled, the server stops, or the child is disabled.
 
-        Raises what keeps us from starting any child: that is nobody's fault but ours.
+        Raises the errors that keep the referee from starting any child, because these are not the child's fault.
         """
         while self._failures < MOST_STARTS:
             if self._start is not None:
@@ -120,22 +120,21 @@ class ChildPlayer:
                 try:
                     await asyncio.shield(ending)
                 except asyncio.CancelledError:
-                    # With the game that it lost the tournament may be over. Its owner is to read why all the same.
+                    # The lost game can end the tournament, but the bot's owner must still be able to read why.
                     await asyncio.wait([ending])
                     raise
 
     async def _end(self, child: ChildProcess, reason: str, lost: tuple[LostGame, ...]) -> None:
-        """Sees to the end of a life, and tells of it."""
         death = await child.stop(reason)
-        # One that has taken nothing but its welcome has not started either; nor has a program that ended before its
-        # first answer, whose host has said hello for it.
+        # A child that only received its welcome has not started. Nor has a program that ended before its first answer,
+        # because its host said hello for it.
         started = child.frames.answered if self._is_spoken_for else child.frames.written > 1
         self._failures = 0 if started else self._failures + 1
         benched = self._failures == MOST_STARTS
         self._on_fault(Fault(death, lost, benched))
 
     async def _serve(self, child: ChildProcess) -> str:
-        """Plays until the child leaves; returns why, if the referee ended it."""
+        """Play until the child leaves. Return the reason if the referee ended it."""
         hello = await child.hello()
         welcome = self._accept(hello)
         silence = _Silence(self._wire, child, self._settings)
@@ -151,7 +150,7 @@ class ChildPlayer:
         return ""
 
     def _verdict(self, only_hangs: bool) -> tuple[LostGame, ...]:
-        """The games that are lost with this life."""
+        """Return the games lost with this process."""
         if only_hangs:
             return ()
         lost = running_games(self._wire.player)
@@ -160,11 +159,11 @@ class ChildPlayer:
 
 
 class _ServerStopsError(Exception):
-    """The server goes down: nobody's fault."""
+    """The server stops, which is nobody's fault."""
 
 
 class _Silence:
-    """Ends the stream of a child that owes an answer in a game without a clock and is not heard of for too long."""
+    """Ends the stream of a child that is silent for too long while it owes an answer in a game without a clock."""
 
     def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
         self._wire = wire
@@ -174,7 +173,6 @@ class _Silence:
         self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)
 
     def stop(self) -> None:
-        """Looks no more."""
         self._timer.cancel()
 
     def _look(self) -> None:

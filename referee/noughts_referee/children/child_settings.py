@@ -1,4 +1,4 @@
-"""Times of a child player. To import them loads no grpc: who plans a match on this machine reads them first."""
+"""Times of a child player. This module does not load grpc, because commands that plan a local match import it first."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,21 +14,20 @@ class ChildSettings:
     """Times of a child, in seconds."""
 
     start: float = 10.0
-    """From the start to its Hello; of an engine, to the answer to START."""
+    """From the start to the Hello; for an engine, to the answer to START."""
     silence: float = 300.0
-    """How long it may owe an answer in games without clocks and not be heard of."""
+    """Longest silence while the child owes an answer in a game without a clock."""
     stop: float = 1.0
-    """From closing its standard input to SIGTERM, and from there to SIGKILL; of an engine from END to SIGKILL."""
+    """From closing standard input to SIGTERM, and from SIGTERM to SIGKILL; for an engine, from END to SIGKILL."""
     restart: float = 5.0
-    """How long an engine may take for RESTART, and go on thinking about a game that is over."""
+    """How long an engine can take for RESTART, or continue to think about a game that is over."""
     heartbeat: float = 1.0
-    """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
+    """Shorter than for remote bots, because heartbeats on pipes are cheap."""
     now: Now = microseconds
-    """What time it is."""
 
     @property
     def wire(self) -> "WireSettings":
-        """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
+        """Return the connection's settings. No reconnect timeout: dead children have lost, hung ones are restarted."""
         from noughts_referee.frame_connection import WireSettings
 
         return WireSettings(self.heartbeat, _FOR_EVER, self.now)

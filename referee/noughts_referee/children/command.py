@@ -1,4 +1,4 @@
-"""A command as a child in another folder can run it, and which paths it names."""
+"""A command that a child can run in another folder, and the paths that it names."""
 
 import os
 import shlex
@@ -13,17 +13,15 @@ from noughts_referee.children.sandbox import readable_for
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A command whose paths are absolute."""
-
     kind: ChildKind
     target: str
     options: Mapping[str, str]
     readable: tuple[str, ...]
-    """What it may read because it is named."""
+    """Paths that the child can read because the command names them."""
 
     @property
     def words(self) -> list[str]:
-        """The program and its arguments. Raises ValueError when there are none, or a quote is open."""
+        """Return the program and its arguments. Raises ValueError if there are none, or for an open quote."""
         words = shlex.split(self.target)
         if not words:
             raise ValueError(f"{self.kind.name}: got no program, expected one and its arguments")
@@ -31,10 +29,7 @@ class Resolved:
 
 
 def resolve(command: ChildCommand) -> Resolved:
-    """Makes absolute what names an existing file or folder: the child's working folder is another one.
-
-    Raises ValueError for a kind that there is not.
-    """
+    """Make existing paths absolute, for a child in another working folder. Raises ValueError for an unknown kind."""
     readable: list[str] = []
 
     def absolute(word: str, *, program: bool = False) -> str:
@@ -53,7 +48,7 @@ def resolve(command: ChildCommand) -> Resolved:
             target = absolute(file) + command.target.removeprefix(file)
         else:
             target = command.target
-            # A module may lie in this folder; one that is installed may be read anyhow.
+            # A module can be in the current folder. Installed modules are readable in any case.
             package = file.partition(".")[0]
             readable.extend(place for module in (package, f"{package}.py") for place in _readable_if_there(module))
     else:
@@ -70,5 +65,5 @@ def _each_word(line: str, absolute: Callable[..., str]) -> str:
     try:
         words = shlex.split(line)
     except ValueError:
-        return line  # whoever runs it says what is wrong with it
+        return line  # running it reports the error
     return shlex.join(absolute(word, program=index == 0) for index, word in enumerate(words))

@@ -1,4 +1,4 @@
-"""The frames of a child that dials in: a stream of PlayService.Play, opened with a ticket of this child alone."""
+"""The frames of a child that connects: a stream of PlayService.Play, opened with a ticket for this child only."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from noughts_referee.stream_closed import StreamClosed
 
 @dataclass(frozen=True, slots=True)
 class DialInvitation:
-    """What a child needs to dial in, once."""
+    """What a child needs to connect once."""
 
     address: str
     """HOST:PORT of the referee."""
@@ -28,24 +28,24 @@ class DialInvitation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that tell the child."""
-        # To a bot that has never heard of tickets it is a token like any other.
+        """The environment variables for the child."""
+        # A bot that does not know tickets can use this one as a token.
         return {SERVER_VARIABLE: self.address, TICKET_VARIABLE: self.ticket, TOKEN_VARIABLE: self.ticket}
 
     @property
     def port(self) -> int:
-        """The TCP port to which the child has to connect."""
+        """The TCP port that the child must connect to."""
         return int(self.address.rpartition(":")[2])
 
 
 Carry = Callable[[pb.Hello, Frames], Awaitable[None]]
-"""Takes the stream that was opened with a ticket, after its Hello, and returns when it is to be ended with OK."""
+"""Takes the stream opened with a ticket, after its Hello, and returns when the stream must end with OK."""
 Invite = Callable[[Carry], DialInvitation]
-"""Makes the ticket of one life."""
+"""Creates the ticket of one process."""
 
 
 class DialledFrames(ChildFrames):
-    """The stream of a child, once it has dialled in. Its standard input stays open as long, and carries nothing."""
+    """The stream of a connected child. Its standard input carries nothing, and stays open until the stream ends."""
 
     first = f"dial in ({SERVER_VARIABLE} and {TICKET_VARIABLE} in its environment say where, and let it in)"
 
@@ -56,16 +56,16 @@ class DialledFrames(ChildFrames):
         self._hello: pb.Hello | None = None
         self._stream: Frames | None = None
         self._arrived = asyncio.Event()
-        """It has dialled in, or never will."""
+        """Set when the child has connected, or never will."""
         self._over = asyncio.Event()
-        """Nothing more is to be read or written."""
+        """Set when nothing more can be read or written."""
 
     def belong_to(self, started: Started) -> None:
-        """The process from which the stream is to come: if that ends, nobody waits any longer."""
+        """Set the process that must open the stream. If it ends, `read` stops waiting."""
         self._started, self._stdin = started, started.stdin
 
     async def carry(self, hello: pb.Hello, stream: Frames) -> None:
-        """The child has opened its stream, as `Carry` says. Raises StreamClosed when it comes too late."""
+        """Carry the stream that the child has opened (see `Carry`). Raises StreamClosed if it comes too late."""
         if self.reason:
             message = "ticket: got one of a process that was told to end, expected one of a process that plays; end now"
             raise StreamClosed(grpc.StatusCode.UNAUTHENTICATED, "TICKET_EXPIRED", message)
@@ -74,11 +74,11 @@ class DialledFrames(ChildFrames):
         try:
             await self._over.wait()
         finally:
-            # Cancelled: the child has gone.
+            # Cancelled: the child has left.
             self._end("left its stream (PlayService.Play)")
 
     async def read(self) -> pb.PlayRequest | None:
-        """The child's next frame, first its Hello; None when there will be no more: `reason` says why."""
+        """Return the child's next frame, first its Hello; None after the last one, with the cause in `reason`."""
         if self._stream is None:
             await self._until_arrived()
         if self.reason or self._stream is None:
@@ -101,11 +101,11 @@ class DialledFrames(ChildFrames):
 
     @property
     def has_arrived(self) -> bool:
-        """Whether `read` would return its Hello at once, or None."""
+        """Whether `read` would return at once with the Hello or None."""
         return self._arrived.is_set()
 
     async def write(self, message: pb.PlayResponse) -> None:
-        """Sends a frame. To a child that has left its stream it does nothing: `read` tells of it."""
+        """Send a frame. If the child has left its stream, do nothing: `read` reports that."""
         self._count_written()
         assert self._stream is not None
         try:
@@ -114,7 +114,7 @@ class DialledFrames(ChildFrames):
             self._end("left its stream (PlayService.Play)")
 
     def close_writing(self) -> None:
-        """Tells the child that it is over: ends its stream with OK, and its standard input."""
+        """End the stream with OK and close standard input, so that the child ends."""
         self._end("was told to end")
         self._over.set()
         if self._stdin >= 0:

@@ -1,4 +1,4 @@
-"""Where players sit that cannot be started: they lose every game at once, and nobody waits for them."""
+"""Players that cannot be started. They lose every game at once, so nobody waits for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from noughts_referee.rules import Termination
 
 
 class ForfeitingPlayers:
-    """The wire of all benched players of a referee.
+    """The connection of all disabled players of a referee. It loses their games, as crashed, in the loop's next
+    iteration.
 
-    Games that begin with one are lost as crashed in the loop's next turn; of two such players the one with the lower
-    key loses.
+    If both players of a game are disabled, the one with the lower key loses.
     """
 
     capacity_timed = capacity_untimed = MOST_GAMES
@@ -25,9 +25,9 @@ class ForfeitingPlayers:
         self._due = False
 
     def add(self, player: ConnectedPlayer, fault: str, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
-        """Benches a player for good, because of `fault`, a phrase that follows "it".
+        """Disable a player permanently because of `fault`, a phrase that follows "it", and lose its running games.
 
-        Its running games are lost, too; `on_lost` hears of each.
+        `on_lost` is called with the lost games.
         """
         self._players.append((player, fault, on_lost))
         self._players.sort(key=lambda benched: benched[0].key)
@@ -35,8 +35,8 @@ class ForfeitingPlayers:
         self.wake()
 
     def wake(self) -> None:
-        """One of the players has been told something."""
-        # Not at once: the games that begin in place of those lost would bring us here again, ever deeper.
+        """Lose the games of the player's outbox soon."""
+        # Not at once: the games that replace the lost ones would call this method again, recursively.
         if not self._due:
             self._due = True
             asyncio.get_running_loop().call_soon(self._lose)

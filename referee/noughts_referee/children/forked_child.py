@@ -1,4 +1,4 @@
-"""A child from its fork to its end: it waits for its order, locks itself and becomes what it is to be."""
+"""A forked child: it waits for its order, enters the sandbox, and becomes its program or runs the entry."""
 
 import json
 import os
@@ -25,18 +25,18 @@ _CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What children do that are no programs of their own."""
+    """The code of children that are not programs of their own."""
 
     run: Callable[[list[str]], int]
-    """Gets KIND TARGET key=value ..., gives the exit code."""
+    """Takes KIND TARGET key=value ... and returns the exit code."""
     rehearse: Callable[[], None]
-    """Does what comes first in every child, to no effect."""
+    """Does the first steps of every child, without any effect."""
 
 
 def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterable[signal.Signals]) -> NoReturn:
-    """The life of a process that was just forked, to its end: nothing of it may come back into the zygote's loop.
+    """Run a forked process to its end. It must never return into the zygote's loop.
 
-    `orders` is the file descriptor of the socket from which it hears what it is to be, `handled` the blocked signals.
+    `orders` is the file descriptor of the socket with its order, `handled` the blocked signals.
     """
     code, name = _CANNOT_RUN, ""
     try:
@@ -77,12 +77,12 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
 
 
 def _rehearse(entry: Entry, limits: Limits) -> None:
-    """Does what the order will ask for, as far as that has no effect.
+    """Do what the order will require, as far as that has no effect.
 
-    A fork shares its parent's memory until it writes there, and counting references is writing: half of the time to a
-    bot's first answer went into copying pages. They are copied while nobody waits.
+    A fork shares memory with its parent until it writes, and reference counts are writes. Copying pages took half of
+    the time to a bot's first answer, so they are copied while nobody waits.
     """
-    with suppress(Exception):  # whatever it is, it comes again when it counts
+    with suppress(Exception):  # a real error will occur again in the real run
         command = resolve(ChildCommand("py", "rehearsal.py:Bot"))
         Sandbox(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
         _environment("/")
@@ -90,7 +90,7 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
 
 
 def _run_entry(entry: Entry, command: Resolved) -> int:
-    """Runs a child of Python to its end, and ends as Python would."""
+    """Run a Python child to its end, with Python's exit code."""
     options = [f"{key}={value}" for key, value in command.options.items()]
     try:
         return entry.run([command.kind.name, command.target, *options])
@@ -106,7 +106,7 @@ def _run_entry(entry: Entry, command: Resolved) -> int:
 
 
 def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:
-    """Leaves the zygote's signals, files and session behind, but for the socket from which the order comes."""
+    """Leave the zygote's signals, files and session, except for the socket with the order."""
     kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     signal.set_wakeup_fd(-1)
     for number in handled:
@@ -119,7 +119,7 @@ def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:
 
 
 def _receive(orders: int) -> tuple[dict[str, Any], list[int]]:
-    """What this child is to be, and its pipes. Ends it when there is nobody any more who could say."""
+    """Return the order and the pipes. End the process if the zygote is gone."""
     with socket.socket(fileno=orders) as source:
         packet, pipes, _, _ = socket.recv_fds(source, LARGEST_PACKET, PIPES)
         while part := source.recv(LARGEST_PACKET):
@@ -131,7 +131,7 @@ def _receive(orders: int) -> tuple[dict[str, Any], list[int]]:
 
 
 def _take_place(pipes: list[int], folder: str, scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
-    """Takes the pipes as standard input, output and error, closes all other files, and goes to its folder."""
+    """Make the pipes standard input, output and error, close all other files, and change to the folder."""
     for fd, pipe in enumerate(pipes):
         os.dup2(pipe, fd)
     kernel.close_files(PIPES)
@@ -144,13 +144,13 @@ def _take_place(pipes: list[int], folder: str, scratch: str, environment: dict[s
 
 
 def _execute(words: list[str]) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs would inherit that
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # programs would inherit that Python ignores these
         signal.signal(number, signal.SIG_DFL)
     os.execv(words[0], words)
 
 
 def _exit_code(end: SystemExit) -> int:
-    """The exit code of a process that ends so, whose text goes where Python puts it."""
+    """Return the exit code of a SystemExit, and write its text to stderr as Python does."""
     if end.code is None or isinstance(end.code, int):
         return end.code or 0
     os.write(2, f"{end.code}\n".encode())

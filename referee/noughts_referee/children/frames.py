@@ -1,4 +1,4 @@
-"""What is known of the frames of a child, whatever carries them, and how many of them are too many."""
+"""The state of a child's frames on any carrier, and the limit on frames without an answer."""
 
 from abc import ABC, abstractmethod
 
@@ -7,47 +7,45 @@ from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
 MOST_EMPTY = 1_000
-"""Frames that a child may send between two of ours: more than one for each answer that it can owe; without answers."""
+"""Frames without answers that a child can send between two of ours: more than one for each answer that it can owe."""
 
 _SHOWN_BYTES = 200
 
 
 class ChildFrames(ABC):
-    """What a child sends and is sent."""
-
     first = "say Hello"
-    """What it has to do first, a phrase."""
+    """What the child must do first, as a phrase."""
 
     def __init__(self, now: Now = microseconds) -> None:
         self._now = now
         self.reason = ""
-        """Why nothing more comes, once that is so; a phrase that follows "it"."""
+        """Why there are no more frames: a phrase that follows "it". Empty while there are."""
         self.at_fault = False
-        """Whether it sent what no player may send."""
+        """Whether it sent something that no player is allowed to send."""
         self.offending = b""
-        """The beginning of what it should not have sent."""
+        """The beginning of such data."""
         self.last_read_us = now()
-        """When the child was last heard of."""
+        """When the child last sent a frame."""
         self.written = 0
-        """Frames to the child."""
+        """Frames sent to the child."""
         self.answered = False
         """Whether the child has ever answered a question."""
         self._unasked = self._empty = 0
 
     @abstractmethod
     async def read(self) -> pb.PlayRequest | None:
-        """The next frame; None when there will be no more: `reason` says why."""
+        """Return the next frame; None after the last one, with the cause in `reason`."""
 
     @abstractmethod
     async def write(self, frame: pb.PlayResponse) -> None:
-        """Sends a frame; one at a time."""
+        """Send a frame. Only one call can run at a time."""
 
     def _count_written(self) -> None:
         self._unasked = self._empty = 0
         self.written += 1
 
     def _counted(self, request: pb.PlayRequest) -> pb.PlayRequest | None:
-        """The frame, unless it was one too many."""
+        """Return the frame, unless it is one too many."""
         self._unasked += 1
         if request.HasField("moves"):
             self.answered = True
@@ -64,6 +62,6 @@ class ChildFrames(ABC):
         self._end(reason)
 
     def _end(self, reason: str) -> None:
-        """Nothing more comes; whoever waits for more is told."""
+        """Mark the end of the frames, and wake a waiting `read`."""
         if not self.reason:
             self.reason = reason

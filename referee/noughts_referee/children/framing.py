@@ -1,4 +1,4 @@
-"""How frames lie on a child's pipes: each after its length, or as JSON, one a line. Bytes in, messages out; no I/O."""
+"""Frames on a child's pipes: each after its length, or one line of JSON each. Bytes in, messages out; no I/O."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from noughts_proto.v1 import play_pb2 as pb
 
 
 class NoFrame(Exception):
-    """What a child has sent is no frame; the text says what it did, a phrase that follows "it"."""
+    """A child sent something that is not a frame. The text is a phrase that follows "it"."""
 
     def __init__(self, text: str, offending: bytes) -> None:
         super().__init__(text)
@@ -20,20 +20,20 @@ class Framing(Protocol):
     """One way to put frames on pipes."""
 
     def arrived(self, buffer: bytearray) -> bool:
-        """Whether the first message of the buffer is complete."""
+        """Return whether the first message of the buffer is complete."""
 
     def take(self, buffer: bytearray) -> bytes | None:
-        """Takes the first message out of the buffer, if it is complete. Raises NoFrame."""
+        """Remove the first message from the buffer and return it, if it is complete. Raises NoFrame."""
 
     def read(self, message: bytes) -> pb.PlayRequest:
-        """The frame that the message is. Raises NoFrame."""
+        """Parse a message. Raises NoFrame."""
 
     def written(self, frame: pb.PlayResponse) -> bytes:
-        """The frame as it goes on the pipe."""
+        """Return the bytes of the frame."""
 
 
 class LengthPrefixed:
-    """Each message after its length in bytes, as `noughts_proto.pipes` describes."""
+    """Each message follows its length in bytes, see `noughts_proto.pipes`."""
 
     def arrived(self, buffer: bytearray) -> bool:
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
@@ -65,11 +65,13 @@ class LengthPrefixed:
 
 
 class JsonLines:
-    """The same messages in proto3's mapping to JSON, one a line. Names are those of the .proto files; in what a child
-    sends, lowerCamelCase is as good. Empty lines say nothing."""
+    """One line for each message, in proto3's JSON mapping with the names of the .proto files.
+
+    Children can also use lowerCamelCase. Empty lines are ignored.
+    """
 
     def __init__(self) -> None:
-        # Loaded by whoever plays such a child: it takes a while.
+        # Imported here, because it is slow and few children use JSON.
         from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
         self._parse, self._print = Parse, MessageToJson
@@ -108,5 +110,5 @@ _LONGEST_SHOWN = 60
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether somebody may have printed it."""
+    """Return whether the data looks like printed text."""
     return data.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in data)

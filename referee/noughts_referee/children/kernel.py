@@ -1,4 +1,4 @@
-"""Calls of the Linux kernel that Python's `os` does not have, by ctypes."""
+"""Calls of the Linux kernel that Python's `os` lacks, through ctypes."""
 
 import ctypes
 import os
@@ -19,17 +19,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def machine() -> str:
-    """The processor's architecture, as in `os.uname().machine`."""
+    """Return the processor's architecture, as in `os.uname().machine`."""
     return os.uname().machine
 
 
 def is_linux() -> bool:
-    """Whether there is anything to call here. (A function: mypy would drop what follows a look at the platform.)"""
+    """Return whether this is Linux. (A function, because mypy would skip code after a direct platform test.)"""
     return sys.platform == "linux"
 
 
 def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char]) -> int:
-    """A system call by its number; bytes are handed over by address. Raises OSError."""
+    """Make a system call by number. Bytes are passed by address. Raises OSError."""
     words = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
     result = int(_libc.syscall(ctypes.c_long(number), *words))
     if result < 0:
@@ -38,28 +38,28 @@ def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char]) -> 
 
 
 def close_files(first: int, last: int = _HIGHEST_FD) -> None:
-    """Closes all file descriptors from the first to the last."""
+    """Close all file descriptors from the first to the last."""
     try:
-        call(_CLOSE_RANGE, first, last, 0)  # of Linux 5.9; not every Python knows it, and the limit may be high
+        call(_CLOSE_RANGE, first, last, 0)  # Linux 5.9; some Pythons lack it, and the limit can be high
     except OSError:
         os.closerange(first, min(last + 1, os.sysconf("SC_OPEN_MAX")))
 
 
 def control_process(option: int, *arguments: int | bytes) -> None:
-    """`prctl(2)`. Raises OSError."""
+    """Call `prctl(2)`. Raises OSError."""
     words = [ctypes.c_ulong(argument) if isinstance(argument, int) else argument for argument in arguments]
     if _libc.prctl(option, *words, *[ctypes.c_ulong(0)] * (4 - len(words))) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def may_become_another_user() -> bool:
-    """Whether this process has the capabilities to change its user and groups."""
+    """Return whether this process has the capabilities to change its user and groups."""
     effective, _ = _capabilities()
     return all(effective >> bit & 1 for bit in (_MAY_SET_UID, _MAY_SET_GID))
 
 
 def _capabilities() -> tuple[int, int]:
-    """The first 32 capabilities of this process: those in effect, and those that it may have."""
+    """Return the first 32 effective and permitted capabilities of this process."""
     header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
     if _libc.capget(header, sets) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -68,7 +68,7 @@ def _capabilities() -> tuple[int, int]:
 
 
 def become(user: int) -> None:
-    """Becomes a user without groups; the capabilities are still permitted. Raises OSError."""
+    """Become a user without groups. Capabilities stay permitted. Raises OSError."""
     os.setgroups([])
     os.setresgid(user, user, user)
     control_process(_SET_KEEP_CAPABILITIES, 1)
@@ -76,11 +76,10 @@ def become(user: int) -> None:
 
 
 def drop_capabilities(*, but_reading: bool) -> None:
-    """Gives up all capabilities. Raises OSError.
+    """Give up all capabilities. Raises OSError.
 
-    `but_reading` keeps one that this process may have, through an exec too: to pass folders and read files that its
-    user may not. It is for processes that Landlock keeps to what they may read: an interpreter may be installed in a
-    home that is closed.
+    With `but_reading`, the process keeps, also across exec, the permitted capability to enter folders and read files
+    that its user cannot. Use it under Landlock only: an interpreter can be installed in a closed home.
     """
     _, permitted = _capabilities()
     kept = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0

@@ -1,4 +1,4 @@
-"""Landlock: a process gives up, for itself and all it starts, what it will not need of files, TCP and signals.
+"""Landlock: a process gives up, for itself and its descendants, the files, TCP and signals that it does not need.
 
 Source: the kernel's `Documentation/userspace-api/landlock.rst` and `include/uapi/linux/landlock.h`.
 """
@@ -28,11 +28,11 @@ USE = READ_FILE | WRITE_FILE
 KEEP = READ | WRITE_FILE | _TRUNCATE | _REMOVE | _MAKE_REGULAR | _MAKE_FOLDER | _MAKE_FIFO | _MAKE_LINK | _REFER
 
 REFERS, TRUNCATES, LOCKS_TCP, LOCKS_SIGNALS = 2, 3, 4, 6
-"""The first versions that know what these names say."""
+"""The first versions with these features."""
 
 
 def version() -> int:
-    """The version of the kernel's Landlock; 0 when it has none, or it is switched off."""
+    """Return the version of the kernel's Landlock; 0 if it is missing or disabled."""
     if not is_linux():
         return 0
     try:
@@ -42,9 +42,9 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> None:
-    """From now on only what the rules allow (path, and what may be done there) and TCP connections to the ports.
+    """Allow only what the rules say (path and rights), and TCP connections to the ports.
 
-    Paths that do not exist are passed over. Needs `no_new_privs`. Raises OSError.
+    Missing paths are skipped. Needs `no_new_privs`. Raises OSError.
     """
     ruleset = _ruleset(rules, ports)
     try:
@@ -54,12 +54,12 @@ def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> Non
 
 
 def rehearse(rules: Iterable[tuple[str, int]]) -> None:
-    """Does as much of `restrict` as has no effect."""
+    """Do the part of `restrict` that has no effect."""
     os.close(_ruleset(rules, ()))
 
 
 def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
-    """A file descriptor of these rules."""
+    """Return a file descriptor for these rules."""
     known = version()
     handled = _handled(known)
     net = _CONNECT | _BIND if known >= LOCKS_TCP else 0

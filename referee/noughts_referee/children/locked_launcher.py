@@ -1,4 +1,4 @@
-"""The launcher of locked children: it asks a zygote, which forks them."""
+"""The launcher of sandboxed children. A zygote process forks them."""
 
 import asyncio
 import itertools
@@ -24,8 +24,6 @@ _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME")
 
 
 class LockedChild:
-    """A child that runs behind the lock."""
-
     def __init__(
         self,
         zygote: "_Zygote",
@@ -45,25 +43,22 @@ class LockedChild:
         self._ended = ended
 
     async def wait(self) -> int:
-        """Its exit code once it has ended and left no process; negative: the signal that ended it.
-
-        A child whose zygote was killed counts as killed.
-        """
+        """Return its exit code after it and all its processes have ended; negative: the signal, or its zygote's."""
         code, self.ended_for, self.processor_seconds = await asyncio.shield(self._ended)
         return code
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to its process group; nothing happens when it has ended."""
+        """Send a signal to its process group, unless it has ended."""
         if not self._ended.done():
             self._zygote.kill(self._number, self.pid, signal)
 
 
 class LockedLauncher:
-    """Starts children through a zygote, which is started with the first of them and again when it has died.
+    """Starts children through a zygote, which starts with the first child and again after it has died.
 
-    `entry` ("module:function") is imported there once and runs the children that are no program of their own: it gets
-    [KIND, TARGET, "key=value", ...] and gives an exit code. What it imports is in every child. A function `rehearse`
-    beside it is called in a child that waits for its order.
+    The zygote imports `entry` ("module:function") once, so every child shares what it imports. The function runs
+    children that are not programs of their own: it takes [KIND, TARGET, "key=value", ...] and returns an exit code. A
+    function `rehearse` in the same module is called in each child that waits for its order.
     """
 
     def __init__(
@@ -74,9 +69,9 @@ class LockedLauncher:
         require_lock: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts nothing yet. `environment` is what every child finds in its own beside the usual.
+        """`environment` has additional variables for every child.
 
-        Raises LockIncomplete if the lock is required, and this kernel cannot lock everything.
+        Raises LockIncomplete if the sandbox is required and this kernel cannot provide all of it.
         """
         self.gaps = gaps()
         if require_lock and self.gaps:
@@ -89,15 +84,15 @@ class LockedLauncher:
         self._numbers = itertools.count(1)
 
     def warm(self) -> None:
-        """Starts the zygote, so that the first child does not wait for it."""
+        """Start the zygote, so that the first child does not have to wait for it."""
         if self._zygote is None or self._zygote.lost:
             self._zygote = _Zygote(self._entry, self._limits)
 
     async def start(self, command: ChildCommand) -> LockedChild:
-        """Starts a child; why a program cannot run is the last that it writes to its stderr.
+        """Start a child. If its program cannot run, the last line on its stderr says why.
 
-        Raises OSError when there can be no more processes or files, or the kind does not exist, ChildProcessError when
-        the zygote ends, and ValueError for a command of more than 128 KB.
+        Raises OSError if the machine has no processes or files left or the kind is unknown, ChildProcessError if the
+        zygote ends, and ValueError for a command of more than 128 KB.
         """
         async with self._starts:
             self.warm()
@@ -106,7 +101,7 @@ class LockedLauncher:
             return await self._zygote.start(next(self._numbers), replace(command, environment=environment))
 
     async def close(self) -> None:
-        """Kills all children and what they have started, and removes their folders."""
+        """Kill all children and their descendants, and remove their folders."""
         if self._zygote is not None:
             await self._zygote.close()
             self._zygote = None
@@ -123,7 +118,7 @@ class _Pipe:
 
 
 class _Zygote:
-    """A zygote's process, seen from the event loop that it was started on."""
+    """A zygote's process, as seen from the event loop that started it."""
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
@@ -142,8 +137,8 @@ class _Zygote:
         self._loop.add_reader(self._socket, self._read)
 
     def _fork(self, entry: str, limits: Limits) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
-        """The zygote's process, and our end of its socket. Raises OSError."""
-        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users pass through to their own folder
+        """Start the zygote's process, and return our end of its socket. Raises OSError."""
+        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users must reach their own folders
         settings = {"entry": entry, "limits": asdict(limits), "scratch": self._scratch}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -196,13 +191,13 @@ class _Zygote:
         return LockedChild(self, number, pid, ours, scratch_of(self._scratch, number), ended)
 
     def _abandon(self, number: int) -> None:
-        """Nobody will ever have this child."""
+        """Kill a child whose start has failed."""
         self._ended.pop(number, None)
         with suppress(OSError):
             self._socket.send(json.dumps({"number": number, "signal": signal.SIGKILL}).encode())
 
     def kill(self, number: int, pid: int, signal_number: int) -> None:
-        """Sends a signal through the zygote, which knows for certain whether the number is still the child's."""
+        """Send a signal through the zygote, which knows whether the process ID still belongs to the child."""
         try:
             self._socket.send(json.dumps({"number": number, "signal": int(signal_number)}).encode())
         except BlockingIOError:
@@ -232,7 +227,7 @@ class _Zygote:
             self._loop.remove_writer(self._socket)
 
     def _read(self) -> None:
-        """Takes all reports that are there."""
+        """Handle all available reports."""
         with suppress(BlockingIOError):
             while True:
                 try:
@@ -265,7 +260,7 @@ class _Zygote:
             started.set_exception(refusal)
 
     def _lose(self) -> None:
-        """The zygote has ended: its children die with it, and those who stand in their groups are killed here."""
+        """Handle the end of the zygote: its children die with it, and their process groups are killed here."""
         if self.lost:
             return
         self.lost = True
@@ -286,7 +281,7 @@ class _Zygote:
         self._folder.close()
 
     async def close(self) -> None:
-        """Ends the zygote. What it could not remove is removed here."""
+        """End the zygote, and remove what it could not."""
         if not self.lost:
             self._socket.shutdown(socket.SHUT_WR)
         await asyncio.to_thread(self._process.wait)

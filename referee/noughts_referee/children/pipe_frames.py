@@ -1,6 +1,6 @@
-"""Frames on a child's pipes, for the event loop, in whatever framing, without blocking.
+"""Frames on a child's pipes in any framing, for the event loop, without blocking.
 
-No stream readers and no transports: with one game at a time an exchange is two system calls and one wakeup of the loop.
+No stream readers or transports: with one game, an exchange is two system calls and one wakeup of the loop.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from noughts_referee.children.framing import Framing, LengthPrefixed, NoFrame
 from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
-"""Of what a child writes to stderr, the last."""
+"""How much of a child's stderr is kept."""
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
 _PAUSE_SECONDS = 0.02
-"""Between two reads of what a child prints: one that prints without end must not keep the loop from others."""
+"""Pause between two reads of stderr, so that a child that prints without end does not block the event loop."""
 
 
 class PipeFrames(ChildFrames):
-    """The two pipes that carry a child's frames. The file descriptors are non-blocking, and closed by `close`."""
+    """The two pipes that carry a child's frames. The file descriptors are non-blocking, and `close` closes them."""
 
     def __init__(self, reading: int, writing: int, now: Now = microseconds, framing: Framing | None = None) -> None:
-        """`framing` is how frames lie on the pipes: by default each after its length."""
+        """By default, each frame follows its length."""
         super().__init__(now)
         self._framing = framing or LengthPrefixed()
         self._loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class PipeFrames(ChildFrames):
         self._loop.add_reader(reading, self._readable)
 
     async def read(self) -> pb.PlayRequest | None:
-        """The child's next frame; None when there will be no more: `reason` says why."""
+        """Return the child's next frame; None after the last one, with the cause in `reason`."""
         try:
             while (message := self._next()) is None:
                 if self.reason:
@@ -51,7 +51,7 @@ class PipeFrames(ChildFrames):
             self._refuse(str(error), error.offending)
             return None
         if not (self._unasked + 1) % _AT_ONCE:
-            # Whoever floods us must not keep the loop from others.
+            # A flood of frames must not block the event loop.
             await asyncio.sleep(0)
         return self._counted(request)
 
@@ -61,7 +61,7 @@ class PipeFrames(ChildFrames):
         return bool(self.reason) or self._framing.arrived(self._buffer)
 
     async def write(self, message: pb.PlayResponse) -> None:
-        """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
+        """Send a frame. If the child has closed its end, do nothing: `read` reports that."""
         data = self._framing.written(message)
         self._count_written()
         sent = self._send(data)
@@ -69,7 +69,7 @@ class PipeFrames(ChildFrames):
             await self._send_rest(memoryview(data)[sent:])
 
     def close_writing(self) -> None:
-        """Tells the child that it is over; what it still sends is thrown away."""
+        """Close the child's standard input, so that it ends. Later frames are dropped."""
         self._end("was told to end")
         self._buffer.clear()
         if self._writing >= 0:
@@ -77,17 +77,15 @@ class PipeFrames(ChildFrames):
             self._writing = -1
 
     def close(self) -> None:
-        """Closes both pipes."""
         self.close_writing()
         if self._reading >= 0:
             self._loop.remove_reader(self._reading)
             os.close(self._reading)
             self._reading = -1
 
-    # Up.
+    # From the child.
 
     def _next(self) -> bytes | None:
-        """The first message of the buffer, if it is complete. Raises NoFrame."""
         message = self._framing.take(self._buffer)
         if message is not None and self._paused:
             self._paused = False
@@ -107,7 +105,7 @@ class PipeFrames(ChildFrames):
             self._end(f"closed its standard output{' within a frame' if self._buffer else ''}")
             return
         if self.reason:
-            return  # nobody reads it any more, but a child that writes can end
+            return  # discarded, so that a writing child can end
         buffer = self._buffer
         buffer += data
         if len(buffer) > LARGEST_UP + LENGTH_BYTES:
@@ -130,16 +128,16 @@ class PipeFrames(ChildFrames):
             if not waiting.done():
                 waiting.set_result(None)
 
-    # Down.
+    # To the child.
 
     def _send(self, data: bytes | memoryview) -> int:
-        """The bytes that the pipe takes now; all of them if the child has gone."""
+        """Return how many bytes the pipe takes now; all if the child is gone."""
         try:
             return os.write(self._writing, data)
         except BlockingIOError:
             return 0
         except OSError:
-            # What it sent before it went still counts.
+            # What it sent before it ended still counts.
             buffer = self._buffer
             while not self.reason and len(buffer) <= LARGEST_UP and _read_into(buffer, self._reading):
                 pass
@@ -159,10 +157,10 @@ class PipeFrames(ChildFrames):
 
 
 class Tail:
-    """The last that a child wrote to stderr, or to several pipes, read for ever: a full pipe would stop it."""
+    """The end of what a child wrote to its pipes. Reading never stops, because a full pipe would block the child."""
 
     def __init__(self, *pipes: int, heard: Callable[[bytes], None] | None = None) -> None:
-        """`heard` is given all that is read, too, as it comes."""
+        """`heard` is also called with everything as it arrives."""
         self._heard = heard
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
@@ -172,21 +170,21 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """The last 64 KB; bytes that are no UTF-8 are replaced."""
+        """The last 64 KB. Invalid UTF-8 is replaced."""
         return bytes(self._kept[-KEPT_BYTES:]).decode(errors="replace")
 
     def add(self, data: bytes) -> None:
-        """Keeps something else that it said, too."""
+        """Append other output of the child."""
         self._kept += data
         self._cut()
         if self._heard is not None:
             self._heard(data)
 
     def close(self) -> None:
-        """Takes what is left and closes the pipes."""
+        """Read the rest and close the pipes."""
         for pipe in self._pipes:
             self._loop.remove_reader(pipe)
-            # A stranger may have inherited the other end and go on writing.
+            # Another process can have inherited the other end and continue to write.
             for _ in range(2):
                 if not self._read(pipe):
                     break
@@ -216,7 +214,7 @@ class Tail:
 
 
 def _read_into(buffer: bytearray, reading: int) -> int | None:
-    """Reads once. Returns how many bytes there were, 0 at the end; None: none now."""
+    """Read once. Return the number of bytes, 0 at the end; None if there are none now."""
     try:
         data = os.read(reading, _READ_BYTES)
     except BlockingIOError:

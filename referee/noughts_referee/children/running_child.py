@@ -1,4 +1,4 @@
-"""One life of a child player: it is started, says Hello, plays, and is gone at the end, whatever it does."""
+"""One process of a child player: it starts, says Hello, plays, and is always gone at the end."""
 
 import asyncio
 import signal
@@ -16,7 +16,7 @@ from noughts_referee.children.pipe_frames import PipeFrames, Tail
 
 
 class NotStarted(Exception):
-    """A child did not say Hello as it should; the text says what it did, a phrase that follows "it"."""
+    """A child did not say Hello as required. The text is a phrase that follows "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +26,27 @@ class Death:
     reason: str
     """A phrase that follows "it"."""
     code: int | None
-    """Its exit code, negative: the signal; None: we ended it."""
+    """Its exit code; negative: the signal; None: we ended it."""
     stderr: str
-    """The last 64 KB that it wrote there."""
+    """The last 64 KB of its stderr."""
     offending: bytes = b""
-    """The beginning of what it should not have sent, as far as that had arrived."""
+    """The beginning of an invalid message, as far as it had arrived."""
 
     def refusal(self, kind: ChildKind) -> str:
-        """Why its host could not load what the spec names, in the host's words; empty where that was not why."""
+        """Return the host's own words if it could not load the target of the spec; else an empty text."""
         if not kind.hosted or self.code != NOT_LOADED:
             return ""
         return self.stderr.rstrip().rpartition("\n")[2]
 
     @property
     def text(self) -> str:
-        """All of it, for people."""
+        """The whole report, for people."""
         sent = f"what it sent began with {self.offending!r}" if self.offending else ""
         return "\n".join(filter(None, (f"it {self.reason}", sent, self.stderr)))
 
 
 class RunningChild:
-    """A started child, its frames, and what it writes to stderr. Made by `start_child`."""
+    """A started child, its frames and its stderr. Use `start_child` to make one."""
 
     def __init__(
         self, started: Started, frames: PipeFrames | DialledFrames, stderr: Tail, settings: ChildSettings
@@ -57,7 +57,7 @@ class RunningChild:
         self._stderr = stderr
 
     async def hello(self) -> pb.Hello:
-        """Its first frame. Raises NotStarted."""
+        """Return the first frame. Raises NotStarted."""
         frames = self.frames
         try:
             async with asyncio.timeout(self._settings.start):
@@ -66,10 +66,10 @@ class RunningChild:
             if not frames.has_arrived:
                 late = f"did not {frames.first} within {self._settings.start:g} s (see --start-timeout)"
                 raise NotStarted(late) from None
-            # It was in time; we were late, with other things to do.
+            # It was in time; the event loop was late.
             first = await frames.read()
         if first is None:
-            # One that only closed a pipe, or its stream, has probably ended: `stop` finds out.
+            # A child that only closed a pipe or its stream has probably ended; `stop` finds out.
             raise NotStarted(frames.reason if frames.at_fault else "")
         if not first.HasField("hello"):
             raise NotStarted("sent another first frame: got no hello, expected hello")
@@ -77,27 +77,26 @@ class RunningChild:
 
     @property
     def pid(self) -> int:
-        """Of its process."""
         return self._started.pid
 
     @property
     def processor_seconds(self) -> float:
-        """Of processor time that it took; 0.0 until it has ended."""
+        """Processor time in seconds; 0.0 until it has ended."""
         return self._started.processor_seconds
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to its process group."""
+        """Send a signal to its process group."""
         self._started.kill(signal)
 
     @property
     def stderr(self) -> str:
-        """The last 64 KB that it has written there so far."""
+        """The last 64 KB of its stderr so far."""
         return self._stderr.text
 
     async def stop(self, reason: str = "") -> Death:
-        """Ends the child: closes its standard input, then SIGTERM, then SIGKILL; nothing of its session is left.
+        """End the child: close its standard input, then SIGTERM, then SIGKILL. Nothing of its session remains.
 
-        `reason` is what it did; else what its frames or its exit code say.
+        `reason` says what it did; by default its frames or its exit code do.
         """
         frames, settings = self.frames, self._settings
         said = reason or frames.reason
@@ -119,7 +118,7 @@ class RunningChild:
         return Death(self._started.ended_for or said, code, self._stderr.text, frames.offending)
 
     async def _within(self, seconds: float) -> int | None:
-        """Its exit code, if it has one by then."""
+        """Return its exit code if it ends in this time."""
         self.frames.close_writing()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -134,9 +133,9 @@ async def start_child(
     invite: Invite | None = None,
     heard: Callable[[bytes], None] | None = None,
 ) -> RunningChild:
-    """Starts a child, which dials in if it is invited, and else speaks on its pipes.
+    """Start a child. It connects if there is `invite`, and otherwise uses its pipes.
 
-    `heard` is given what it writes to stderr, as it comes. Raises what the launcher raises.
+    `heard` is called with its stderr as it arrives. Raises what the launcher raises.
     """
     if invite is None:
         started = await launcher.start(command)
@@ -147,12 +146,12 @@ async def start_child(
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
-    # What it prints is for people, wherever it prints it.
+    # The frames use the stream, so standard output is text for people, too.
     return RunningChild(started, stream, Tail(started.stdout, started.stderr, heard=heard), settings)
 
 
 def ended_with(code: int) -> str:
-    """What happened to a process that ended with this code, a phrase that follows "it"."""
+    """Return what happened to a process with this exit code, as a phrase that follows "it"."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

@@ -1,9 +1,8 @@
-"""What a child may do, and how it gives up everything else: `Sandbox.shut`, in the child, between fork and its program.
+"""The sandbox: what a child can do. `Sandbox.shut` gives up everything else, after fork and before the program.
 
-A child reads the interpreter, shared libraries, what Python imports from, and the folder of each path in its command;
-it writes in its scratch folder; of the network it has the one TCP port at which it dials in, if it does. `py` and `dll`
-run in one process, `exec` and `gomocup` may start programs, a bounded number. `gaps()` says in words what this kernel
-cannot lock.
+A child can read the interpreter, shared libraries, Python's import paths, and the folder of each path in its command.
+It can write to its scratch folder, and connect to one TCP port if it needs the network. `py` and `dll` run in one
+process; `exec` and `gomocup` can start a limited number of programs. `gaps()` lists what this kernel cannot restrict.
 """
 
 import os
@@ -23,7 +22,7 @@ from noughts_referee.children.landlock import KEEP, READ, RUN, USE
 _MIB = 1024 * 1024
 _GRACE_SECONDS = 5
 _RESERVED_BYTES = 4096 * _MIB
-"""Address space beside the memory of a program: the runtimes of Go and Java reserve some that they never use."""
+"""Address space beyond a program's memory: the runtimes of Go and Java reserve some that they never use."""
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
@@ -32,18 +31,18 @@ _SINGLE_FILES = (
     "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu/online",
 )  # fmt: skip
-"""The last three say how many cores and how much memory there are, which engines look up."""
+"""Engines read the last three for the number of cores and the memory size."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
-"""Devices and processes, none of which is opened because it, or its neighbour, is named."""
-_MEMORY_DISK = "/dev/shm/"  # noqa: S108  # who keeps bots there has a folder for them
+"""Devices and processes. Naming one in a command does not make its folder readable."""
+_MEMORY_DISK = "/dev/shm/"  # noqa: S108  # bots stored there have their own folder
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
 _USERS = range(61184, 65520)
-"""User IDs for children of root: systemd gives these to services that need one of their own for a while."""
+"""User IDs for children of root: those that systemd assigns temporarily to services."""
 
 
 class LockIncomplete(Exception):
-    """The lock is required, and this kernel cannot lock everything."""
+    """The sandbox is required, and this kernel cannot provide all of it."""
 
     def __init__(self, missing: Iterable[str]) -> None:
         self.missing = tuple(missing)
@@ -55,50 +54,48 @@ class LockIncomplete(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use up. The first four count for each of its processes."""
+    """Resource limits of a child. The first four apply to each of its processes."""
 
     cpu_seconds: int = 24 * 3600
-    """Of processor time; SIGXCPU then, SIGKILL five seconds later."""
+    """Processor time: SIGXCPU at this limit, SIGKILL five seconds later."""
     memory_bytes: int = 384 * _MIB
-    """Of address space; for `exec` and `gomocup` of private memory."""
+    """Address space; for `exec` and `gomocup` private memory."""
     file_bytes: int = 64 * _MIB
     open_files: int = 64
     processes: int = 64
     """Processes and threads together."""
     scratch_bytes: int = 256 * _MIB
-    """In its scratch folder. This, and what follows, is not the kernel's to see to: see `children.watch`."""
+    """Size of its scratch folder. `children.watch`, not the kernel, enforces this limit and the following ones."""
     scratch_files: int = 10_000
     all_memory_bytes: int = 0
-    """Of all children together; 0: three quarters of the machine's."""
+    """Memory of all children together; 0: three quarters of the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The lock of one child."""
-
     limits: Limits
     scratch: str
-    """Its own folder, the only one in which it writes."""
+    """Its own folder, the only one that it can write to."""
     readable: tuple[str, ...]
     """Files and folders of its command."""
     programs: bool
-    """Whether it may start programs and processes."""
+    """Whether it can start programs and processes."""
     user: int | None
-    """The user that it becomes; None: it stays who it is."""
+    """The user that it becomes; None: no change."""
     tasks: int
-    """Processes and threads that its user has already."""
+    """Processes and threads that its user already has."""
     port: int | None = None
-    """A TCP port that it may connect to."""
+    """The TCP port that it can connect to."""
 
     def shut(self) -> None:
-        """Locks this process, for ever. Raises OSError; it must end then, for it may be half locked."""
+        """Restrict this process permanently. Raises OSError; then it can be half restricted, and must end."""
         rules, reading = self._rules(), self._needs_reading()
         locks_files = landlock.version() > 0
         self._limit()
         if self.user is not None:
             kernel.become(self.user)
         kernel.drop_capabilities(but_reading=reading and locks_files)
-        # Becoming another user clears this one, and who is locked cannot change it.
+        # Changing the user clears this, and a sandboxed process cannot change it.
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
         if locks_files:
@@ -108,7 +105,7 @@ class Sandbox:
             seccomp.restrict(own_pid=own_pid, tcp=self.port is not None, own_user=self.user is not None)
 
     def rehearse(self) -> None:
-        """Does as much of `shut` as has no effect. Raises OSError."""
+        """Do the part of `shut` that has no effect. Raises OSError."""
         rules = self._rules()
         self._needs_reading()
         if landlock.version() > 0:
@@ -117,13 +114,13 @@ class Sandbox:
             seccomp.rehearse()
 
     def _rules(self) -> list[tuple[str, int]]:
-        """What may be done where."""
+        """Return paths and the rights on each."""
         reading = RUN if self.programs else READ
         own = ((path, reading) for path in self.readable)
         return [*_for_everybody(self.programs), *own, (self.scratch, KEEP | reading)]
 
     def _needs_reading(self) -> bool:
-        """Whether what it may read lies where its user could not go."""
+        """Return whether its readable paths include some that its user cannot reach."""
         beside = os.path.dirname(os.path.dirname(self.scratch))
         return _everybody_is_closed(self.programs) or any(_closed(path) for path in (*self.readable, beside))
 
@@ -143,20 +140,20 @@ class Sandbox:
 
 
 def look_around() -> None:
-    """Finds out once what all children may read, so that those who are forked from here know it."""
+    """Find out once what all children can read, so that forked processes inherit it."""
     for programs in (False, True):
         _everybody_is_closed(programs)
 
 
 def forbid() -> None:
-    """What no child needs, and who forks them does not either, is refused here once: it costs milliseconds."""
+    """Refuse what neither children nor the zygote need. This is done once here, because it takes milliseconds."""
     if seccomp.available():
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
         seccomp.restrict_family()
 
 
 def _set_limit(what: int, soft: int, hard: int) -> None:
-    """Sets a limit, never above the one that is there: only root may raise it."""
+    """Set a limit, but not above the current one, which only root can raise."""
     _, now = resource.getrlimit(what)
     if now != resource.RLIM_INFINITY:
         soft, hard = min(soft, now), min(hard, now)
@@ -165,7 +162,7 @@ def _set_limit(what: int, soft: int, hard: int) -> None:
 
 @cache
 def _for_everybody(programs: bool) -> list[tuple[str, int]]:
-    """What every child may read, and the devices."""
+    """Return what every child can read, and the devices."""
     own = [os.path.join(prefix, part) for prefix in {sys.prefix, sys.base_prefix} for part in _OF_PREFIX]
     imported = [path for path in sys.path if not too_much(path)]
     readable = [*_LIBRARIES, *_SINGLE_FILES, *own, *imported, *(_PROGRAMS if programs else ())]
@@ -174,7 +171,7 @@ def _for_everybody(programs: bool) -> list[tuple[str, int]]:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """Those that exist, without what lies in another one: each costs every child some microseconds."""
+    """Return existing paths without those inside another: each path costs every child some microseconds."""
     places = {Path(path).resolve() for path in paths if os.path.exists(path)}
     return sorted(str(place) for place in places if not places.intersection(place.parents))
 
@@ -185,7 +182,7 @@ def _everybody_is_closed(programs: bool) -> bool:
 
 
 def _closed(path: str) -> bool:
-    """Whether a user without rights could not get there."""
+    """Return whether a user without rights cannot reach the path."""
     place = os.path.realpath(path)
     try:
         mode = os.stat(place).st_mode
@@ -196,11 +193,10 @@ def _closed(path: str) -> bool:
 
 
 def readable_for(path: str, *, program: bool = False) -> tuple[str, ...]:
-    """What a child may read because this path is in its command: the folder, or the file alone where that is too much.
+    """Return what a child can read because its command names this path: its folder, or only the file if that is shared.
 
-    Nothing if the path itself is such a folder: a `.` or a `/` among the arguments opens no home and no disk.
-
-    Of a program in a folder `bin` also the libraries beside it.
+    A shared folder itself gives nothing, so that `.` or `/` as an argument opens no home and no disk. A program in a
+    folder `bin` also gets the libraries next to it.
     """
     real = os.path.realpath(path)
     folder = real if os.path.isdir(real) else os.path.dirname(real)
@@ -210,7 +206,7 @@ def readable_for(path: str, *, program: bool = False) -> tuple[str, ...]:
 
 
 def too_much(folder: str) -> bool:
-    """Whether this is not handed over for the sake of a file in it: everybody's folder, a whole home, the kernel's."""
+    """Return whether the folder is too much to give for one file: shared, a whole home, or the kernel's."""
     real = os.path.realpath(folder)
     of_the_kernel = f"{real}/".startswith(_OF_THE_KERNEL) and not real.startswith(_MEMORY_DISK)
     return not os.path.isabs(folder) or of_the_kernel or real in _shared_folders()
@@ -224,9 +220,9 @@ def _shared_folders() -> frozenset[str]:
 
 
 def free_user(taken: Iterable[int]) -> int | None:
-    """A user for a child that root starts, so that rights of files and counts of processes are its own.
+    """Return a user ID of its own for a child of root; None if this process is not root or cannot change its user.
 
-    None when we are not root, or may not become anybody else.
+    File rights and process counts of such a child are then its own.
     """
     if os.getuid() != 0 or not kernel.may_become_another_user() or not _mapped():
         return None
@@ -237,13 +233,13 @@ def free_user(taken: Iterable[int]) -> int | None:
 
 @cache
 def _mapped() -> bool:
-    """Whether these users exist in our user namespace."""
+    """Return whether these users exist in this user namespace."""
     rows = [[int(word) for word in row.split()] for row in Path("/proc/self/uid_map").read_text().splitlines()]
     return any(first <= _USERS[0] and _USERS[-1] < first + count for first, _, count in rows)
 
 
 def tasks_of(user: int) -> int:
-    """How many processes and threads a user has, as far as /proc shows them."""
+    """Return the number of processes and threads of a user, as far as /proc shows them."""
     count = 0
     for entry in os.scandir("/proc"):
         try:
@@ -255,7 +251,7 @@ def tasks_of(user: int) -> int:
 
 
 def gaps() -> tuple[str, ...]:
-    """What cannot be locked here, in words; nothing when everything can."""
+    """Return descriptions of what cannot be restricted here; empty if everything can."""
     if not kernel.is_linux():
         return ("this is not Linux: child players run without a lock",)
     own = os.getuid() != 0
@@ -264,11 +260,11 @@ def gaps() -> tuple[str, ...]:
 
 
 Children = Literal["this user", "root", "others"]
-"""As whom children run: as whoever starts them, as root, or each as a user of its own."""
+"""The user of the children: the same as the referee's, root, or a separate one for each."""
 
 
 def missing(version: int, *, has_seccomp: bool, children: Children) -> Iterator[str]:
-    """What a kernel cannot lock that has this version of Landlock, and filters of system calls or not."""
+    """Yield what a kernel with this Landlock version, with or without system call filters, cannot restrict."""
     if not version:
         closed = "; bots in folders that are closed to other users do not start" if children == "others" else ""
         yield f"files (no Landlock): children read and write whatever their user may{closed}"

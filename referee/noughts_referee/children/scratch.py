@@ -1,4 +1,4 @@
-"""Scratch folders of children: they may hold anything when they are removed."""
+"""Scratch folders of children, which can contain anything when they are removed."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class OwnedFolder:
     """A temporary folder that this process owns by a file lock, which ends with the process.
 
-    Making one first removes the folders of the same prefix and user whose owner is gone, a killed process for example.
+    The constructor first removes folders of the same prefix and user whose owner is gone, e.g. killed.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -21,13 +21,13 @@ class OwnedFolder:
             if name.startswith(prefix):
                 _remove_unowned(os.path.join(tempfile.gettempdir(), name))
         owner = None
-        while owner is None:  # another process may take a new folder for an unowned one
+        while owner is None:  # another process can take a new folder for an unowned one
             self.path = tempfile.mkdtemp(prefix=prefix)
             owner = _own(self.path)
         self._owner = owner
 
     def close(self) -> None:
-        """Remove the folder and all that is in it. A second call does nothing."""
+        """Remove the folder with its contents. A second call does nothing."""
         if self._owner >= 0:
             remove_tree(self.path)
             os.close(self._owner)
@@ -35,7 +35,7 @@ class OwnedFolder:
 
 
 def _own(folder: str) -> int | None:
-    """A descriptor that owns the folder until it is closed; None if another process owns it or it is gone."""
+    """Return a descriptor that owns the folder until it is closed; None if the folder is gone or owned."""
     with suppress(OSError):
         owner = os.open(folder, _FOLDER)
         with suppress(OSError):
@@ -54,9 +54,9 @@ def _remove_unowned(folder: str) -> None:
 
 
 def remove_tree(folder: str) -> None:
-    """Removes a folder as far as it can be: with closed folders in it, and folders thousands deep.
+    """Remove a folder as far as possible, even with closed folders in it, or nested thousands deep.
 
-    Folders within are lifted to the outermost one before they are looked into: no path gets long, nothing recurses.
+    Each subfolder is moved to the top before it is read, so that paths stay short and nothing recurses.
     """
     with suppress(OSError):
         top = os.open(folder, _FOLDER)
@@ -83,12 +83,12 @@ def _clear_and_remove(name: str, top: int, names: "map[str]") -> list[str]:
 
 
 def _clear(place: int, top: int, names: "map[str]") -> list[str]:
-    """Removes the files of a folder and lifts its folders to the top; returns their names there."""
+    """Remove the files of a folder and move its subfolders to the top. Return their new names."""
     lifted = []
     with os.scandir(place) as entries:
         listed = list(entries)
     for entry in listed:
-        with suppress(OSError, NotImplementedError):  # not every C library can change the mode of no link
+        with suppress(OSError, NotImplementedError):  # some C libraries cannot change a mode without following links
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.name, dir_fd=place)
                 continue
@@ -100,5 +100,5 @@ def _clear(place: int, top: int, names: "map[str]") -> list[str]:
 
 
 def scratch_of(folder: str, number: int) -> str:
-    """Where, in this folder, the child of that number has its own."""
+    """Return the scratch folder of the child with this number."""
     return os.path.join(folder, str(number))

@@ -1,8 +1,8 @@
-"""A seccomp filter: which calls of the kernel a child may make.
+"""A seccomp filter: the system calls that a child can make.
 
-Whatever is not named here is allowed, up to the newest call that was known when this was written; later ones do not
-exist for a child. What is refused fails with EPERM, so that a program can go on without it. A child that calls the
-kernel as a program of another architecture would (32-bit, x32) is killed.
+Calls not named here are allowed up to the newest one known when this was written; later ones do not exist for a child.
+Refused calls fail with EPERM, so that a program can continue without them. A child that uses the calls of another
+architecture (32-bit, x32) is killed.
 """
 
 import errno
@@ -21,7 +21,7 @@ _SET_FILTER, _IS_ACTION_KNOWN = 1, 2
 
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _REFUSE, _UNKNOWN, _PRETEND = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS, _FAIL | 0
-# Instructions of classic BPF. Where the arguments of a call stand in what it looks at: the lower halves, little endian.
+# Instructions of classic BPF, and the offsets of the call's arguments (lower halves, little endian).
 _LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
@@ -29,9 +29,9 @@ _THREAD, _NAME_SPACES = 0x10000, 0x7E020000
 _KIND_OF_SOCKET, _STREAM, _FAST_OPEN = 0xF, 1, 0x20000000
 
 _Numbers = tuple[int | None, int | None]
-"""Of a call, on x86_64 and on aarch64; None where there is no such call."""
+"""Numbers of a call on x86_64 and aarch64; None if it does not exist there."""
 _Instruction = tuple[int, int, int, int]
-"""Code, how many to pass over if true, and if false, and a value."""
+"""Code, instructions to skip if true and if false, and a value."""
 
 _NEVER: dict[str, _Numbers] = {
     # Other processes.
@@ -40,16 +40,16 @@ _NEVER: dict[str, _Numbers] = {
     "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "ioprio_set": (251, 30),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
     "migrate_pages": (256, 238), "move_pages": (279, 239),
-    # Name spaces and mounts.
+    # Namespaces and mounts.
     "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "unshare": (272, 97),
     "setns": (308, 268), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
     "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442),
     "statmount": (457, 457), "listmount": (458, 458), "open_tree_attr": (467, 467),
-    # Ways around the rules of files, and what stays when a process has ended.
+    # Ways around file rights, and what remains after a process has ended.
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263), "mknod": (133, None), "mknodat": (259, 33), "memfd_create": (319, 279),
     "memfd_secret": (447, 447), "inotify_add_watch": (254, 27),
-    # Memory, semaphores and queues that outlive a process; those of others have numbers that can be guessed.
+    # Memory, semaphores and queues that outlive a process. Other processes' IDs can be guessed.
     "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
     "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188),
     "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181),
@@ -77,15 +77,15 @@ _DESCRIBING: dict[str, _Numbers] = {
     "fsetxattr": (190, 7), "setxattrat": (463, 463), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "removexattrat": (466, 466), "file_setattr": (469, 469),
 }  # fmt: skip
-"""What changes the mode, owner, times and attributes of files, none of which Landlock knows."""
+"""Calls that change the mode, owner, times and attributes of files, which Landlock does not cover."""
 _SOCKET, _SOCKET_PAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
 _PRCTL, _PRLIMIT, _AFFINITY, _PRIORITY = (157, 167), (302, 261), (203, 122), (141, 140)
-# The argument that holds the flags: one of them opens a connection, past Landlock.
+# The argument with the flags: one flag opens a connection that Landlock does not check.
 _SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
 
 
 def available() -> bool:
-    """Whether this kernel takes such filters, and this module has the numbers of its calls."""
+    """Return whether this kernel has such filters and this module has its call numbers."""
     if not is_linux() or machine() not in _SECCOMP:
         return False
     try:
@@ -97,26 +97,25 @@ def available() -> bool:
 
 
 def restrict_family() -> None:
-    """Refuses what is refused to every child, to this process and all it starts, for ever. Raises OSError.
+    """Refuse what every child is refused, to this process and its descendants, permanently. Raises OSError.
 
-    It takes milliseconds, `restrict` does not. Both need `no_new_privs`.
+    This takes milliseconds; `restrict` is faster. Both need `no_new_privs`.
     """
     _install(_for_family())
 
 
 def restrict(*, own_pid: int | None, tcp: bool, own_user: bool) -> None:
-    """Refuses what this one child must not, for ever. Raises OSError.
+    """Refuse what this child must not do, permanently. Raises OSError.
 
-    With `own_pid` it can start threads, but no process and no program, and signal only itself. `tcp` allows TCP
-    sockets; where they lead is Landlock's matter. Without `own_user` there are files and processes of its user that
-    are not its own: the mode, owner, times and attributes of files stay as they are, though the calls succeed, and it
-    chooses no other process's processors.
+    With `own_pid`, it can start threads but no processes or programs, and signal only itself. `tcp` allows TCP sockets;
+    Landlock limits where they connect. Without `own_user`, its user has other files and processes. Changes of mode,
+    owner, times and attributes of files then succeed without effect, and it cannot set the cores of other processes.
     """
     _install(_for_child(own_pid, tcp=tcp, own_user=own_user))
 
 
 def rehearse() -> None:
-    """Makes the filter of a child that starts no programs, to no effect."""
+    """Build the filter of a child that starts no programs, without any effect."""
     _program(_for_child(0, tcp=False, own_user=True))
 
 
@@ -137,7 +136,7 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
     for numbers in _NEVER.values():
         yield from _when(numbers, _RETURN_REFUSE)
-    yield from _when(_CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])  # its flags are out of sight; libraries go back to clone
+    yield from _when(_CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])  # its flags are not visible; libraries fall back to clone
     yield from _when(_CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
     yield from _when(_PRLIMIT, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     yield from _when(_SOCKET, _tcp_socket())
@@ -149,12 +148,12 @@ def _for_family() -> Iterator[_Instruction]:
 def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_Instruction]:
     kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
     yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
-    yield from _when(_PRIORITY, _RETURN_REFUSE)  # who forks them sets it
+    yield from _when(_PRIORITY, _RETURN_REFUSE)  # the zygote sets it
     if not tcp:
         yield from _when(_SOCKET, _RETURN_REFUSE)
     if not own_user:
         for numbers in _DESCRIBING.values():
-            yield from _when(numbers, [(_RETURN, 0, 0, _PRETEND)])  # copying a file must not fail for its mode
+            yield from _when(numbers, [(_RETURN, 0, 0, _PRETEND)])  # copying a file must not fail because of its mode
         yield from _when(_AFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     if own_pid is not None:
         for numbers in _STARTING.values():
@@ -168,7 +167,7 @@ _RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
 
 
 def _when(numbers: _Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:
-    """The block for one call, which is allowed after it."""
+    """Return the block for one call. Code after the block allows the call."""
     number = numbers[list(_AUDIT).index(machine())]
     if number is None:
         return []

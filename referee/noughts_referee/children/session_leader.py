@@ -1,6 +1,6 @@
-"""The first thing that runs in a child of the unlocked launcher: `python session_leader.py PARENT CORES COMMAND...`.
+"""First program of an unsandboxed child: `python session_leader.py PARENT CORES COMMAND...`.
 
-Asks Linux to end the process when its parent ends, then becomes the command. Runs without site packages.
+It asks Linux to end the process when the parent ends, then becomes the command. It runs without site packages.
 """
 
 import ctypes
@@ -13,21 +13,21 @@ _CANNOT_RUN = 127
 
 
 def main(arguments: list[str]) -> int:
-    """Becomes the command; returns only when that cannot be."""
+    """Become the command. Returns only if that fails."""
     parent, cores, *command = arguments
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != int(parent):
-        return _CANNOT_RUN  # it has gone already
+        return _CANNOT_RUN  # the parent is already gone
     if cores:
         os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
-    # Python ignores these, and what is ignored stays so: the command expects them as they are everywhere.
+    # Python ignores these, and the command would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"cannot run {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201  # the bot's owner reads it
+        print(f"cannot run {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201  # for the bot's owner
     return _CANNOT_RUN
 
 

@@ -1,6 +1,6 @@
-"""A machine that refuses to start a process, for want of files, memory or disk, does so for a while: we wait for it.
+"""Retries of process starts while the machine lacks files, memory or disk.
 
-What it refuses is nobody's fault, and the games for which the process is needed begin when it is there.
+This is nobody's fault, and the games that need the process wait for it.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
 class StartRetry:
-    """Tries again what the machine refuses; `tell` gets a line for people when that begins, and when it ends."""
+    """Retries refused starts. `tell` gets a line for people at the beginning and at the end."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._waiting = 0
 
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
-        """What `start` gives. Raises what it raises, but for the errors of a machine that has no more to give."""
+        """Return what `start` returns. Raises its errors, except those of a machine without free resources."""
         wait = _FIRST_WAIT
         waiting = False
         try:
@@ -57,16 +57,15 @@ class StartRetry:
 
 
 class PatientLauncher:
-    """Starts children as another launcher does, as soon as the machine lets it."""
+    """A launcher that retries the starts of another one until the machine allows them."""
 
     def __init__(self, launcher: Launcher, patience: StartRetry) -> None:
         self._launcher = launcher
         self._patience = patience
 
     async def start(self, command: ChildCommand) -> Started:
-        """Starts one; raises what the other launcher raises, but never for want of files, memory, processes or disk."""
+        """Start a child. Raises the other launcher's errors, except for a lack of files, memory, processes or disk."""
         return await self._patience.until_possible(lambda: self._launcher.start(command))
 
     async def close(self) -> None:
-        """Closes the other launcher."""
         await self._launcher.close()

@@ -1,4 +1,4 @@
-"""Children without a lock: as free as whoever runs the referee."""
+"""Children without a sandbox, with all rights of the referee's user."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from noughts_referee.children.scratch import OwnedFolder, remove_tree
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
 _HOSTS = "noughts_bots.hosts"
-# What a program needs to be found and to write text; tokens, agents' sockets and the like are nobody's business.
+# What a program needs to run and write text. Tokens, agents' sockets and the like are not passed on.
 _KEPT = (
     "PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "TERM", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "PYTHONPATH", "PYTHONHOME", "PYTHONUTF8", "DISPLAY", "WINEPREFIX", "WINEDEBUG", "SYSTEMROOT",
@@ -24,7 +24,7 @@ _KEPT = (
 
 
 def command_line(command: ChildCommand) -> list[str]:
-    """The program of a child and its arguments. Raises ValueError for a kind or quotes that are wrong."""
+    """Return the program of a child and its arguments. Raises ValueError for an unknown kind or an open quote."""
     if not child_kind(command.kind).hosted:
         return shlex.split(command.target)
     options = [f"{key}={value}" for key, value in command.options.items()]
@@ -32,8 +32,6 @@ def command_line(command: ChildCommand) -> list[str]:
 
 
 class UnlockedChild:
-    """A child of the unlocked launcher."""
-
     def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
         self.pid = process.pid
         self.stdin, self.stdout, self.stderr = pipes
@@ -44,34 +42,34 @@ class UnlockedChild:
         self._is_buried = False
 
     async def wait(self) -> int:
-        """Its exit code; negative: the signal that ended it. What it leaves in its session is killed."""
+        """Return its exit code; negative: the signal that ended it. The rest of its session is killed."""
         code = await self._process.wait()
         if not self._is_buried:
             self._is_buried = True
-            # asyncio closes the transport of a process without pipes only when asked.
+            # asyncio closes the transport of a process without pipes only on request.
             self._process._transport.close()  # type: ignore[attr-defined]
             _kill_session(self.pid)
             remove_tree(self.scratch)
         return code
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to the whole process group."""
-        with suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies permits nothing
+        """Send a signal to the whole process group."""
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies
             os.killpg(self.pid, signal)
 
 
 class UnlockedLauncher:
-    """Starts children that nothing holds back: a session each, a scratch folder as TMPDIR, few variables.
+    """Starts children without a sandbox: each has a session, a scratch folder as TMPDIR, and few variables.
 
-    They run in the current folder, so that relative paths of a command mean what they mean in a shell; engines, whose
-    files would be left there, in the scratch folder.
+    They run in the current folder, so that relative paths work as in a shell. Engines run in the scratch folder,
+    because they leave files.
     """
 
     def __init__(self) -> None:
         self._folder = OwnedFolder("noughts-children-")
 
     async def start(self, command: ChildCommand) -> UnlockedChild:
-        """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
+        """Start a child. Raises OSError if the machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
         cores = ",".join(map(str, command.cores))
         scratch = tempfile.mkdtemp(dir=self._folder.path)
@@ -100,12 +98,11 @@ class UnlockedLauncher:
         return UnlockedChild(process, (ours[0], ours[1], ours[2]), scratch)
 
     async def close(self) -> None:
-        """Removes the scratch folders."""
         self._folder.close()
 
 
 def _kill_session(session: int) -> None:
-    """Ends what is left of a session, also what has left its process group; on Linux only."""
+    """Kill the rest of a session, including processes that have left its process group. Linux only."""
     with suppress(OSError):
         for name in os.listdir("/proc"):
             if name.isdigit():

@@ -1,8 +1,8 @@
-"""What no limit of the kernel binds: the threads that a child runs, its scratch folder, the memory of all children.
+"""Limits that the kernel does not enforce: running threads, scratch folders, and the memory of all children.
 
-Four times a second somebody looks. A child that runs more threads than its share of the cores is made to give way:
-together they weigh as much as that share. One that fills its scratch folder is ended; when all children together use
-too much memory, the largest of them is.
+Checks run four times a second. If a child runs more threads than its share of the cores, their priority is lowered
+until they weigh as much as that share. A child that fills its scratch folder is ended. If all children together use too
+much memory, the largest is ended.
 """
 
 import math
@@ -17,11 +17,11 @@ from noughts_referee.children.sandbox import Limits
 
 LOOK_SECONDS = 0.25
 _SLOW_LOOK_SECONDS = 1.0
-"""Memory and folders change more slowly, and take longer to look at."""
+"""Memory and folders change more slowly and take longer to check."""
 _PATIENCE = 2
-"""Looks in a row that find too many threads before a child has to give way: a burst is not held against it."""
+"""Checks in a row with too many threads before the priority changes, to allow for bursts."""
 _WEIGHT_OF_A_STEP = 1.25
-"""By which a nice value more divides what the scheduler gives a thread."""
+"""The factor by which one nice value more reduces a thread's share of processor time."""
 _MOST_NICE = 19
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
@@ -29,26 +29,22 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watched(Protocol):
-    """What has to be known of a child."""
-
     scratch: str
     programs: bool
-    """Whether it may have started others."""
+    """Whether it can start other processes."""
 
 
 @dataclass(slots=True)
 class _Threads:
-    """What was seen of the threads of a child."""
-
     nice: int = 0
     change: int = 0
-    """Whether the last look found that it should give way more (1), or less (-1)."""
+    """What the last check found: lower the priority (1), raise it (-1), or neither (0)."""
     looks: int = 0
-    """In a row that have found so."""
+    """How many checks in a row found this."""
 
 
 class Watch:
-    """Looks at children, whose numbers of processes their parent knows: it has not buried them yet."""
+    """Watches children that their parent has not reaped, so that their process IDs are still theirs."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -58,7 +54,7 @@ class Watch:
         self._looked = self._looked_slowly = 0.0
 
     def look(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
-        """The processes of children that are to be ended, each with what it did, a phrase that follows "it"."""
+        """Yield the process IDs of children to end, each with a phrase that follows "it"."""
         now = time.monotonic()
         if not children or now - self._looked < LOOK_SECONDS:
             return
@@ -77,7 +73,7 @@ class Watch:
         yield from self._greedy(families)
 
     def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int) -> None:
-        """Sets the nice value of all threads of a child, when it has been another one for some looks."""
+        """Set the nice value of all threads of a child if several checks call for a change."""
         running = sum(map(running_threads, processes))
         wanted = nice_for(running, share)
         change = (wanted > seen.nice) - (wanted < seen.nice)
@@ -89,7 +85,7 @@ class Watch:
                 _renice(process, wanted)
 
     def _overfull(self, scratch: str) -> str:
-        """What is more than a child may have there, in words; empty if nothing is."""
+        """Return which limit of the scratch folder is exceeded, in words; empty if none is."""
         limits = self._limits
         size, files = used(scratch, limits.scratch_bytes, limits.scratch_files)
         if size > limits.scratch_bytes:
@@ -97,10 +93,10 @@ class Watch:
         return f"{limits.scratch_files:,} files" if files > limits.scratch_files else ""
 
     def _greedy(self, families: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, str]]:
-        """The largest child, if all of them together are too large."""
+        """Yield the largest child if all children together are too large."""
         if sum(resident(process) for processes in families.values() for process in processes) <= self._all_memory:
             return
-        # Processes that share memory were counted several times: now each page once, which takes longer.
+        # Shared memory was counted several times. Count each page once, which takes longer.
         own = {pid: sum(map(proportional, processes)) for pid, processes in families.items()}
         if (total := sum(own.values())) > self._all_memory:
             largest = max(own, key=lambda pid: own[pid])
@@ -114,21 +110,21 @@ class Watch:
 
 
 def nice_for(running: int, share: int) -> int:
-    """The nice value at which so many running threads weigh as much as `share` of them at 0."""
+    """Return the nice value at which this many running threads weigh as much as `share` threads at 0."""
     if running <= share:
         return 0
     return min(_MOST_NICE, math.ceil(math.log(running / share, _WEIGHT_OF_A_STEP)))
 
 
 def machine_memory() -> int:
-    """Bytes of this machine."""
+    """Return the machine's memory in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * _PAGE
 
 
 def family(pid: int) -> tuple[int, ...]:
-    """A process and all that have come from it."""
+    """Return a process and all its descendants."""
     found = [pid]
-    for parent in found:  # which grows meanwhile
+    for parent in found:  # the list grows during the loop
         with suppress(OSError):
             for thread in os.listdir(f"/proc/{parent}/task"):
                 with suppress(OSError), open(f"/proc/{parent}/task/{thread}/children", "rb") as children:
@@ -137,19 +133,19 @@ def family(pid: int) -> tuple[int, ...]:
 
 
 def running_threads(pid: int) -> int:
-    """How many threads of a process run, or wait for a core."""
+    """Return how many threads of a process run or wait for a core."""
     running = 0
     with suppress(OSError):
         threads = os.listdir(f"/proc/{pid}/task")
         for thread in threads:
             with suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:
-                # The name of the program stands in parentheses, and may hold anything.
+                # The program name is in parentheses and can contain anything.
                 running += stat.read().rpartition(b") ")[2][:1] == b"R"
     return running
 
 
 def processor_seconds(pid: int) -> float:
-    """Seconds of processor time that a process, and those of its children that have ended, have used so far."""
+    """Return the processor time of a process and its ended children so far, in seconds."""
     with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:
         fields = stat.read().rpartition(b") ")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -157,14 +153,14 @@ def processor_seconds(pid: int) -> float:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory of a process, those included that it shares with others."""
+    """Return the memory of a process in bytes, including shared memory."""
     with suppress(OSError), open(f"/proc/{pid}/statm", "rb") as statm:
         return int(statm.read().split()[1]) * _PAGE
     return 0
 
 
 def proportional(pid: int) -> int:
-    """Bytes of memory of a process; of what several share each has its part."""
+    """Return the memory of a process in bytes, with its part of shared memory."""
     with suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as rollup:
         for line in rollup:
             if line.startswith(b"Pss:"):
@@ -173,7 +169,7 @@ def proportional(pid: int) -> int:
 
 
 def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
-    """Bytes and number of what lies in a folder; whoever has too much of either is not looked at to the end."""
+    """Return the bytes and the number of files in a folder. Counting stops when either is too large."""
     size = files = 0
     folders = [folder]
     while folders and size <= most_bytes and files <= most_files:
@@ -190,10 +186,10 @@ def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
 
 
 def _renice(pid: int, nice: int) -> None:
-    """Sets the nice value of all threads of a process, and of its group where the kernel shares by sessions."""
+    """Set the nice value of all threads of a process, and of its autogroup if the kernel schedules by sessions."""
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError):  # only root may take back what was given
+            with suppress(OSError):  # only root can lower a nice value again
                 os.setpriority(os.PRIO_PROCESS, int(thread), nice)
     with suppress(OSError), open(f"/proc/{pid}/autogroup", "w") as group:
         group.write(str(nice))

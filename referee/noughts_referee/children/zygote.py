@@ -1,12 +1,12 @@
 """The process that forks children: `python -P -m noughts_referee.children.zygote SOCKET SETTINGS`.
 
-It has imported what children need, never grpc, and has one thread, so that a child is there within milliseconds: one is
-always forked already, and waits for what it is to be. It is told what to start in packets on a Unix socket (JSON, with
-the child's three pipes beside it), and tells which process was started and how it ended. When the socket ends it kills
-all children and ends.
+It has imported what children need, but never grpc, and has one thread, so a child starts within milliseconds. One child
+is always forked in advance and waits for its order. Packets on a Unix socket (JSON, with the child's three pipes) say
+what to start. Replies say which process has started, and how it ended. When the socket closes, the zygote kills all
+children and ends.
 
-Each child is the reaper of its own descendants. What is left when a child ends falls to the zygote and is killed:
-no process can leave that family, whatever sessions it makes.
+Each child reaps its own descendants. When it ends, the zygote inherits and kills the rest, so no process can escape,
+whatever sessions it creates.
 """
 
 import gc
@@ -32,19 +32,19 @@ from noughts_referee.children.watch import LOOK_SECONDS, Watch
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
 _OTHER_TASKS = 256
-"""Of our user, in other programs, that may begin after they were counted."""
+"""Tasks that other programs of our user can start after the count."""
 _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 
 
 @dataclass(slots=True)
 class _Child:
     number: int
-    """By which whoever asked for it knows it."""
+    """The number that the launcher uses for it."""
     scratch: str
     user: int | None
     programs: bool
     ended_for: str = ""
-    """What it did, if it was ended for that; a phrase that follows "it"."""
+    """Why it was ended, a phrase that follows "it"; empty if it was not."""
 
 
 class Zygote:
@@ -66,14 +66,14 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def run(self) -> None:
-        """Serves until the socket ends."""
+        """Serve until the socket closes."""
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
         poll.register(self._wakeup, select.POLLIN)
         look_around()
         while True:
             if self._spare is None:
-                with suppress(OSError):  # whoever asks for a child then is told
+                with suppress(OSError):  # the next request reports it
                     self._spare = self._fork()
             for source, _ in poll.poll(self._wait_milliseconds()):
                 if source == self._wakeup:
@@ -86,16 +86,16 @@ class Zygote:
             self._reap()
 
     def _wait_milliseconds(self) -> float | None:
-        """How long to wait for requests and the ends of children, if nothing happens."""
+        """Return how long to wait for requests and ends of children; None: no limit."""
         if self._ended:
             return _LOOK_MILLISECONDS
         return LOOK_SECONDS * 1000 if self._children else None
 
     def _serve(self) -> bool:
-        """Takes one request; False at the end of the socket."""
+        """Handle one request. Return False at the end of the socket."""
         try:
             packet, pipes, _, _ = socket.recv_fds(self._requests, LARGEST_PACKET, PIPES)
-        except ConnectionResetError:  # whoever started us was killed, with reports that it had not read
+        except ConnectionResetError:  # the launcher was killed before it had read all reports
             return False
         if not packet:
             return False
@@ -115,12 +115,12 @@ class Zygote:
         return True
 
     def _tell(self, report: dict[str, Any]) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):  # the socket's end is seen when it is read
+        with suppress(BrokenPipeError, ConnectionResetError):  # reading the socket reports its end
             self._requests.send(json.dumps(report).encode())
 
     def _signal(self, number: int, signal_number: int) -> None:
         for pid, child in self._children.items():
-            if child.number == number:  # it is not reaped yet, so the number is still its own
+            if child.number == number:  # not reaped yet, so the process ID is still its own
                 _kill_group(pid, signal_number)
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
@@ -131,12 +131,12 @@ class Zygote:
         child = _Child(request["number"], scratch, user, kind.starts_programs)
         order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
-        with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: when memory runs out, it is the first
+        with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: the first to go when memory runs out
             return self._order(spare or self._fork(), child, order, pipes)
         return self._order(self._fork(), child, order, pipes)
 
     def _order(self, waiting: tuple[int, socket.socket], child: _Child, order: bytes, pipes: list[int]) -> int:
-        """Let a process that waits become this child."""
+        """Make a waiting process this child."""
         pid, orders = waiting
         with orders:
             socket.send_fds(orders, [order], pipes)
@@ -144,7 +144,7 @@ class Zygote:
         return pid
 
     def _fork(self) -> tuple[int, socket.socket]:
-        """A child that waits for its order, and where to send it."""
+        """Fork a child that waits for its order. Return its process ID and the socket for the order."""
         ours, theirs = socket.socketpair()
         signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)  # until the child has dropped our handlers
         parent, pid = os.getpid(), os.fork()
@@ -162,13 +162,13 @@ class Zygote:
         return scratch
 
     def _count_tasks(self) -> int:
-        """The tasks of our user: its limit counts them all. Counting takes milliseconds, so not for every child."""
+        """Return the number of our user's tasks, which all count towards its limit. The slow count is cached."""
         if time.monotonic() - self._counted > _COUNT_SECONDS:
             self._tasks, self._counted = tasks_of(os.getuid()) + _OTHER_TASKS, time.monotonic()
         return self._tasks
 
     def _reap(self) -> None:
-        """Buries who has ended, kills what they left behind, and tells of those who left nothing."""
+        """Reap ended children, kill their remaining processes, and report children without any."""
         while (pid := _ended_child()) is not None:
             child = self._children.get(pid)
             if child is not None:
@@ -182,7 +182,7 @@ class Zygote:
                 seconds = usage.ru_utime + usage.ru_stime
                 report = {"exit": os.waitstatus_to_exitcode(status), "processor_seconds": seconds}
                 self._ended.append((child, report, time.monotonic()))
-        # One process has no descendants.
+        # A child with one process has no descendants.
         quiet = not any(child.programs for child, _, _ in self._ended) or not self._kill_adopted()
         waiting = []
         for child, report, since in self._ended:
@@ -194,7 +194,7 @@ class Zygote:
         self._ended = waiting
 
     def _kill_adopted(self) -> bool:
-        """Kills the processes that have fallen to this one; whether there were any."""
+        """Kill inherited processes. Return whether there were any."""
         ours = self._children.keys() | self._removers | ({self._spare[0]} if self._spare else set())
         adopted = _children_of(os.getpid()) - ours
         for pid in adopted:
@@ -203,22 +203,22 @@ class Zygote:
         return bool(adopted)
 
     def _remove(self, scratch: str) -> None:
-        """Removes a scratch folder: a full one in a process of its own, for it may hold anything."""
+        """Remove a scratch folder. A full one is removed in a separate process, because it can contain anything."""
         with suppress(OSError):
             return os.rmdir(scratch)
-        with suppress(OSError):  # no process for it: whoever closes the zygote removes the folder
+        with suppress(OSError):  # no process available: closing the zygote removes it
             pid = os.fork()
             if pid == 0:
                 try:
                     kernel.close_files(PIPES)  # the next child waits until its order ends
                     remove_tree(scratch)
                 finally:
-                    os._exit(0)  # whatever happened: a second zygote would bury the children of the first
+                    os._exit(0)  # in any case: a second zygote would reap the children of the first
             self._removers.add(pid)
         return None
 
     def close(self) -> None:
-        """Kills everything and removes the scratch folders. Takes two seconds at most, if the kernel does its part."""
+        """Kill everything and remove the scratch folders, within about two seconds."""
         latest = time.monotonic() + _ATTEMPT_SECONDS
         for pid in self._children:
             _kill_group(pid, signal.SIGKILL)
@@ -235,7 +235,7 @@ class Zygote:
 
 
 def _kill_group(pid: int, number: int) -> None:
-    """Signals a child that is not buried yet, and its group; just after its fork it has none."""
+    """Signal a child that is not reaped yet, and its group. Directly after the fork it has no group."""
     try:
         os.killpg(pid, number)
     except ProcessLookupError:
@@ -243,7 +243,7 @@ def _kill_group(pid: int, number: int) -> None:
 
 
 def _ended_child() -> int | None:
-    """A child that has ended and is not buried yet: until then its number is nobody else's."""
+    """Return an ended child that is not reaped yet, so that its process ID is not reused."""
     try:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -256,14 +256,14 @@ def _children_of(parent: int) -> set[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-                # The name of the program stands in parentheses, and may hold anything.
+                # The program name is in parentheses and can contain anything.
                 if int(stat.read().rpartition(b")")[2].split()[1]) == parent:
                     found.add(int(name))
     return found
 
 
 def _go_first() -> None:
-    """When memory runs out, the kernel is to end the largest of our children, and not the server."""
+    """Let the kernel end the largest child, not the server, when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
         score.write(b"1000")
 
@@ -275,16 +275,16 @@ def _load(entry: str) -> Entry:
 
 
 def _nothing() -> None:
-    """The rehearsal of an entry that has none."""
+    """The rehearsal of an entry without one."""
 
 
 def _leave(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another one, at its very end, would print a traceback
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal at the very end would print a traceback
     sys.exit(0)
 
 
 def main(arguments: list[str]) -> int:
-    """Serves the socket whose file descriptor is the first argument; the second holds the settings as JSON."""
+    """Serve the socket whose file descriptor is the first argument; the second is the settings as JSON."""
     settings = json.loads(arguments[1])
     kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
