@@ -46,7 +46,7 @@ class Outbox:
         return bool(self.turn_game or self.ends or self.starts or self.openings)
 
     def ask(self, game: "Game") -> None:
-        """The game's mover is asked for its move."""
+        """Ask the game's mover for its move."""
         self.turn_game.append(game.handle)
         self.turn_ply.append(game.ply)
         self.turn_cell.append(game.moves[-1] if game.moves else 0)
@@ -99,7 +99,7 @@ class Player:
         """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
 
     def resend(self) -> None:
-        """It has lost what it knew: its outbox becomes a start of each running game and the open turns."""
+        """Refill the outbox after the player lost its state: a start for each running game, and the open turns."""
         self.outbox = outbox = Outbox()
         for game in self.games.values():
             if game.ply < 0:

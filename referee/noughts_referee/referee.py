@@ -333,12 +333,12 @@ class Referee:
         self._settle()
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """End the running games of a player that is gone for good as lost; `fault` says why (see `Game.fault`)."""
+        """End the running games of a player that is gone for good; `fault` says why (see `Game.fault`)."""
         self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
     def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
-        """The player answers; returns what is wrong with answers that name no question, see `Arbiter.answered`."""
+        """Judge a player's answers. Return complaints about answers to questions that were never asked."""
         games, plies, cells, times_us, resigned, reasons, exhausted, scores = answers
         self.plies += len(games)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)

@@ -1,4 +1,4 @@
-"""What others need of a referee, wherever it plays: in this process, or as the referees of a cluster."""
+"""What other code needs from a referee, whether it runs in this process or as the referees of a cluster."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -11,53 +11,53 @@ from noughts_referee.stalls import Stalls
 
 
 class PlayerReferee(Protocol):
-    """What connections to players need. Arguments: see `Referee`."""
+    """What connections to players need. See `Referee` for the arguments."""
 
     @property
     def stalls(self) -> Stalls:
-        """When the server stood still: connections do not count that time."""
+        """Stalls of the server, which connections do not count as thinking time."""
 
     def player(self, key: int) -> ConnectedPlayer:
-        """The player with this key, made at first sight."""
+        """Return the player with this key, creating it if needed."""
 
     def release(self, key: int) -> bool:
-        """Forgets a player, unless it is needed. Whether it is forgotten."""
+        """Forget a player, unless it is needed. Return whether it was forgotten."""
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
-        """The player is there (again): it is sent its running games."""
+        """Connect a player, also after a disconnection: send it its running games."""
 
     def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
-        """The player answers; returns what is wrong with answers that name no question."""
+        """Judge a player's answers. Return complaints about answers to questions that were never asked."""
 
     def chosen(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
-        """The player's choices for openings."""
+        """Judge a player's choices for openings."""
 
     def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
-        """Questions (game, ply, microseconds since asked) have passed their limit."""
+        """Report questions (game, ply, microseconds since asked) past their limit."""
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """The player is gone for good and loses its running games."""
+        """End the running games of a player that is gone for good."""
 
 
 class RefereeCounts(Protocol):
-    """What is counted of the games that are played."""
+    """Counters of the games played."""
 
     @property
     def stalls(self) -> Stalls:
-        """When the server stood still."""
+        """Stalls of the server."""
 
     @property
     def plies(self) -> int:
-        """Answers taken since the start."""
+        """Answers received since the start."""
 
     @property
     def late_answers(self) -> int:
         """Answers that came too late, since the start."""
 
     def in_flight(self, tournament: int | None = None) -> int:
-        """Running games: of one tournament, or all."""
+        """Return the number of running games, of one tournament or all."""
 
     def queued(self) -> int:
-        """Slots that wait to be started, of all tournaments."""
+        """Return the number of slots that wait to start, of all tournaments."""
