@@ -1,4 +1,4 @@
-"""For authors of bots: a class with one method, and a way to play it.
+"""For authors of bots: a class with one method, and a function that plays it.
 
 from noughts_bots import Bot, run
 
@@ -11,7 +11,7 @@ run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 
 from typing import TYPE_CHECKING, Any
 
-# Before grpc is loaded: see there.
+# Must be imported before grpc; see that module.
 import noughts_proto as noughts_proto
 
 # isort: split
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What needs gRPC is loaded by whoever asks for it: a child that the referee starts must be there at once.
+    # These need grpc, so they are imported on first use: a child of the referee must start at once.
     if name in ("run", "run_async"):
         from noughts_bots import api
 

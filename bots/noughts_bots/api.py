@@ -1,4 +1,4 @@
-"""The two calls by which an author plays a bot."""
+"""The two functions with which an author plays a bot."""
 
 import logging
 import os
@@ -25,19 +25,18 @@ def run(
     ca: str | Path = "",
     insecure: bool = False,
 ) -> None:
-    """Logs the bot in and plays until the server ends the session or the program is interrupted.
+    """Log the bot in and play until the server ends the session or the program is interrupted.
 
-    `server` and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN. `server` is HOST:PORT, or
-    `HOST:PORT,HOST:PORT`: after a failure the bot connects to the next one. `name` defaults to the class's name in
-    lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
-    bot, with the reason. What happens is logged as `noughts.bot`, to stderr unless the program has set logging up.
+    `server` is HOST:PORT, or several with commas: after a failure the bot connects to the next one. Defaults: the
+    environment variables NOUGHTS_SERVER and NOUGHTS_TOKEN, and as `name` the class's name in lower case. The bot
+    reconnects after a lost connection. Raises BotRefused with the reason if the server rejects the bot. Events are
+    logged as `noughts.bot`, to stderr unless the program has configured logging.
 
-    A referee that starts the program itself (`exec{dial=true}:`) sets NOUGHTS_SERVER and NOUGHTS_TICKET, which counts
-    instead of NOUGHTS_TOKEN. It is good for one login: a lost connection raises BotRefused then.
+    A referee that starts the program itself (`exec{dial=true}:`) sets NOUGHTS_SERVER and NOUGHTS_TICKET, which replaces
+    NOUGHTS_TOKEN. The ticket is valid for one login: after that a lost connection raises BotRefused.
 
-    With `tls` the connection is encrypted; `ca` is a file of certificates (PEM) to trust instead of the system's, by
-    default the environment's NOUGHTS_TLS_CA. A token is sent to another machine in plaintext only if `insecure`;
-    else that raises a ValueError.
+    `tls` encrypts the connection. `ca` is a file of certificates (PEM) to trust instead of the system's. Default:
+    NOUGHTS_TLS_CA. Without `insecure`, sending a token to another machine in plaintext raises ValueError.
     """
     if not logger.hasHandlers():
         handler = logging.StreamHandler()
@@ -58,7 +57,7 @@ async def run_async(
     ca: str | Path = "",
     insecure: bool = False,
 ) -> None:
-    """As `run`, inside a running event loop."""
+    """Do the same as `run` in a running event loop."""
     ticket = "" if token else os.environ.get(TICKET_VARIABLE, "")
     login = Login(
         server=server or os.environ.get(SERVER_VARIABLE, DEFAULT_SERVER),

@@ -1,4 +1,4 @@
-"""Asks a bot about single positions: what `noughts bot ask` prints."""
+"""Single questions to a bot, for `noughts bot ask`."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -20,11 +20,11 @@ class Answer:
     candidates: tuple[int, ...]
     """The cells it chose among."""
     scores: Mapping[int, float]
-    """Scores of free cells from the mover's point of view: of its move, or of all if it tells them; empty if none."""
+    """Scores of free cells from the mover's point of view: all of them, only that of the move, or none."""
 
 
 def document(position: Position, answered: Answer) -> dict[str, Any]:
-    """The answer, ready to be printed as JSON."""
+    """Return the answer as a JSON document."""
     return {
         "position": str(position),
         "move": answered.move,
@@ -34,9 +34,9 @@ def document(position: Position, answered: Answer) -> dict[str, Any]:
 
 
 def answer(bot: Bot, position: Position) -> Answer:
-    """The bot's answer; one that does not tell what it considers has its move as only candidate.
+    """Return the bot's answer. If the bot does not report candidates, its move is the only one.
 
-    The position may be any, also one that legal play cannot reach.
+    The position can be any, including one that legal play cannot reach.
 
     Raises:
         PositionError: no cell is free.

@@ -1,6 +1,6 @@
-"""A bot's side of the conversation with its referee, whatever carries the frames: frames in, answers out.
+"""A bot's side of the conversation with its referee, on any carrier: frames in, answers out.
 
-No input or output happens here and no clock is read: sessions over gRPC and over pipes use the same dialogue.
+It does no input or output and reads no clock. Sessions over gRPC and over pipes share it.
 """
 
 import contextlib
@@ -26,15 +26,15 @@ logger = logging.getLogger("noughts.bot")
 Question = tuple[int, int, Position]
 """A game's handle, the ply, and the game's position with the bot to move."""
 _Chosen = int | Move | Resign
-"""A cell, with a score perhaps; or a resignation, whose text says why."""
+"""A cell, with or without a score, or a resignation, whose text says why."""
 _Answer = tuple[int, int, _Chosen]
 _Answers = tuple[Sequence[int], Sequence[int], Sequence[_Chosen]]
-"""The same as columns: of many answers that are read at once."""
+"""Many answers read together, as columns: handles, plies, answers."""
 
 
 @dataclass(slots=True)
 class Questions:
-    """What a frame asks, as columns of equal length."""
+    """The questions of a frame, as columns of equal length."""
 
     games: Sequence[int]
     plies: Sequence[int]
@@ -47,11 +47,11 @@ class Questions:
         return zip(self.games, self.plies, self.positions, strict=True)
 
     def after(self, count: int) -> "Questions":
-        """Those behind the first `count`."""
+        """Return the questions after the first `count`."""
         return Questions(self.games[count:], self.plies[count:], self.positions[count:])
 
     def by_variant(self) -> "list[Questions]":
-        """Those of each variant on their own."""
+        """Return the questions of each variant."""
         rows: dict[Variant, list[Question]] = {}
         for question in self:
             rows.setdefault(question[2].variant, []).append(question)
@@ -59,26 +59,24 @@ class Questions:
 
 
 class Dialogue:
-    """What one connection of a bot knows: its running games, and answers that have not been sent yet."""
+    """The state of one connection of a bot: its running games, and answers not sent yet."""
 
     def __init__(self, bot: Bot, on_event: Callable[[Complaint], None]) -> None:
-        """`on_event` is told when the referee complains."""
         self._bot = bot
         self._ask = bot.choose
         self.in_batches = chooses_in_batches(bot)
         """Whether the bot wants all questions of a frame at once."""
         self._on_event = on_event
         self._positions: dict[int, Position] = {}
-        """Of each running game, seen by the bot: `own` are its stones. The bot's last answer, at the end of `moves`,
-        is not among them until its next turn, when `take` adds it together with the opponent's move."""
+        """Running games from the bot's point of view: `own` are its stones. The bot's last answer is at the end of
+        `moves`, but is not among the stones until its next turn, when `take` adds it with the opponent's move."""
         self._variants: set[Variant] = set()
-        """Of all games so far. Frames are sorted by variant only where there are several."""
+        """The variants of all games so far. Frames are sorted by variant only if there are several."""
         self._move_limits: dict[int, int] = {}
-        """In microseconds, of each running game that has a bank, too."""
+        """Limits of a move in microseconds, for running games that also have a base time."""
         self._infos: dict[int, GameInfo] = {}
-        """Of each running game, if the bot has hooks to be told."""
         self._numbers: dict[int, tuple[str, int]] = {}
-        """Of each running game: its tournament, and its number there."""
+        """The tournament of each running game, and its number there."""
         self._failures = Failures()
         self._hears_start = type(bot).start is not Bot.start
         self._hears_end = type(bot).end is not Bot.end
@@ -88,18 +86,18 @@ class Dialogue:
         self._batches: deque[_Answers] = deque()
         self._choices: list[pb.Choice] = []
         self._gives_scores = False
-        """Whether there may be a `Move` among the answers: only then are they looked through."""
+        """Whether the answers can contain a `Move`. If not, they are not searched for scores."""
         self._resigns = False
-        """Whether there may be a resignation among the answers, likewise."""
+        """Whether the answers can contain a resignation, likewise."""
         self._heartbeat = 0
 
     @property
     def has_answers(self) -> bool:
-        """Whether there are answers that have not been sent."""
+        """Whether there are answers not sent yet."""
         return bool(self._answers or self._batches or self._choices)
 
     def hello(self, name: str, bot_version: str) -> pb.PlayRequest:
-        """The bot's first frame. `bot_version` is its own, not that of this software."""
+        """Return the bot's first frame. `bot_version` is the bot's own version, not that of this software."""
         bot = self._bot
         hello = pb.Hello(
             protocol=PROTOCOL,
@@ -115,23 +113,23 @@ class Dialogue:
         return pb.PlayRequest(hello=hello)
 
     def take(self, frame: pb.PlayResponse) -> Questions:
-        """Begins the frame's games and returns its questions, with the positions brought up to date."""
+        """Begin the frame's games and return its questions with updated positions."""
         if self._hears_end:
-            # A bot that plays one game at a time hears of its end before the next one begins.
+            # A bot that plays one game at a time must learn of its end before the next one begins.
             self.end_games(frame)
         for opening in frame.openings:
             self._choices.append(self._choose(opening))
         for starts in frame.starts:
             self._start_games(starts)
         turns = frame.turns
-        # Slices are lists: taking the elements of a repeated field one by one costs more than all of them at once.
+        # Slicing a repeated field once is cheaper than reading its elements one by one.
         questions = self._asked(turns.game[:], turns.ply[:], turns.cell[:])
         if turns.own_clock_us:
             self._set_clocks(turns)
         return questions
 
     def _choose(self, asked: pb.Opening) -> pb.Choice:
-        """The bot's choice for an opening. A bot that fails is logged, and resigns the game."""
+        """Return the bot's choice for an opening. If the bot fails, log that and resign the game."""
         answer = pb.Choice(game=asked.game, step=asked.step)
         self._numbers[asked.game] = asked.tournament, asked.number
         try:
@@ -162,12 +160,12 @@ class Dialogue:
                 position.limit_us = min(own, move_limits.get(handle, own))
 
     def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
-        """The questions of these columns; each position gets what has been played since it was last asked about."""
+        """Return these questions, with each position updated to the moves played since its last question."""
         known = self._positions
         try:
             positions = [known[handle] for handle in games]
         except KeyError:
-            # Some are over already: see `take`.
+            # Some games are already over; see `take`.
             rows = [row for row in zip(games, plies, cells, strict=True) if row[0] in known]
             return self._asked(*([row[column] for row in rows] for column in range(3)))
         for row, (position, ply, cell) in enumerate(zip(positions, plies, cells, strict=True)):
@@ -179,13 +177,13 @@ class Dialogue:
                 position.opponent |= 1 << cell
                 moves.append(cell)
             elif count != ply:
-                # Asked again: what was answered did not arrive, and does not count.
+                # The question is repeated: its answer did not arrive, and does not count.
                 again = _seen_by(position.side, position.variant, moves[:ply], position.seed)
                 positions[row] = known[games[row]] = again
         return Questions(games, plies, positions)
 
     def acknowledge(self, frame: pb.PlayResponse) -> None:
-        """The frame is taken in hand: the next reply says so."""
+        """Acknowledge the frame with the next reply, and report the referee's complaints."""
         if frame.frame:
             self._done_through = frame.frame
         if frame.heartbeat.id:
@@ -231,9 +229,9 @@ class Dialogue:
                         self._bot.start(info)
 
     def end_games(self, frame: pb.PlayResponse) -> None:
-        """Forgets the games that the frame ends, once its questions are answered, and tells the bot.
+        """Forget the games that the frame ends, after its questions are answered, and call the bot's hook.
 
-        Where the bot hears of ends, `take` has done so before the questions; again does no harm.
+        For a bot with the hook, `take` has already called this before the questions; a second call does no harm.
         """
         ends = frame.ends
         if ends.fault:
@@ -259,27 +257,26 @@ class Dialogue:
                     self._bot.end(info, end)
 
     def _tell_faults(self, ends: pb.Ends) -> None:
-        """Says what the bot did in games that it lost by that."""
+        """Log what the bot did in games that it lost by a fault."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
-            if handle in self._numbers:  # where ends are heard before the questions, they come here twice
+            if handle in self._numbers:  # `end_games` can handle the same ends twice
                 kind = Termination(ends.termination[row])
                 self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
     def _where(self, handle: int, ply: int) -> str:
-        """A game for people."""
         tournament, number = self._numbers.get(handle, ("", handle))
         game = f"game {number} of {tournament.removeprefix('tournaments/')}" if tournament else f"game {number}"
         position = self._positions.get(handle)
         return f"{game} at its opening" if position is None else f"{game} at ply {ply} ({position.variant.name})"
 
     def reply(self) -> pb.PlayRequest:
-        """The frame that carries what has been answered, the acknowledgement and the echo."""
+        """Return the frame with the new answers, the acknowledgement and the echo."""
         request = pb.PlayRequest(done_through=self._done_through)
         if self._heartbeat:
             request.heartbeat.id = self._heartbeat
             self._heartbeat = 0
-        # A thread may be appending: take what is there now, leave the rest.
+        # A thread can append at the same time: take what is there now, leave the rest.
         if self._answers:
             answers = self._answers[:]
             del self._answers[: len(answers)]
@@ -293,7 +290,7 @@ class Dialogue:
         return request
 
     def _write(self, moves: pb.Moves, games: Sequence[int], plies: Sequence[int], cells: Sequence[_Chosen]) -> None:
-        """Appends these answers to the message."""
+        """Append these answers to the message."""
         before = len(moves.game)
         if self._gives_scores:
             cells = _without_scores(cells, moves, before)
@@ -308,14 +305,14 @@ class Dialogue:
         moves.cell.extend(cells)  # type: ignore[arg-type]  # scores and resignations are gone
 
     def answer_all(self, questions: Questions) -> None:
-        """Asks the bot for all answers at once, or for those of each variant; see `Bot.choose_batch`."""
+        """Get all answers from the bot with one call, or one for each variant; see `Bot.choose_batch`."""
         parts = [questions] if len(self._variants) < 2 else questions.by_variant()
         for part in parts:
             if part:
                 self._batches.append((part.games, part.plies, self._answers_to(part)))
 
     def _answers_to(self, questions: Questions) -> Sequence[_Chosen]:
-        """What the bot answers; its cells join the moves of the positions. If it fails, it resigns all of them."""
+        """Return the bot's answers, and add their cells to the positions. If the bot fails, all games resign."""
         positions = tuple(questions.positions)
         try:
             answers = read_batch(self._bot.choose_batch(positions), len(positions))
@@ -331,7 +328,7 @@ class Dialogue:
         return answers
 
     def _read_or_resign(self, handle: int, ply: int, position: Position, chosen: object) -> _Chosen:
-        """One answer of a batch that is no plain cell."""
+        """Return one answer of a batch that is not a plain cell."""
         try:
             if isinstance(chosen, Resign):
                 raise chosen
@@ -340,11 +337,11 @@ class Dialogue:
             return self._resignation(handle, ply, failure)
 
     def answer(self, handle: int, ply: int, position: Position) -> None:
-        """Asks the bot. One that fails is logged, and resigns the game."""
+        """Get an answer from the bot. If the bot fails, log that and resign the game."""
         answer: _Chosen
         try:
             chosen = self._ask(position)
-            # Most bots answer with plain numbers, and pay nothing for those that do not.
+            # Most bots answer with plain numbers and skip all checks for other answers.
             if type(chosen) is int and 0 <= chosen < position.variant.cells:
                 position.moves.append(chosen)
                 answer = chosen
@@ -355,7 +352,7 @@ class Dialogue:
         self._answers.append((handle, ply, answer))
 
     async def answer_async(self, handle: int, ply: int, position: Position) -> None:
-        """The same for a bot with `async def choose`."""
+        """Do the same as `answer` for a bot with `async def choose`."""
         answer: _Chosen
         try:
             chosen = self._ask(position)
@@ -365,14 +362,14 @@ class Dialogue:
         self._answers.append((handle, ply, answer))
 
     def _read(self, position: Position, chosen: object) -> _Chosen:
-        """What the bot has answered; its cell joins the position's moves. Raises TypeError if it is no answer."""
+        """Return the bot's answer, and add its cell to the position's moves. Raises TypeError for an invalid answer."""
         number, score = chosen if isinstance(chosen, Move) else (chosen, None)
         try:
-            cell = operator.index(number)  # type: ignore[arg-type]  # that is the question
+            cell = operator.index(number)  # type: ignore[arg-type]  # index() decides
         except TypeError:
             raise TypeError(f"choose: got {chosen!r}, expected the number of a cell or a Move") from None
         score = None if score is None else float(score)
-        # Whatever is not the number of a cell must not reach the columns, which hold unsigned numbers only.
+        # The columns hold unsigned numbers only, so an invalid cell number must not reach them.
         if _on_board(cell, position.variant) == _OFF_BOARD:
             return _OFF_BOARD
         position.moves.append(cell)
@@ -382,7 +379,8 @@ class Dialogue:
         return Move(cell, score)
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
-        """The answer of a bot that has failed, or given up; in a batch it resigns so many games, this one the first."""
+        """Return the answer of a bot that failed or resigned: for this game, or for a batch of `games` that begins with
+        it."""
         self._resigns = True
         if isinstance(failure, Resign):
             return failure
@@ -394,7 +392,7 @@ class Dialogue:
 
 
 def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) -> list[int | Resign]:
-    """The cells of the answers, of which the first is row `before` of the message; their scores go there."""
+    """Move the scores of the answers to the message, where the first is row `before`. Return the rest."""
     scores = {row: answer.score for row, answer in enumerate(answers, before) if isinstance(answer, Move)}
     given = {row: score for row, score in scores.items() if score is not None}
     moves.scored.extend(given.keys())
@@ -407,7 +405,7 @@ def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:
-    """The position after the moves with the stones of `side` as its own, also if the other side is to move."""
+    """Return the position after the moves, with the stones of `side` as its own, even if the other side moves."""
     position = Position(variant, side=side, seed=seed)
     position.moves = moves
     position.own = sum(1 << cell for cell in moves[side::2])
@@ -419,13 +417,13 @@ _OFF_BOARD = 0xFFFFFFFF
 
 
 def _on_board(cell: int, variant: Variant) -> int:
-    """The cell as a column may hold it."""
+    """Return the cell as a column can hold it."""
     return cell if 0 <= cell < variant.cells else _OFF_BOARD
 
 
 @contextlib.contextmanager
 def _logged(hook: str) -> Iterator[None]:
-    """A hook that fails is logged: it must not take the bot's other games down with it."""
+    """Log a failure of a hook, so that it does not end the bot's other games."""
     try:
         yield
     except Exception:
@@ -434,7 +432,7 @@ def _logged(hook: str) -> Iterator[None]:
 
 @functools.cache
 def software() -> str:
-    """The version of Noughts that is installed. Looking it up takes a millisecond."""
+    """Return the installed version of Noughts. The look-up takes a millisecond."""
     try:
         return version("noughts")
     except PackageNotFoundError:

@@ -1,23 +1,22 @@
-"""What can be wrong with a bot before it plays. Each error says on one line what was given and what to do.
+"""What can be wrong with a bot before it plays. Each error says in one line what was given and what to do.
 
 BotError
-├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
-├── VariantRefused    a bot that does not play the variant asked for
-├── BotFault          a bot in a process of its own that does not play as it should
-├── BotRefusal        a bot whose own host cannot load it, in the host's words
-└── TableError        a table's file that is missing, in use, or says something that no table says
+├── BotSpecError      an invalid spec, or an unknown bot or option
+├── VariantRefused    a bot that does not play the variant
+├── BotFault          a bot in its own process that does not play as required
+├── BotRefusal        a bot that its own host cannot load, in the host's words
+└── TableError        a table file that is missing, in use or invalid
 """
 
 
 class BotError(ValueError):
-    """A bot that cannot be had as asked."""
+    """A bot that cannot be provided as requested."""
 
     subject: str
     """What the error is about, e.g. `bot 'nextstep', option depth`."""
     got: str
-    """What was given."""
     expected: str
-    """What would have been right."""
+    """What would be right."""
     advice: str
     """What to do about it."""
 
@@ -30,19 +29,19 @@ class BotError(ValueError):
 
 
 class BotSpecError(BotError):
-    """A spec that cannot be read, or names a bot or an option that does not exist."""
+    """An invalid spec, or an unknown bot or option."""
 
 
 class VariantRefused(BotError):
-    """A bot that does not play the variant asked for."""
+    """A bot that does not play the variant."""
 
 
 class BotFault(BotError):
-    """A bot in a process of its own that ends, is silent, or says what is no answer."""
+    """A bot in its own process that ends, is silent, or sends an invalid answer."""
 
 
 class BotRefusal(BotSpecError):
-    """A bot that its host, in another process, cannot load: a BotSpecError there, of which the text has arrived."""
+    """A bot that its host cannot load: the text of a BotSpecError in another process."""
 
     def __init__(self, text: str) -> None:
         ValueError.__init__(self, text)
@@ -52,4 +51,4 @@ class BotRefusal(BotSpecError):
 
 
 class TableError(BotError):
-    """A table's file that is missing, in use, or says something that no table says."""
+    """A table file that is missing, in use or invalid."""

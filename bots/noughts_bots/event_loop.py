@@ -1,4 +1,4 @@
-"""The event loop: the quickest that is installed."""
+"""The event loop: uvloop if it is installed."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ Returned = TypeVar("Returned")
 
 
 def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
-    """As `asyncio.run`, on uvloop where it is installed."""
+    """Do the same as `asyncio.run`, with uvloop if it is installed."""
     try:
         from uvloop import new_event_loop
     except ImportError:

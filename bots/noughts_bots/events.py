@@ -1,4 +1,4 @@
-"""What happens to a bot's session at a server, for whoever listens. `str()` of an event is a line for people."""
+"""Events of a bot's session at a server. `str()` of an event is a line for people."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """The server has let the bot in; it may be asked from now on. Comes again after each lost connection."""
+    """The server has accepted the bot, which can now get questions. Repeated after each reconnection."""
 
     version: str
     """`bots/NAME/versions/VERSION`."""
@@ -17,7 +17,7 @@ class Online:
 
 @dataclass(frozen=True, slots=True)
 class WaitsForTournaments:
-    """The bot is online, but tournaments that are not over are entered with another version of it."""
+    """The bot is online, but unfinished tournaments have another version of it as their entry."""
 
     tournaments: tuple[str, ...]
     """`tournaments/ID` each."""
@@ -29,15 +29,15 @@ class WaitsForTournaments:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLost:
-    """There is no stream, or none any more; it is dialled again."""
+    """There is no connection. The bot will try again."""
 
     reason: str
     wait: float
     """Seconds until then, at most."""
     server: str = ""
-    """HOST:PORT where the bot has never been online there since it was started: the address may be wrong."""
+    """HOST:PORT if the bot has never been online since its start, so the address can be wrong."""
     last: bool = False
-    """Whether it will not be waited longer than that from now on."""
+    """Whether later waits are not longer."""
     give_up: float = math.inf
     """Seconds after the start at which a bot that has never been online stops."""
 
@@ -54,7 +54,7 @@ class ConnectionLost:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """The referee says that an answer of the bot was none."""
+    """The referee rejects an answer of the bot."""
 
     message: str
 
@@ -63,9 +63,9 @@ class Complaint:
 
 
 def tells_more(event: "SessionEvent", before: "SessionEvent | None") -> bool:
-    """Whether a person who has read the event `before` learns something from this one.
+    """Return whether the event is news after the event `before`, for a person.
 
-    Of a row of failed attempts those are the first, another reason, and the longest wait.
+    In a series of failed attempts, news is the first one, a new reason, and the longest wait.
     """
     if not (isinstance(event, ConnectionLost) and isinstance(before, ConnectionLost)):
         return True

@@ -1,4 +1,4 @@
-"""What goes wrong with a bot, told to its author: each distinct failure once with its traceback, then its count."""
+"""Reports of a bot's failures for its author: each distinct failure once with its traceback, then its count."""
 
 import logging
 import traceback
@@ -6,17 +6,17 @@ import traceback
 logger = logging.getLogger("noughts.bot")
 
 _MOST_KINDS = 100
-"""Failures that are told apart; one that words each of them anew does not fill the memory."""
+"""Distinct failures at most, so that failures that all differ do not fill the memory."""
 
 
 class Failures:
-    """Logs failures. The same one again is told at the 10th, the 100th, the 1,000th time, and so on."""
+    """Logs failures. A repeated one is logged again at the 10th, the 100th, the 1,000th time, and so on."""
 
     def __init__(self) -> None:
         self._counts: dict[object, int] = {}
 
     def tell(self, what: str, failure: BaseException) -> None:
-        """The bot failed; `what` says where, and what follows from it."""
+        """Log a failure of the bot. `what` says where, and what follows from it."""
         frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
         count = self._count((frames, in_words(failure)))
         if count == 1:
@@ -25,7 +25,7 @@ class Failures:
             logger.error("%s, as before: %s (%s times by now)", what, in_words(failure), f"{count:,}")
 
     def note(self, kind: str, what: str) -> None:
-        """The bot did something that it must not do; the same `kind` of it is told as failures are."""
+        """Log a fault of the bot that is not an exception; `kind` identifies repetitions."""
         count = self._count(kind)
         if count == 1:
             logger.error("%s", what)
@@ -40,7 +40,7 @@ class Failures:
 
 
 def in_words(failure: BaseException) -> str:
-    """The failure on one line, as the last line of its traceback: `IndexError: list index out of range`."""
+    """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
     return " ".join("".join(traceback.format_exception_only(failure)).split())
 
 

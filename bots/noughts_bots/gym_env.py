@@ -3,9 +3,9 @@
     env = NoughtsEnv("connect4", opponent="minimax:depth=2")
     boards = NoughtsVectorEnv(1024, "tictactoe")
 
-An observation is an array of int8 of shape (2, layers * rows, columns): the stones of who is to move, and the other's.
-An action is a cell, with gravity a column; `info["action_mask"]` says which may be played. The reward is 1 for a win,
--1 for a loss, 0 for a draw; who plays what it may not loses. Needs `pip install 'noughts[gym]'`.
+An observation is an int8 array of shape (2, layers * rows, columns): the mover's stones, and the other side's. An
+action is a cell, or with gravity a column. `info["action_mask"]` marks the legal ones; an illegal action loses. The
+reward is 1 for a win, -1 for a loss, 0 for a draw. Needs `pip install 'noughts[gym]'`.
 """
 
 from typing import Any
@@ -26,11 +26,11 @@ Observation = npt.NDArray[np.int8]
 _SEEDS = 2**63
 _NAME = "Noughts-v0"
 _HELD, _FREE = -2, -1
-"""Cells behind those of the board: one that both sides hold, and one that nobody ever does."""
+"""Two cells after those of the board: one that both sides always hold, and one that neither ever holds."""
 
 
 class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
-    """One board, against an opponent, or (without one) against oneself: then each step is the other side's."""
+    """One board, against an opponent, or without one against oneself: then each step is the other side's."""
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # as Gymnasium declares it
 
@@ -42,7 +42,7 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         side: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """`opponent`: the spec of a reference bot, or a bot. `side`: the learner's, 0 begins; None: by lot."""
+        """`opponent`: a bot, or the spec of a reference bot. `side`: the learner's, 0 moves first; None: at random."""
         self.variant = parse_variant(variant)
         self.render_mode = render_mode
         self._opponent = make_bot(parse_spec(opponent), self.variant) if isinstance(opponent, str) else opponent
@@ -97,18 +97,18 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
 
 
 class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
-    """Many boards of one variant, all moved in each step by arrays of numpy.
+    """Many boards of one variant, which all move in each step through numpy arrays.
 
-    `opponent`: "random" answers on each board at once; None: each step is the other side's, on all boards. A board
-    whose game is over begins anew in the same step (`AutoresetMode.SAME_STEP`): its reward and `terminated` are those
-    of the game that has ended, its observation that of the new one, `info["final_obs"]` has that of the old one. Plain
-    rules only: m,n,k games with gravity or without.
+    `opponent`: "random" answers at once on each board; None: each step is the other side's, on all boards. A finished
+    game is replaced in the same step (`AutoresetMode.SAME_STEP`): reward and `terminated` belong to the old game, the
+    observation to the new one, and `info["final_obs"]` has the old game's last one. Only m,n,k games, with or without
+    gravity, are supported.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  # as Gymnasium declares it
 
     def __init__(self, num_envs: int, variant: str = "tictactoe", opponent: str | None = "random") -> None:
-        """Raises ValueError for a variant with more rules than lines and gravity, or another opponent."""
+        """Raises ValueError for a variant with rules other than lines and gravity, or another opponent."""
         self.variant = rules = parse_variant(variant)
         if rules.beside or rules.blocked_ends or rules.forbids is not None:
             raise ValueError(f"variant: got {rules.name}, expected one of plain lines, e.g. mnk:7,6,4 or connect4")
@@ -124,7 +124,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         self._drops = bool(rules.gravity) and rules.layers == 1
         self._below = _below(rules) if rules.gravity and not self._drops else None
         self._stones: Observation = np.zeros((2, num_envs, rules.cells + 2), np.int8)
-        """Of who is to move, and the other."""
+        """Stones of the side to move, and of the other side."""
         self._plies: npt.NDArray[np.int64] = np.zeros(num_envs, np.int64)
         self._every = np.arange(num_envs)
 
@@ -152,7 +152,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         return self._observation(), rewards, done, np.zeros(self.num_envs, np.bool_), info
 
     def action_masks(self) -> Observation:
-        """Which actions may be played: of shape (num_envs, actions)."""
+        """Return the legal actions, as an array of shape (num_envs, actions)."""
         both = self._stones[0] | self._stones[1]
         free: Observation = 1 - both[:, : self.variant.columns if self._drops else _HELD]
         return free if self._below is None else free & both[:, self._below].min(axis=2)
@@ -165,7 +165,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         done: npt.NDArray[np.bool_],
         reward: float,
     ) -> None:
-        """Whoever is to move does so on these boards; the others move then."""
+        """Play the mover's actions on these boards. The other side is to move afterwards."""
         cells = self._cells(boards, actions)
         legal = self._legal(boards, actions, cells)
         self._stones[0, boards[legal], cells[legal]] = 1
@@ -204,7 +204,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         return drawn
 
     def _clear(self, boards: npt.NDArray[np.int64]) -> None:
-        """New games. Against an opponent, half of them are begun by it."""
+        """Begin new games. With an opponent, it begins half of them."""
         self._stones[:, boards] = 0
         self._stones[:, boards, _HELD] = 1
         self._plies[boards] = 0
@@ -220,9 +220,9 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
 
 
 def _lines_through(variant: Variant) -> npt.NDArray[np.int64]:
-    """The cells of the lines through each cell, of shape (cells, most lines, longest).
+    """Return the cells of the lines through each cell, in the shape (cells, most lines, longest line).
 
-    Shorter lines end with `_HELD`, and cells with fewer lines have others of `_FREE`.
+    Shorter lines are padded with `_HELD`, and missing lines consist of `_FREE`.
     """
     through: list[list[tuple[int, ...]]] = [[] for _ in range(variant.cells)]
     for line in variant.line_cells:
@@ -238,7 +238,7 @@ def _lines_through(variant: Variant) -> npt.NDArray[np.int64]:
 
 
 def _below(variant: Variant) -> npt.NDArray[np.int64]:
-    """For each cell those below it, and `_HELD` behind them."""
+    """Return the cells below each cell, padded with `_HELD`."""
     deepest = max(below.bit_count() for below in variant.supports)
     table = np.full((variant.cells, max(deepest, 1)), _HELD, np.int64)
     for cell, below in enumerate(variant.supports):
@@ -248,10 +248,8 @@ def _below(variant: Variant) -> npt.NDArray[np.int64]:
 
 
 def register() -> None:
-    """Lets `gymnasium.make("Noughts-v0", variant="connect4")` and `gymnasium.make_vec` find these environments.
-
-    Again does no harm.
-    """
+    """Make the environments available to `gymnasium.make("Noughts-v0", variant="connect4")` and
+    `gymnasium.make_vec`."""
     if _NAME in gymnasium.registry:
         return
     gymnasium.register(

@@ -1,6 +1,6 @@
-"""A bot that the referee has started: its dialogue over two pipes, in the one thread that it has.
+"""A bot that the referee has started: its dialogue over two pipes, in a single thread.
 
-Nothing here imports grpc: a child must be there within milliseconds.
+This module does not import grpc, because a child must start within milliseconds.
 """
 
 import time
@@ -16,20 +16,20 @@ from noughts_proto.v1 import play_pb2 as pb
 if TYPE_CHECKING:
     import asyncio
 
-# Answers leave after this long at the latest while the bot thinks about the other games of a frame.
+# While the bot thinks about other games of a frame, finished answers wait at most this long.
 _FLUSH_SECONDS = 0.010
-# Of a larger frame half the answers leave early: with all of them at once, of the bot, the referee and the opponent
-# only one would have something to do at a time.
+# In a larger frame, half of the answers are sent early. Otherwise the bot, the referee and the opponent would work only
+# one at a time.
 _FEW_QUESTIONS = 64
 
 
 def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str = "", version: str = "") -> None:
-    """Plays until the referee closes the pipe. `reading` is buffered, `writing` is not.
+    """Play until the referee closes the pipe. `reading` is buffered, `writing` is not.
 
-    A bot with `async def choose` thinks about all questions of a frame at once, and the answers leave together; its
-    event loop stands still between two frames. The answers of one with `choose_batch` leave together, too.
-    Raises EOFError, FrameTooLarge, DecodeError and VariantError for frames that cannot be read, OSError when the
-    referee has gone, and TypeError for `async def choose_batch`.
+    A bot with `async def choose` thinks about all questions of a frame at the same time, and its event loop stands
+    still between frames. Its answers, like those of `choose_batch`, are sent together. Raises EOFError, FrameTooLarge,
+    DecodeError or VariantError for invalid frames, OSError if the referee has gone, and TypeError for `async def
+    choose_batch`.
     """
     dialogue = Dialogue(bot, lambda event: None)
 
@@ -53,7 +53,7 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
 
 def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
-    """The event loop of a bot that needs one; the others must not pay for loading it."""
+    """Return the event loop of a bot that needs one. Others must not spend time on loading it."""
     if not chooses_asynchronously(bot):
         return nullcontext()
     import asyncio

@@ -1,4 +1,4 @@
-"""What a process that plays bots, or lets them in, sets up first. Nothing here imports grpc."""
+"""Set-up of a process that plays bots or accepts their connections. This module does not import grpc."""
 
 import ctypes
 import gc
@@ -9,23 +9,23 @@ import sys
 from contextlib import suppress
 
 PARENT_VARIABLE = "NOUGHTS_PARENT"
-"""Process ID of whoever started this process."""
+"""Process ID of the parent."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _MOST_FILES = 65_536
 _FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
-"""New objects after which the cycle collector looks, at least and at most."""
+"""Limits of the number of new objects after which the cycle collector runs."""
 
 
 def tune_collector() -> None:
-    """Lets the cycle collector look as often as there are cycles to be found.
+    """Let the cycle collector run as often as there are cycles to find.
 
-    A frame brings thousands of objects, and none is part of a cycle. But a refused call leaves hundreds that are, and
-    who collects 100,000 objects at once stops everybody for 150 ms.
+    A frame creates thousands of objects without cycles, but a refused call leaves hundreds with cycles. Collecting
+    100,000 objects at once would stop the process for 150 ms.
     """
     if _adapt_collector in gc.callbacks:
-        return  # by another server of this process
-    # The process is young: there is next to nothing to collect.
+        return  # done by another server of this process
+    # The process has just started, so there is almost nothing to collect.
     gc.freeze()
     gc.set_threshold(_FEWEST_YOUNG, 20, 20)
     gc.callbacks.append(_adapt_collector)
@@ -43,26 +43,25 @@ def _adapt_collector(phase: str, info: dict[str, int]) -> None:
 
 
 def allow_many_files() -> None:
-    """Raises the limit of open files as far as this user may, at most to 65,536; it is 1,024 in most places.
+    """Raise the limit of open files as far as this user can, to at most 65,536. It is usually 1,024.
 
-    A connection is one and a child player three of them, and whoever dials in a thousand times must not keep others
-    from being started.
+    A connection needs one file and a child player three, and a thousand connections must not prevent new children.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):  # macOS has another limit, which this one does not tell
+        with suppress(ValueError, OSError):  # macOS has another limit, which this call does not report
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def ask_to_die_with_parent() -> None:
-    """Asks Linux to end this process when its parent ends, however that happens; one that has gone goes unnoticed."""
+    """Ask Linux to kill this process when its parent ends. A parent that has already ended goes unnoticed."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def die_with_parent() -> None:
-    """Ends this process when its parent ends, or has ended already."""
+    """End this process when its parent ends, or if it has already ended."""
     ask_to_die_with_parent()
     if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
         sys.exit("the parent has gone already")

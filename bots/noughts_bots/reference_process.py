@@ -1,7 +1,6 @@
 """A process that is one reference bot: `python -m noughts_bots.reference_process SPEC GAMES`.
 
-This is what `noughts match` and its like start for each of their specs: before their server is there, so that all load
-their modules at once.
+Commands such as `noughts match` start one for each spec before their own server, so that all load at the same time.
 """
 
 # ruff: noqa: E402  # the collector waits for the imports
@@ -10,7 +9,7 @@ import gc
 import signal
 import sys
 
-# There is nothing to collect in modules that are being loaded.
+# Loading modules leaves nothing to collect.
 gc.set_threshold(100_000, 20, 20)
 
 from noughts_bots.errors import BotError
@@ -25,10 +24,10 @@ _LOOK_SECONDS = 0.01
 
 
 def main(arguments: list[str]) -> int:
-    """Plays as the bot of the first argument until the server ends the session.
+    """Play the bot of the first argument until the server ends the session.
 
-    The second argument is the number of games at once. Where to play is a line of standard input: the server's address
-    and the ticket; its end without that line ends the process.
+    The second argument is the number of concurrent games. A line on standard input has the server's address and the
+    ticket. If the input ends without one, the process ends.
     """
     die_with_parent()
     spec, games = arguments
@@ -44,13 +43,13 @@ def main(arguments: list[str]) -> int:
         finally:
             bot.close()
     except (BotError, BotRefused) as error:
-        print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
+        print(error, file=sys.stderr)  # noqa: T201  # for the parent process
         return 1
     return 0
 
 
 async def _play(bot: CachingBot, login: Login) -> None:
-    """Plays. A bot with something to save is not killed by SIGTERM: it hears the ends of its games, and is closed."""
+    """Play. If the bot has something to save, SIGTERM does not kill it: it gets the ends of its games and is closed."""
     if type(bot).close is CachingBot.close:
         return await play(bot, login)
     loop, terminated = asyncio.get_running_loop(), asyncio.Event()
@@ -63,11 +62,11 @@ async def _play(bot: CachingBot, login: Login) -> None:
 
 
 async def _end(bot: CachingBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
-    """Ends the play on SIGTERM. The last frames may still be on their way: a server keeps ends back for a moment."""
+    """End the play after SIGTERM. The last frames can still arrive, because a server delays ends a little."""
     await terminated.wait()
     loop = asyncio.get_running_loop()
     latest = loop.time() + _LAST_ENDS_SECONDS
-    while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks may run in a thread
+    while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks can run in a thread
         await asyncio.sleep(_LOOK_SECONDS)
     playing.cancel()
 

@@ -1,9 +1,8 @@
-"""A bot at a server: its dialogue with the referee over a stream, which is dialled again after a failure.
+"""A bot at a server: its dialogue with the referee over a stream, which reconnects after a failure.
 
-Quick bots are asked on the event loop, one straight loop over a frame. A bot that turns out slow (`Pace` in
-`thinking_thread` says when) thinks in a thread of its own until it is quick again, so that finished answers leave while
-the next move is being thought about. A bot with `choose_batch` is asked once a frame, in either place; one with
-`async def choose` gets a task for each question.
+Fast bots run on the event loop, in one straight loop over a frame. A slow bot (see `Pace` in `thinking_thread`) runs in
+its own thread until it is fast again, so that finished answers are sent while it thinks. A bot with `choose_batch` gets
+one call per frame, in either place. A bot with `async def choose` gets a task for each question.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ import grpc.aio
 from noughts_bots.bot import Bot, chooses_asynchronously
 from noughts_bots.dialogue import Dialogue, Question, Questions
 from noughts_bots.events import SessionEvent
-from noughts_bots.stream import BotRefused as BotRefused  # a name of this module, too
+from noughts_bots.stream import BotRefused as BotRefused  # also part of this module's interface
 from noughts_bots.stream import Login as Login
 from noughts_bots.stream import PlayCall, end_of_stream, greet, keep_dialling, next_frame, open_call, raise_if_failed
 from noughts_bots.thinking_thread import LONG_SECONDS, Thinker, Work
@@ -26,21 +25,17 @@ _FLUSH_SECONDS = 0.010
 
 
 def _nothing(event: SessionEvent) -> None:
-    """The default listener."""
+    """The default for `on_event`."""
 
 
 async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = _nothing) -> None:
-    """Plays until the server ends the session. Raises BotRefused, SecurityProblem.
-
-    `on_event` is told when something changes.
-    """
+    """Play until the server ends the session. Calls `on_event` with each event. Raises BotRefused or
+    SecurityProblem."""
     with Thinker() as thinker:
         await keep_dialling(login, on_event, lambda: _Session(bot, login, on_event, thinker))
 
 
 class _Session:
-    """One stream."""
-
     def __init__(self, bot: Bot, login: Login, on_event: Callable[[SessionEvent], None], thinker: Thinker) -> None:
         self.welcomed = False
         self._thinker = thinker
@@ -50,10 +45,10 @@ class _Session:
         self._login = login
         self._on_event = on_event
         self._over = False
-        """The stream has ended: nobody waits for answers any more."""
+        """Set when the stream has ended and answers are no longer needed."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
-        """Plays until the stream ends. Raises AioRpcError unless the server ended it with OK."""
+        """Play until the stream ends. Raises AioRpcError unless the server ended it with OK."""
         call = open_call(channel, self._login)
         try:
             with end_of_stream(call):
@@ -70,7 +65,7 @@ class _Session:
     # Three ways to think.
 
     async def _serve_frames(self, call: PlayCall) -> None:
-        """On the event loop or in the thread, wherever the bot belongs by now."""
+        """Serve frames on the event loop or in the thread, depending on the bot's pace."""
         frame = await next_frame(call)
         while frame is not None:
             if self._pace.slow or not self._thinker.idle:
@@ -81,9 +76,9 @@ class _Session:
             frame = await self._serve_in_thread(call, unfinished) if unfinished is not None else None
 
     async def _serve_quick(self, call: PlayCall, first: pb.PlayResponse) -> Callable[[], None] | None:
-        """On the event loop, from this frame on.
+        """Serve frames on the event loop, beginning with `first`.
 
-        Returns what is left to be thought about when the bot turns out slow, None at the end of the stream.
+        Return the unfinished work if the bot turns out slow; None at the end of the stream.
         """
         frame: pb.PlayResponse | None = first
         while frame is not None:
@@ -98,14 +93,14 @@ class _Session:
         return None
 
     async def _answer(self, call: PlayCall, questions: Questions) -> int:
-        """Asks the bot until it turns out slow; returns how many it has answered."""
+        """Get answers until the bot turns out slow. Return their number."""
         if self._dialogue.in_batches:
             if questions:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
             return len(questions)
         pace, answer, clock = self._pace, self._dialogue.answer, self._pace.wall
         flushed = before = clock()
-        # Not at each question: that would cost more than a quick answer.
+        # Not for each question, because that would cost more than a fast answer.
         spent = pace.processor()
         all_quick = True
         for count, (handle, ply, position) in enumerate(questions, 1):
@@ -126,9 +121,9 @@ class _Session:
         return len(questions)
 
     async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None]) -> pb.PlayResponse | None:
-        """The bot thinks in its own thread, at first about what is unfinished; this loop keeps talking to the referee.
+        """Let the bot think in its own thread, first about the unfinished work, while this loop talks to the referee.
 
-        Returns the first frame for which it need not do that any more, None at the end of the stream.
+        Return the first frame that does not need the thread any more; None at the end of the stream.
         """
         work = Work()
         async with asyncio.TaskGroup() as group:
@@ -143,15 +138,15 @@ class _Session:
             if frame is None:
                 flusher.cancel()
             else:
-                # It may be writing, and a write that is cancelled ends the stream.
+                # The flusher may be writing, and cancelling a write would end the stream.
                 work.over = True
                 work.wakeup.set()
         return frame
 
     async def _flush_thoughts(self, call: PlayCall, work: Work) -> None:
         while not work.over:
-            # While the bot thinks about the next move, the answers it already has leave in small batches.
-            # (Not `wait_for`: before Python 3.12 it loses a cancellation that comes together with the wakeup.)
+            # While the bot thinks, finished answers are sent in small batches. (Not `wait_for`: before Python 3.12 it
+            # loses a cancellation that arrives together with the wakeup.)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_FLUSH_SECONDS if work.open else None):
                     await work.wakeup.wait()
@@ -163,12 +158,12 @@ class _Session:
                 await self._flush(call)
 
     def _think_about(self, frame: pb.PlayResponse) -> None:
-        """In the thread: a frame from its start to its end."""
+        """Handle a whole frame. Runs in the thread."""
         if not self._over:
             self._think(self._dialogue.take(frame), frame)
 
     def _think(self, questions: Questions, frame: pb.PlayResponse) -> None:
-        """In the thread: a frame's questions, and what comes after them."""
+        """Answer a frame's questions and handle its ends. Runs in the thread."""
         if self._dialogue.in_batches:
             if questions:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
@@ -180,7 +175,7 @@ class _Session:
         self._dialogue.end_games(frame)
 
     async def _serve_async(self, call: PlayCall) -> None:
-        """A task for each question; answers leave as they come."""
+        """Start a task for each question, and send answers as they arrive."""
         wakeup = asyncio.Event()
 
         async def answer(question: Question) -> None:

@@ -1,11 +1,11 @@
-"""Bot specs: how a bot is named on the command line, in files and in requests.
+"""Bot specs: names of bots on the command line, in files and in requests.
 
     [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
     [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
     [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `Speech`
     [LABEL=]bot:NAME[@VERSION]               registered at a server     bot:alice-bot@2
 
-A label ends before the first `:` or `{`, so that the `=` of an option is none.
+A label ends before the first `:` or `{`, so the `=` of an option does not count.
 """
 
 import difflib
@@ -24,23 +24,23 @@ from noughts_referee.rules import Variant
 
 _REFERENCE, _REGISTERED = "reference", "bot"
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
-# Room is left for the number that a second one gets.
+# This leaves space for the number of a repeated name.
 _NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
 _LIST_ADVICE = "`noughts bot list` shows them"
 
 
 @dataclass(frozen=True)
 class BotSpec:
-    """A bot as somebody named it. `str()` gives the spec without its label."""
+    """A parsed spec. `str()` gives the spec without its label."""
 
     label: str | None
-    """The name it is to go by, if one was given."""
+    """The bot's display name, if given."""
     kind: str
     """`reference`, `bot` (registered at a server), or the name of one of `noughts_proto.child_kinds`."""
     target: str
     """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
     options: dict[str, str] = field(default_factory=dict)
-    """As they were written, in that order."""
+    """The options as written, in order."""
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
@@ -50,17 +50,17 @@ class BotSpec:
 
     @property
     def child_kind(self) -> ChildKind | None:
-        """How the referee starts such a bot itself; None where it does not."""
+        """How the referee starts the bot; None if it does not."""
         return CHILD_KINDS.get(self.kind)
 
     @property
     def usual_variant(self) -> str:
-        """The variant of commands with this bot alone, unless another is chosen."""
+        """The default variant of commands with this bot only."""
         return self.child_kind.usual_variant if self.child_kind else ChildKind._field_defaults["usual_variant"]
 
     @property
     def short(self) -> str:
-        """The spec as a name that a server takes: of a file its last part only, other characters as `_`."""
+        """The spec as a valid name at a server: paths cut to their last part, other characters replaced by `_`."""
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))
         return _NOT_IN_NAMES.sub("_", str(replace(self, target=target, options=files)))[:_LONGEST_NAME]
@@ -71,22 +71,22 @@ def _last_part(text: str) -> str:
 
 
 class ReferenceBotInfo(NamedTuple):
-    """A line of the list of reference bots."""
+    """An entry in the list of reference bots."""
 
     syntax: str
-    """How its spec is written, e.g. `nextstep[:depth=1..9]`."""
+    """The form of its spec, e.g. `nextstep[:depth=1..9]`."""
     description: str
     variants: str
     """The variants it plays, in words."""
 
 
 def reference_bots() -> list[ReferenceBotInfo]:
-    """The reference bots, for help texts and lists."""
+    """Return the reference bots, for help texts and lists."""
     return [ReferenceBotInfo(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
 
 
 def parse_spec(text: str) -> BotSpec:
-    """Reads a spec. A reference bot must exist; its options are looked at by `make_bot`. Raises BotSpecError."""
+    """Parse a spec. A reference bot must exist, but only `make_bot` checks its options. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
     head = _head(rest)
     if head in CHILD_KINDS:
@@ -99,7 +99,7 @@ def parse_spec(text: str) -> BotSpec:
 
 
 def _head(text: str) -> str:
-    """What stands before the first `:` or `{`: a label and `=` if there is one, and the name or the kind."""
+    """Return the text before the first `:` or `{`: the name or kind, after a label and `=` if there is one."""
     return re.split("[:{]", text, maxsplit=1)[0]
 
 
@@ -156,21 +156,19 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 
 
 class Speech(StrEnum):
-    """How a program that is no plugin speaks with the referee."""
+    """How a program that is not a plugin communicates with the referee."""
 
     FRAMES = "frames"
-    """On its standard input and output, each message after its length."""
+    """On standard input and output, each message after its length."""
     JSON = "json"
-    """There, too: as JSON, one a line (option `frames=json`)."""
+    """On standard input and output as JSON, one message per line (option `frames=json`)."""
     STREAM = "stream"
     """On a stream that it opens itself (option `dial=true`)."""
 
 
 def speech(spec: BotSpec) -> Speech:
-    """How the bot speaks: of `exec:` by its options, of all others in frames.
-
-    Raises BotSpecError for other options of such a kind.
-    """
+    """Return how the bot communicates: `exec:` as its options say, others in frames. Raises BotSpecError for other
+    options."""
     kind, subject = spec.child_kind, f"bot {str(spec)!r}"
     if kind is None or kind.options is None:
         return Speech.FRAMES
@@ -193,15 +191,15 @@ def speech(spec: BotSpec) -> Speech:
 
 
 def dials_in(spec: BotSpec) -> bool:
-    """Whether the bot is a program that is started and then dials in: `exec{dial=true}:COMMAND`."""
+    """Return whether the bot is a program that connects after its start: `exec{dial=true}:COMMAND`."""
     return speech(spec) is Speech.STREAM
 
 
 def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
-    """The reference bot that a spec names; with a variant, checked to be one that it plays.
+    """Create the reference bot of a spec. With a variant, also check that the bot plays it.
 
     Raises:
-        BotSpecError: no such bot or option, or a kind that is not made here.
+        BotSpecError: an unknown bot or option, or a kind that cannot be created here.
         VariantRefused: the bot does not play the variant.
     """
     if spec.kind != _REFERENCE:
@@ -231,7 +229,7 @@ def _row(name: str, text: str) -> ReferenceBot:
 
 
 def _advice(text: str, name: str, known: Iterable[str]) -> str:
-    """What was perhaps meant: a file or a program without its kind, a slip of the pen."""
+    """Return a guess at what was meant: a file or program without its kind, or a typing mistake."""
     label, _ = _split_label(text.strip())
     before = "" if label is None else f"{label}="
     program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
@@ -280,9 +278,9 @@ def _read_value(option: Option, spec: BotSpec, value: str) -> Any:
 
 
 def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
-    """A name for each spec, all different: its label, or the spec itself, numbered when it occurs again.
+    """Return distinct names for the specs: the label, or the spec itself, numbered if repeated.
 
-    Equal specs become `random`, `random#2`. Raises BotSpecError when a label was given twice.
+    Equal specs become `random`, `random#2`. Raises BotSpecError if a label was given twice.
     """
     specs = list(specs)
     taken: set[str] = set()
@@ -296,7 +294,7 @@ def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
 
 
 def _free_label(name: str, taken: set[str]) -> str:
-    """`name`, or else the first of `name#2`, `name#3`, ... that is not taken; it is taken then."""
+    """Return `name`, or the first free one of `name#2`, `name#3`, ..., and add it to `taken`."""
     label, number = name, 1
     while label in taken:
         number += 1

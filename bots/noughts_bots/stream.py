@@ -1,4 +1,4 @@
-"""A bot's stream to a server: dialled again and again, whatever plays at this end of it."""
+"""A bot's stream to a server, which reconnects after failures, for any kind of bot."""
 
 import asyncio
 import contextlib
@@ -26,9 +26,9 @@ from noughts_proto.v1 import play_pb2_grpc
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _SHORT_SESSION_SECONDS = 0.2
-# The status that grpc.aio puts in the place of the server's if the bot was writing when the server ended the stream.
+# grpc.aio replaces the server's status by this one if the bot was writing when the server ended the stream.
 _WRITTEN_TOO_LATE = "Internal error from Core"
-# Coming back helps against these; anything else is an answer that will not change.
+# Reconnecting helps against these. Any other status is final.
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -42,7 +42,7 @@ _STATUS: WeakKeyDictionary[PlayCall, tuple[grpc.StatusCode, str, Any]] = WeakKey
 
 
 class BotRefused(Exception):
-    """The server does not want this bot: `code` is the gRPC status, the text says why and what to do."""
+    """The server rejects this bot: `code` is the gRPC status, the text says why and what to do."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
         super().__init__(message)
@@ -50,15 +50,15 @@ class BotRefused(Exception):
 
 
 class NeverConnected(Exception):
-    """No connection was made within `Login.wait`; the text names the server and says why."""
+    """The connection failed for `Login.wait` seconds. The text names the server and says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Where a bot plays, and as whom."""
+    """The server where a bot plays, and the bot's identity."""
 
     server: str
-    """HOST:PORT, or several with a comma between them: after a failure the next is tried."""
+    """HOST:PORT, or several with commas: after a failure the next one is tried."""
     token: str
     """An owner's token or a one-time ticket."""
     name: str = ""
@@ -66,27 +66,25 @@ class Login:
     dialling: Dialling = field(default_factory=Dialling)
     reconnect: bool = True
     wait: float = math.inf
-    """Seconds after which to stop if no connection was ever made."""
+    """Seconds after which to stop if there never was a connection."""
 
 
 class Session(Protocol):
     """One stream, to be served once."""
 
     welcomed: bool
-    """Whether the server has let the bot in."""
+    """Whether the server has accepted the bot."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
-        """Plays until the stream ends. Raises AioRpcError unless the server ended it with OK."""
+        """Play until the stream ends. Raises AioRpcError unless the server ended it with OK."""
 
 
 async def keep_dialling(
     login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
 ) -> None:
-    """Serves one session after the other until the server ends one with OK.
+    """Serve sessions one after another until the server ends one with OK. Calls `on_event` when the connection is lost.
 
-    Raises BotRefused, NeverConnected, SecurityProblem.
-
-    `on_event` is told when the connection is lost; the sessions tell of the rest.
+    Raises BotRefused, NeverConnected or SecurityProblem.
     """
     login.dialling.check(login.server, login.token)
     wait, reached = _FIRST_WAIT, False
@@ -107,7 +105,7 @@ async def keep_dialling(
             asked_to_wait = _seconds_to_wait(error)
             if (error.code() not in _PASSING and not asked_to_wait) or not login.reconnect:
                 raise BotRefused(error.code(), error.details() or error.code().name) from error
-            # A server that ends every session at once must not be asked ten times a second.
+            # Without this, a server that ends every session at once would get ten connections a second.
             lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
             if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                 wait = _FIRST_WAIT
@@ -126,7 +124,7 @@ async def keep_dialling(
 
 
 def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
-    """How long a server that has too many callers wants this one to wait; 0: it does not say."""
+    """Return how long a busy server wants this client to wait, in seconds; 0 if it does not say."""
     if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
         return 0.0
     packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
@@ -138,15 +136,15 @@ def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
 
 
 def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
-    """A new stream with the login's token."""
+    """Open a stream with the login's token."""
     call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
-    call.add_done_callback(_keep_status)  # called for each status that the call gets
+    call.add_done_callback(_keep_status)  # called for each status of the call
     return call
 
 
 def _keep_status(call: PlayCall) -> None:
     with contextlib.suppress(StopIteration):
-        _status(call).send(None)  # it waits for nothing: a task could run after the status was replaced
+        _status(call).send(None)  # it never waits: a task could run after the status is replaced
 
 
 async def _status(call: PlayCall) -> None:
@@ -156,7 +154,7 @@ async def _status(call: PlayCall) -> None:
 
 
 async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[SessionEvent], None]) -> pb.PlayResponse:
-    """Says hello and returns the frame with the welcome. Raises AioRpcError, BotRefused."""
+    """Say hello and return the frame with the welcome. Raises AioRpcError or BotRefused."""
     await call.write(hello)
     first = await next_frame(call)
     if first is None:
@@ -169,14 +167,14 @@ async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[Sessi
 
 
 async def next_frame(call: PlayCall) -> pb.PlayResponse | None:
-    """The referee's next frame; None when it has ended the stream with OK."""
+    """Return the referee's next frame; None if it has ended the stream with OK."""
     frame: object = await call.read()
     return frame if isinstance(frame, pb.PlayResponse) else None
 
 
 @contextlib.contextmanager
 def end_of_stream(call: PlayCall) -> Iterator[None]:
-    """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
+    """Suppress errors of reading and writing a stream that has ended, because its status says why."""
     ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
     try:
         yield
@@ -184,14 +182,14 @@ def end_of_stream(call: PlayCall) -> Iterator[None]:
         if not call.done():
             raise
     except BaseExceptionGroup as group:
-        # Not `except*`: it wraps what is raised in it in some releases of Python 3.11.
+        # Not `except*`: in some releases of Python 3.11 it wraps what its body raises in a group.
         if group.split(ended)[1] is not None or not call.done():
             raise
 
 
 async def raise_if_failed(call: PlayCall) -> None:
-    """Raises AioRpcError unless the server has ended the stream with OK."""
-    await call.code()  # the end of the call
+    """Raise AioRpcError unless the server has ended the stream with OK."""
+    await call.code()  # waits for the end of the call
     code, details, trailing = _STATUS[call]
     if code is not grpc.StatusCode.OK:
         metadata = grpc.aio.Metadata.from_tuple(tuple(trailing or ()))

@@ -1,7 +1,4 @@
-"""The thread of a slow bot: it thinks there, while the event loop keeps talking to the referee.
-
-And the rule by which a bot is slow (`Pace`).
-"""
+"""The thread in which a slow bot thinks while the event loop talks to the referee, and the test of slowness: `Pace`."""
 
 import asyncio
 import contextlib
@@ -19,17 +16,17 @@ _QUICK_ANSWERS = 1_000
 
 
 class Pace:
-    """Whether a bot is slow, judged by how long each of its thoughts took. Times are seconds.
+    """Whether a bot is slow, according to the duration of each of its thoughts. Times are seconds.
 
-    A thought is long from 20 ms on. What it is by then decides:
+    A thought of 20 ms or more is long. What matters then is the processor time of its thread:
 
-    - 20 ms of its thread's processor time: the bot works hard, and is slow at once.
-    - Less: either the machine had no processor for it, which says nothing of the bot, or the bot waits for something
-      (it sleeps, or asks somebody else), which must not stop the event loop for ever. Nobody can tell the two apart by
-      one thought. So two of them are pardoned, unless one takes half a second; the third makes the bot slow.
+    - 20 ms or more: the bot works hard, and is slow at once.
+    - Less: the machine had no processor for it, or the bot waits for something (it sleeps, or calls another service),
+      which must not block the event loop. One thought cannot distinguish the two. Therefore two such thoughts are
+      tolerated, unless one takes half a second, and the third makes the bot slow.
 
-    After a thousand answers in a row without a long thought the bot is quick again, and what was pardoned is forgotten.
-    Each time that it turns out slow once more, it takes twice as many.
+    After a thousand answers in a row without a long thought the bot is fast again, and tolerated thoughts are
+    forgotten. Each further time that it turns slow, it needs twice as many.
     """
 
     def __init__(
@@ -39,7 +36,7 @@ class Pace:
         processor: Callable[[], float] = time.thread_time,
         quick_answers: int = _QUICK_ANSWERS,
     ) -> None:
-        """`wall` is a clock that never stops, `processor` one that runs while the calling thread has a processor."""
+        """`wall` is a clock that never stops; `processor` runs only while the calling thread uses a processor."""
         self.slow = False
         self.wall = wall
         self.processor = processor
@@ -48,7 +45,7 @@ class Pace:
         self._waits = 0
 
     def watch(self, thought: Callable[[], None], answers: int = 1) -> None:
-        """Has the bot think about so many questions, and judges it by that."""
+        """Run a thought with this number of answers, and judge its duration."""
         before, spent = self.wall(), self.processor()
         thought()
         took = self.wall() - before
@@ -58,7 +55,7 @@ class Pace:
             self.quick_answers(answers)
 
     def long_thought(self, wall: float, processor: float) -> None:
-        """A thought of LONG_SECONDS or more: how long by either clock."""
+        """Record a thought of LONG_SECONDS or more, with its duration by both clocks."""
         self._quick = 0
         if processor < LONG_SECONDS:
             self._waits += 1
@@ -66,7 +63,7 @@ class Pace:
             self.slow = True
 
     def quick_answers(self, count: int) -> None:
-        """So many answers without a long thought."""
+        """Record answers without a long thought."""
         self._quick += count
         if self._quick < self._wanted:
             return
@@ -77,32 +74,32 @@ class Pace:
 
 
 class Work:
-    """What a session has given its thinker to do."""
+    """A session's tasks for the thinker."""
 
     def __init__(self) -> None:
         self.wakeup = asyncio.Event()
-        """Set on the loop when something is done."""
+        """Set on the loop when a task is done."""
         self.over = False
-        """Nothing will be added: whoever waits for what is done need not wait for more."""
+        """Whether no tasks will be added, so that nobody needs to wait for more."""
         self.open = 0
-        """How much is not done yet."""
+        """The number of open tasks."""
         self.failure: BaseException | None = None
 
     def done(self, failure: BaseException | None) -> None:
-        """On the loop: something is done, or has failed for good."""
+        """Record a task that is done or has failed for good. Call it on the loop."""
         self.open -= 1
         self.failure = self.failure or failure
         self.wakeup.set()
 
 
 class Thinker:
-    """The thread of a slow bot. It outlives sessions: the bot never has to think about two things at once."""
+    """The thread of a slow bot. It outlives sessions, so that the bot never has two thoughts at the same time."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self.pace = pace or Pace()
-        """Of the bot, over all its sessions."""
+        """The bot's pace over all its sessions."""
         self._open = 0
-        """How much of what was queued is not done yet, whoever queued it."""
+        """Open tasks of all sessions."""
         self._thread: threading.Thread | None = None
         self._loop = asyncio.get_running_loop()
         self._tasks: queue.SimpleQueue[tuple[Callable[[], None], Work] | None] = queue.SimpleQueue()
@@ -115,13 +112,13 @@ class Thinker:
 
     @property
     def idle(self) -> bool:
-        """Whether the thread has nothing to do: only then may the bot think elsewhere."""
+        """Whether the thread has nothing to do. Only then can the bot think elsewhere."""
         return not self._open
 
     def put(self, task: Callable[[], None], work: Work) -> None:
-        """Queues a task behind those already there; the first one starts the thread."""
+        """Queue a task. The first one starts the thread."""
         if self._thread is None:
-            # The loop waits for the interpreter while the bot thinks; 5 ms, the default, is long for a message.
+            # The loop waits for the interpreter while the bot thinks. The default, 5 ms, is too long for a message.
             sys.setswitchinterval(0.0005)
             self._thread = threading.Thread(target=self._run, name="noughts-bot", daemon=True)
             self._thread.start()
@@ -141,5 +138,5 @@ class Thinker:
                 task()
             except BaseException as error:
                 failure = error
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for this any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits for this
                 self._loop.call_soon_threadsafe(self._done, work, failure)

@@ -1,4 +1,4 @@
-"""Trains a `learner` in this process, and says exactly what it is worth."""
+"""Training of a `learner` in this process, and exact measures of its strength."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,17 +10,17 @@ from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.learner import Learner
 from noughts_referee.rules import Draws, Position, Variant, first_choice, game_seed, side_seed
 
-# The stream of a game's seed that says how it begins; 0 and 1 are those of the two sides.
+# The stream of a game's seed for its opening; 0 and 1 are those of the two sides.
 _OPENING = 2
 
 
 class Trainer:
-    """Plays games between a learner and its opponents, one after the other.
+    """Plays games between a learner and its opponents, one after another.
 
-    All chance of a game follows from the seed and its number, which is how many games the learner has learnt from: so
-    2,000 games learn the same as 1,000 and 1,000 more. Opponents take turns every two games, the learner's side
-    changes every game. Half of the games begin with random moves of both sides, up to the last one but one (exploring
-    starts); the last random move, if it was the learner's, and its own choices after that count for the averages.
+    All randomness of a game follows from the seed and the game's number, which counts the games that the learner has
+    learnt from. So 2,000 games teach the same as 1,000 and 1,000 more. Opponents change every two games, the learner's
+    side every game. Half of the games begin with random moves of both sides, up to the second-last move (exploring
+    starts). The averages include the last random move, if it was the learner's, and its own later choices.
 
     Args:
         opponents: None stands for the learner itself, which then learns from both sides.
@@ -44,7 +44,7 @@ class Trainer:
         learner.begin(variant)
 
     def play(self) -> None:
-        """Plays one game and has the learner learn from it."""
+        """Play one game and let the learner learn from it."""
         number = self._learner.games
         seed = game_seed(self._seed, number)
         opponent, side = self._opponents[number // 2 % len(self._opponents)], number % 2
@@ -57,7 +57,7 @@ class Trainer:
         self._learner.correct(self._variant, tuple(moves), counted)
 
     def _moves(self, seats: tuple[CandidateBot, ...], seed: int) -> tuple[list[int], int]:
-        """A whole game, and how many of its first moves were random."""
+        """Return the moves of a game, and how many of the first were random."""
         variant, opening = self._variant, side_seed(seed, _OPENING)
         draws = Draws(opening, variant.cells)
         to_explore = draws.below(variant.cells) if draws.below(2) else 0
@@ -69,14 +69,14 @@ class Trainer:
             else:
                 position.seed = seeds[position.side]
                 chosen = seats[position.side].choose(position)
-                assert isinstance(chosen, int)  # there is no clock: it gives no score along
+                assert isinstance(chosen, int)  # without a clock it adds no score
                 cell = chosen
             position.play(cell)
         return position.moves, min(to_explore, len(position.moves))
 
 
 class Chances(NamedTuple):
-    """How games end, as exact chances, for one of the two bots."""
+    """How games end, as exact probabilities, for one of the two bots."""
 
     wins: Fraction
     draws: Fraction
@@ -84,7 +84,7 @@ class Chances(NamedTuple):
 
     @property
     def points(self) -> Fraction:
-        """A game's points: 1 for a win, half of one for a draw."""
+        """The expected points of a game: 1 for a win, half of one for a draw."""
         return self.wins + self.draws / 2
 
 
@@ -93,11 +93,11 @@ _DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
 
 
 def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chances:
-    """The first mover's chances, by going through the whole tree of what the two may choose. For small boards."""
+    """Return the first mover's chances by searching the whole tree of both bots' choices. For small boards."""
     known: dict[tuple[int, int], Chances] = {}
 
     def of(own: int, opponent: int) -> Chances:
-        """Those of the side to move."""
+        """Return the chances of the side to move."""
         found = known.get((own, opponent))
         if found is not None:
             return found
@@ -107,13 +107,13 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
         sums = [Fraction(0), Fraction(0), Fraction(0)]
         for cell, weight in zip(considered.candidates, weights, strict=True):
             for index, chance in enumerate(after(own | 1 << cell, opponent, cell, side)):
-                if chance:  # most are nothing, and fractions are slow
+                if chance:  # most are 0, and fractions are slow
                     sums[index] += chance * weight if weight > 1 else chance
         known[own, opponent] = Chances(*(each / sum(weights) for each in sums))
         return known[own, opponent]
 
     def after(own: int, opponent: int, cell: int, side: int) -> Chances:
-        """Those of the side that has just placed a stone on the cell."""
+        """Return the chances of the side that has just placed a stone on the cell."""
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is None:
             return Chances(*reversed(of(opponent, own)))
@@ -123,10 +123,7 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
 
 
 def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
-    """Whether any opponent at all could win when the bot is on this side (0 first, 1 second).
-
-    Goes through every move that the bot may choose, and every reply.
-    """
+    """Return whether any opponent could win against the bot on this side (0 first, 1 second), in any line of play."""
     seen = {(0, 0)}
     waiting = [(0, 0)]
     while waiting:

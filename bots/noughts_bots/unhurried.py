@@ -1,4 +1,4 @@
-"""A bot that plays slowly enough to be watched."""
+"""A bot that plays slowly enough for spectators."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,7 +8,7 @@ from noughts_referee.rules import Position
 
 
 class Unhurried(Bot):
-    """A bot that waits before each move of another, which thinks in a thread: the event loop continues meanwhile."""
+    """A bot that waits before each move of another one, which thinks in a thread so that the event loop continues."""
 
     def __init__(self, bot: Bot, seconds: float, *, max_games: int = 1, accepts_challenges: bool = True) -> None:
         """`bot` must not be asynchronous."""
