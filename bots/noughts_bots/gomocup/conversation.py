@@ -1,4 +1,4 @@
-"""What a manager says to an engine, and what its lines mean. Lines in, lines out: no process and no clock."""
+"""A manager's commands to an engine, and the meaning of its lines. Lines in, lines out: no process and no clock."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,12 +12,12 @@ from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
 from noughts_referee.rules import OpeningChoice
 
 MOST_REPEATS = 3
-"""A question is put so often again to an engine that answers ERROR or UNKNOWN."""
+"""How often a question is repeated if the engine answers ERROR or UNKNOWN."""
 MOST_RESTARTS = 2
-"""RESTART is asked so often of one process: an engine that was still busy may have missed the first."""
+"""How often RESTART is sent to one process. A busy engine can miss the first one."""
 
 REFUSALS = ("ERROR", "UNKNOWN")
-"""How lines begin by which an engine says no, or complains."""
+"""First words of lines in which an engine refuses or complains."""
 _MESSAGES = ("MESSAGE", "DEBUG")
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"[\w,]+")
@@ -26,7 +26,7 @@ _ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an engine is told before a game; it can play another on the same terms after a RESTART."""
+    """What an engine learns before a game. After a RESTART it can play another game on the same terms."""
 
     columns: int
     rows: int
@@ -35,15 +35,15 @@ class Terms:
 
     @property
     def start(self) -> str:
-        """The command that sets the board up: `RECTSTART` is for boards that are no squares."""
+        """The command that sets up the board. `RECTSTART` is for boards that are not square."""
         if self.columns == self.rows:
             return f"START {self.columns}"
         return f"RECTSTART {self.columns},{self.rows}"
 
     def infos(self, folder: str, options: EngineOptions) -> list[str]:
-        """The commands that tell the rest. `folder` is where the engine may keep files."""
-        # No `timeout_turn` says that there is no limit (0 means as fast as possible), so none is sent then. What is
-        # on the clock is the limit of a turn, too.
+        """Return the INFO commands. The engine can keep files in `folder`."""
+        # The protocol has no value of `timeout_turn` for no limit (0 means as fast as possible), so none is sent then.
+        # The base time is also the limit of a turn.
         turn = self.time.move or self.time.bank
         infos = {
             **({"timeout_turn": max(1, milliseconds(turn))} if turn else {}),
@@ -58,119 +58,118 @@ class Terms:
         return [f"INFO {key} {value}" for key, value in infos.items()]
 
     def time_left(self, own_clock_us: int) -> str:
-        """The command before every question, in all games: engines are tested with managers that send it."""
+        """Return the command before every question. Engines are tested with managers that always send it."""
         return f"INFO time_left {own_clock_us // 1000 if self.time.bank else UNLIMITED_MS}"
 
 
 def milliseconds(seconds: float) -> int:
-    """As the protocol counts."""
     return round(seconds * 1000)
 
 
 class Phase(Enum):
-    """What a process of an engine is about."""
+    """The state of an engine's process."""
 
     STARTING = auto()
-    """START was sent, and is not answered."""
+    """START was sent and is not answered."""
     TOLD = auto()
-    """It was told the terms, which nobody answers, and then asked who it is, to know when it has read them."""
+    """The terms were sent, which no engine answers, and then ABOUT, whose answer shows that they were read."""
     READY = auto()
-    """Its board is empty: a game may begin."""
+    """Its board is empty: a game can begin."""
     PLAYING = auto()
-    """It knows some moves of a game, and is not asked for one."""
+    """It knows some moves of a game, and no question is open."""
     THINKING = auto()
-    """It was asked for a move."""
+    """A question for a move is open."""
     CHOOSING = auto()
-    """It was asked for a choice for the opening."""
+    """A question for an opening choice is open."""
     RESTARTING = auto()
-    """RESTART was sent, and is not answered."""
+    """RESTART was sent and is not answered."""
     REFUSED = auto()
-    """It has said no to START, or to RESTART as often as it was asked."""
+    """It has refused START, or every RESTART."""
 
 
 class Heard(Enum):
     """What a line means."""
 
     NOTE = auto()
-    """Nothing for the game: it is for people."""
+    """A message for people, without effect on the game."""
     STARTED = auto()
-    """It has taken START, and is to be told the terms."""
+    """It has accepted START, and needs the terms."""
     READY = auto()
     """The board is set up."""
     REFUSAL = auto()
-    """It will not set the board up."""
+    """It refuses to set up the board."""
     AGAIN = auto()
-    """It has refused RESTART, and is to be asked once more."""
+    """It has refused RESTART, which must be sent again."""
     MOVE = auto()
     """Its move."""
     CHOICE = auto()
     """Its choice for the opening."""
     MISSED = auto()
-    """It has not understood the question, which is to be put again."""
+    """It has not understood the question, which must be repeated."""
     CUT = auto()
     """It has lost words before the question, but not the question."""
     DOUBLE = auto()
-    """One more move for a question that was put again: it had understood it the first time."""
+    """A second answer to a repeated question, which it had understood the first time."""
     SUGGESTION = auto()
     """A move that waits for our PLAY."""
 
 
 class Conversation:
-    """What is said to one process of an engine, from its START to its END.
+    """The commands to one process of an engine, from START to END.
 
-    A line that answers nothing is a note, unless it says that the engine has missed a question. That the engine does
-    not answer is for the clock to decide.
+    A line that answers nothing is a note, unless it shows that the engine has missed a question. If the engine does not
+    answer, its clock decides.
     """
 
     def __init__(self, terms: Terms, options: EngineOptions, *, answers_once: bool | None = None) -> None:
-        """`answers_once` is what was seen of an earlier process."""
+        """`answers_once` is the observation from an earlier process."""
         self.phase = Phase.STARTING
         self.terms = terms
         self.cell = OFF_BOARD
-        """The move that was heard last."""
+        """The last move in a line of the engine."""
         self.choice: Swap2Answer | None = None
-        """The choice that was heard last."""
+        """The last choice in a line of the engine."""
         self._options = options
         self.has_rows = False
-        """Whether the last question had several lines: an engine can complain about each of them."""
+        """Whether the last question had several lines. An engine can complain about each of them."""
         self.doubles = 0
-        """So many more answers to the last question can come, for it was put again."""
+        """How many more answers to the last question are possible because of repetitions."""
         self._asked: tuple[Sequence[int], int] = (), 0
         """The moves and the clock of the last question for a move."""
         self._opening: OpeningChoice | None = None
-        """What it is asked to agree on."""
+        """The last question for an opening choice."""
         self._repeats = 0
-        """How often the last question was put again."""
+        """How often the last question was repeated."""
         self.answers_once = answers_once
-        """Whether a question that is put again is answered once; None until that was seen."""
+        """Whether the engine answers a repeated question once; None if not known yet."""
         self._complaints: set[str] = set()
-        """What it said against its terms, numbers aside."""
+        """Complaints about its terms, without numbers."""
         self._known = 0
-        """So many moves of its game it knows."""
+        """How many moves of its game the engine knows."""
         self._restarts = 0
         self._excused = 0
-        """So many complaints may be about infos."""
+        """How many more complaints can be about infos."""
 
     def tell(self, folder: str) -> list[str]:
-        """The terms, for an engine that has started; `settle` says that they have been read if no line does."""
+        """Return the terms, for an engine that has started. If no line shows that they were read, call `settle`."""
         infos = self.terms.infos(folder, self._options)
         self.phase = Phase.TOLD
         self._excused = len(infos)
         return [*infos, "ABOUT"]
 
     def settle(self) -> None:
-        """Its board is ready."""
+        """Record that its board is ready."""
         self.phase = Phase.READY
         self._known = self._restarts = self.doubles = 0
 
     def restart(self) -> str:
-        """What makes it ready for another game."""
+        """Return the command before another game."""
         self.phase = Phase.RESTARTING
         self._restarts += 1
         return "RESTART"
 
     def ask(self, moves: Sequence[int], own_clock_us: int) -> list[str]:
-        """The commands that ask for a move after these of its game, with its board ready or in this game."""
+        """Return the commands that ask for a move after `moves`, in its current game or with its board ready."""
         terms, ply = self.terms, len(moves)
         self._asked = moves, own_clock_us
         self._repeats = 0
@@ -193,7 +192,7 @@ class Conversation:
         return commands
 
     def ask_choice(self, opening: OpeningChoice) -> list[str]:
-        """The commands that ask for a choice for an opening; the game is told as a board afterwards."""
+        """Return the commands that ask for an opening choice. The next question sends the game as a board."""
         self._opening = opening
         self._asked = opening.stones, opening.clock_us
         self._repeats = 0
@@ -204,7 +203,7 @@ class Conversation:
         return [left, *question(opening, colours=self._options.swap2 is Swap2.COLOURS)]
 
     def ask_again(self, took_us: int) -> list[str]:
-        """The commands that put the open question again, with the whole position, so long after it was put."""
+        """Return the commands that repeat the open question after `took_us`, with the whole position."""
         repeats = self._repeats + 1
         moves, own_clock_us = self._asked
         left_us = max(0, own_clock_us - took_us)
@@ -220,11 +219,11 @@ class Conversation:
         return commands
 
     def forget(self) -> None:
-        """Its game is told from the beginning with the next question."""
+        """Send the game from the beginning with the next question."""
         self._known = -1
 
     def hear(self, line: str) -> Heard:
-        """What this line means now; of a move, `cell` says which."""
+        """Return what this line means now. After a move, `cell` has it."""
         phase = self.phase
         if phase is Phase.THINKING:
             cell = read_point(line, self.terms.columns, self.terms.rows)
@@ -273,9 +272,9 @@ class Conversation:
         return Heard.DOUBLE
 
     def _complaint(self, line: str) -> Heard:
-        """What a line that is no answer means for the open question.
+        """Return what a line that is not an answer means for the open question.
 
-        What names the time, or was said against the terms, too, is about the info before the question.
+        A line about the time, or one that also answered the terms, is about the info before the question.
         """
         if word_and_rest(line)[0] not in REFUSALS or _NUMBERS.sub("", line) in self._complaints:
             return Heard.NOTE
@@ -284,7 +283,7 @@ class Conversation:
         return Heard.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
 
     def _hear_who(self, line: str) -> Heard:
-        """It has read the terms when it says who it is, or has complained about more than there were infos."""
+        """The terms were read when the engine names itself, or has complained more often than there were infos."""
         if word_and_rest(line)[0] in REFUSALS:
             self._complaints.add(_NUMBERS.sub("", line))
         if word_and_rest(line)[0] in REFUSALS and self._excused:
@@ -297,5 +296,5 @@ class Conversation:
 
 
 def as_bytes(commands: Iterable[str], line_end: str) -> bytes:
-    """The commands as lines for an engine's standard input."""
+    """Return the commands as lines for an engine's standard input."""
     return (line_end.join(commands) + line_end).encode()

@@ -1,4 +1,4 @@
-"""The other way round: a bot of ours as an engine for managers that speak the Gomocup protocol. Lines in, lines out."""
+"""One of our bots as an engine for managers that use the Gomocup protocol. Lines in, lines out."""
 
 from collections.abc import Callable
 
@@ -10,21 +10,21 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
 _OWN, _OPPONENT = 1, 2
-# A limit of 0 means as fast as possible: the least that a clock of ours can show.
+# A limit of 0 means as fast as possible, so use the shortest time that our clocks can show.
 _AT_ONCE_US = 1
 
 
 class _CannotError(Exception):
-    """A command that is known, but cannot be obeyed: the engine answers ERROR with these words."""
+    """A known command that cannot be executed. The engine answers ERROR with this text."""
 
 
 class GomocupEngine:
-    """A bot behind the protocol. Does no input or output and reads no clock; nor does it end the bot's games."""
+    """A bot behind the protocol. It does no input or output, reads no clock, and does not call the bot's `end`."""
 
     def __init__(self, bot: Bot, *, name: str, version: str, seed: int = 0) -> None:
-        """`name` and `version` are what ABOUT says. `seed` is the chance of all its games."""
+        """`name` and `version` are for ABOUT. `seed` is the source of randomness of all games."""
         self.ended = False
-        """Whether END has come."""
+        """Whether END has arrived."""
         self.games = 0
         """Boards set up so far."""
         self.moves = 0
@@ -38,11 +38,11 @@ class GomocupEngine:
         self._match_ms = 0
         self._left_ms = UNLIMITED_MS
         self._stones: dict[int, int] = {}
-        """Whose stone lies on each occupied cell, in the order in which they came."""
+        """The owner of the stone on each occupied cell, in the order of the moves."""
         self._rows: list[str] | None = None
-        """What has come since BOARD or SWAP2BOARD, while DONE has not."""
+        """Lines since BOARD or SWAP2BOARD, until DONE."""
         self._done_with: Callable[[list[str]], str] = self._set_board
-        """What is to be done with it."""
+        """What handles these lines."""
         self._told: GameInfo | None = None
         """The game as the bot knows it."""
         self._commands: dict[str, Callable[[str], str | None]] = {
@@ -61,7 +61,7 @@ class GomocupEngine:
         }
 
     def answer(self, line: str) -> str | None:
-        """What the engine answers to a line of the manager's; None for nothing."""
+        """Return the engine's answer to a line of the manager; None for none."""
         word, rest = word_and_rest(line)
         if self._rows is not None and word not in ("DONE", "END"):
             self._rows.append(line)
@@ -73,8 +73,6 @@ class GomocupEngine:
             return command(rest)
         except _CannotError as error:
             return f"ERROR {error}"
-
-    # Commands.
 
     def _start(self, rest: str) -> str:
         return self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15")
@@ -120,7 +118,7 @@ class GomocupEngine:
         return self._done_with(rows)
 
     def _agree(self, rows: list[str]) -> str:
-        """The answer to SWAP2BOARD; no stone lies on the board afterwards: the manager sends BOARD or BEGIN."""
+        """Return the answer to SWAP2BOARD. The board stays empty, because the manager sends BOARD or BEGIN next."""
         variant = self._variant(self._size)
         stones = read_stones(rows, variant.columns, variant.rows)
         if stones is None or len(stones) not in (0, 3, 5) or len(set(stones)) < len(stones):
@@ -128,7 +126,7 @@ class GomocupEngine:
         seed = side_seed(game_seed(self._seed, self.games), len(stones) // 3 % 2)
         opening = OpeningChoice(variant, "swap2", stones, seed, self._clock_us())
         choice = self._bot.open(opening)
-        # Who plays O places its stone at once.
+        # The side that chooses O places its stone at once.
         answer = Swap2Answer(choice, self._choose(opening.position) if choice == Take(1) else None)
         return written_answer(answer, variant.columns)
 
@@ -152,7 +150,7 @@ class GomocupEngine:
         self.ended = True
 
     def _info(self, rest: str) -> None:
-        """Takes what it can use. Problems show when a move is asked for: nobody reads answers to infos."""
+        """Use known infos, ignore others. Errors show with the next move, because managers ignore answers to infos."""
         key, value = (part.strip() for part in (rest.lower() + " ").split(" ", 1))
         try:
             number = int(value)
@@ -168,12 +166,10 @@ class GomocupEngine:
         elif key == "time_left":
             self._left_ms = number
             if number != UNLIMITED_MS and not self._match_ms:
-                self._match_ms = max(1, number)  # not every manager says how much it was
-
-    # Board and moves.
+                self._match_ms = max(1, number)  # not every manager sends the total
 
     def _variant(self, size: tuple[int, int] | None) -> Variant:
-        """The variant that is played on a board of that size, if the bot plays it."""
+        """Return the variant on a board of this size, if the bot plays it."""
         if size is None:
             raise _CannotError("no board yet; START SIZE makes one")
         try:
@@ -211,7 +207,7 @@ class GomocupEngine:
         return written_point(cell, position.variant.columns)
 
     def _choose(self, position: Position) -> int:
-        """The bot's move."""
+        """Return the bot's move."""
         try:
             chosen = self._bot.choose(position)
         except Resign:
@@ -227,7 +223,7 @@ class GomocupEngine:
         own, opponent = (
             sum(1 << cell for cell, owner in self._stones.items() if owner == whose) for whose in (_OWN, _OPPONENT)
         )
-        # Whoever moved first has a stone more, or none.
+        # The side that moved first has one stone more or equally many.
         side = 1 if opponent.bit_count() > own.bit_count() else 0
         position = Position(variant, own=own, opponent=opponent, side=side, seed=game_seed(self._seed, self.games))
         if list(self._stones.values()) == [_OWN if ply & 1 == side else _OPPONENT for ply in range(position.ply)]:
@@ -237,15 +233,15 @@ class GomocupEngine:
         return position
 
     def _clock_us(self) -> int:
-        """What is left of the match's time if that is limited, else the turn's; 0 for no limit at all."""
+        """Return the rest of the match time if that is limited, else the limit of a turn; 0 without any limit."""
         return self._turn_us() if self._left_ms == UNLIMITED_MS else max(_AT_ONCE_US, self._left_ms * 1000)
 
     def _turn_us(self) -> int:
-        """The limit of a turn; 0 for none."""
+        """Return the limit of a turn; 0 without one."""
         return 0 if self._turn_ms is None else max(_AT_ONCE_US, self._turn_ms * 1000)
 
     def _tell(self, position: Position) -> None:
-        """Tells the bot of its game when it begins, and again when the limits have changed."""
+        """Start the game for the bot, and again if the limits have changed."""
         bank = 0.0 if self._left_ms == UNLIMITED_MS else self._match_ms / 1000
         move = 0.0 if self._turn_ms is None else max(_AT_ONCE_US / 1e6, self._turn_ms / 1000)
         time = TimeLimits(move=move, bank=bank)
@@ -257,5 +253,5 @@ class GomocupEngine:
 
 
 def _shown(text: str) -> str:
-    """What the manager wrote, in so far as it can be written back on a line."""
+    """Return the manager's text in a form that fits in an error line."""
     return repr(text[:40])

@@ -1,4 +1,4 @@
-"""What may be said of an engine in its spec: `gomocup{restart=on,threads=2,info.evaluate=1}:COMMAND`."""
+"""Options of an engine in its spec: `gomocup{restart=on,threads=2,info.evaluate=1}:COMMAND`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 from noughts_bots.errors import BotSpecError
 
 MEMORY_BYTES = 367_001_600
-"""350 MiB: what Gomocup allows, and managers say when nobody chooses."""
+"""350 MiB: Gomocup's limit, and the default of managers."""
 
 _INFO = "info."
 _INFO_KEY = re.compile(r"[A-Za-z0-9_\-]{1,40}")
@@ -20,53 +20,53 @@ _LONGEST_PAUSE_US = 1_000_000
 
 
 class Restart(StrEnum):
-    """What makes an engine ready for its next game."""
+    """How an engine becomes ready for its next game."""
 
     AUTO = "auto"
-    """RESTART, and a new process where it is refused twice or not answered."""
+    """RESTART, or a new process if RESTART is refused twice or not answered."""
     ON = "on"
     """A new process for each game."""
     OFF = "off"
-    """RESTART, and nothing else: an engine that refuses it has crashed."""
+    """RESTART only: an engine that refuses it has crashed."""
 
 
 class Swap2(StrEnum):
-    """Whether an engine is asked to agree on openings."""
+    """Whether the engine agrees on openings."""
 
     OFF = "off"
-    """It is not: the usual choices are made for it."""
+    """No: the usual choices are made for it."""
     ON = "on"
-    """By SWAP2BOARD, stones as `x,y`."""
+    """By SWAP2BOARD, with stones as `x,y`."""
     COLOURS = "colours"
-    """By SWAP2BOARD, stones as `x,y,c`."""
+    """By SWAP2BOARD, with stones as `x,y,c`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How one engine is treated."""
+    """How to treat one engine."""
 
     restart: Restart = Restart.AUTO
     board: bool = False
-    """Whether every question shows the whole board (BOARD), not only the opponent's last move (TURN)."""
+    """Whether every question sends the whole board (BOARD), not only the opponent's last move (TURN)."""
     memory_bytes: int = MEMORY_BYTES
-    """What it is told that it may use (`max_memory`)."""
+    """The memory limit sent to the engine (`max_memory`)."""
     infos: Mapping[str, str] = field(default_factory=dict)
-    """What else it is told, by INFO and in this order."""
+    """Other INFO keys and values for the engine, in this order."""
     swap2: Swap2 = Swap2.OFF
     in_own_folder: bool = False
-    """Whether its working folder is the one that its program lies in; else a folder that is empty, and its own."""
+    """Whether it runs in its program's folder, and not in an empty folder of its own."""
     score: str = ""
     """The word before the score in its messages; empty: the usual ones."""
     settle_us: int = 0
-    """The pause between its last line and the next question; it grows if the engine loses words without it."""
+    """Pause between its last line and the next question. It grows if the engine loses words without it."""
     margin: str = ""
-    """What its moves may overstep their limit, as `--margin` writes it; empty: as all others."""
+    """Time margin of its moves, as for `--margin`; empty: the same as all others."""
     time: str = ""
-    """Its time control, as `--time` writes it; empty: as all others."""
+    """Its time control, as for `--time`; empty: the same as all others."""
 
 
 def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
-    """The options of a spec. `subject` is how the engine is called in errors. Raises BotSpecError."""
+    """Return the options of a spec. `subject` names the engine in errors. Raises BotSpecError."""
     chosen: dict[str, Any] = {}
     infos: dict[str, str] = {}
     for key, value in options.items():
@@ -97,7 +97,7 @@ def _checked_key(key: str, subject: str) -> str:
 
 
 def _counted(key: str) -> Callable[[str], tuple[str, str]]:
-    """Reads a number from 1 that the engine is told under this key."""
+    """Return a parser for a number of at least 1, which is sent to the engine under this key."""
 
     def read(value: str) -> tuple[str, str]:
         if not value.isascii() or not value.isdigit() or not 0 < int(value) < 1 << 31:
@@ -108,7 +108,7 @@ def _counted(key: str) -> Callable[[str], tuple[str, str]]:
 
 
 def read_size(text: str) -> int:
-    """Bytes of a size as people write it: MiB, or GiB with a `g`. Raises ValueError."""
+    """Return the bytes of a size in MiB, or in GiB with a `g`. Raises ValueError."""
     found = _MEMORY.fullmatch(text.strip())
     mib = 0 if found is None else int(found[1]) * (1024 if (found[2] or "m").lower().startswith("g") else 1)
     if not 0 < mib <= _MOST_MEMORY_MIB:
@@ -117,7 +117,7 @@ def read_size(text: str) -> int:
 
 
 def _read_pause(text: str) -> int:
-    """Microseconds of a pause in milliseconds, as `2ms` or `2`. Raises ValueError."""
+    """Return the microseconds of a pause in milliseconds, such as `2ms` or `2`. Raises ValueError."""
     microseconds = round(float(text.strip().lower().removesuffix("ms")) * 1000)
     if not 0 <= microseconds <= _LONGEST_PAUSE_US:
         raise ValueError(f"got {text!r}, expected 0 to {_LONGEST_PAUSE_US // 1000} ms")

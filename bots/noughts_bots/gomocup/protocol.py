@@ -1,4 +1,4 @@
-"""The words of the Gomocup protocol that both of its ends need: lines, coordinates, rules. Pure."""
+"""The parts of the Gomocup protocol that both sides need: lines, coordinates, rules. Pure."""
 
 import re
 
@@ -7,23 +7,23 @@ from noughts_referee.rules import Variant, VariantError, base_name, covers, pars
 UNLIMITED_MS = 2_147_483_647
 """The value of `time_left` in a match without a limit."""
 LONGEST_LINE = 4096
-"""Bytes of a line; what is longer is cut silently, as the protocol permits."""
+"""Bytes of a line. Longer lines are cut silently, as the protocol permits."""
 
 FREESTYLE = 0
-"""The value of `INFO rule` where five or more in a row win."""
+"""The value of `INFO rule` if five or more in a row win."""
 OFF_BOARD = 0xFFFF_FFFF
 """The cell of a point that is not on the board."""
 IN_A_ROW = 5
-"""The only k that the protocol knows."""
+"""The only k of the protocol."""
 
 _LONGEST_POINT = 20
 _POINT = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
 
 
 class Lines:
-    """Makes lines of bytes that arrive in pieces. LF ends a line, CR where no LF ever comes; empty ones are left out.
+    """Splits bytes that arrive in pieces into lines, without empty ones.
 
-    For an engine may write any byte as the depth of its search, 13 among them.
+    Until the first LF, CR ends lines. After it CR is data, because an engine can write its search depth as byte 13.
     """
 
     def __init__(self) -> None:
@@ -31,19 +31,19 @@ class Lines:
         self._has_lf = False
 
     def feed(self, data: bytes) -> list[str]:
-        """The lines that these bytes complete, without blanks around them, cut to LONGEST_LINE bytes."""
+        """Return the lines that these bytes complete, stripped and cut to LONGEST_LINE bytes."""
         if self._has_lf and not self._begun and data.find(b"\n") == len(data) - 1:
-            line = _text(data)  # as nearly all arrive
+            line = _text(data)  # nearly always one whole line
             return [line] if line else []
         data = self._begun + data
         self._has_lf = self._has_lf or b"\n" in data
         *ended, begun = data.split(b"\n" if self._has_lf else b"\r")
-        # Cut again with every piece: a line without an end takes no more memory than a long one.
+        # Cut with every piece, so that an endless line takes no more memory than a long one.
         self._begun = begun[:LONGEST_LINE]
         return [line for line in map(_text, ended) if line]
 
     def rest(self) -> list[str]:
-        """The line that has begun and will not be ended: the other side has gone."""
+        """Return the unfinished line, because the other side has gone."""
         rest, self._begun = _text(self._begun), b""
         return [rest] if rest else []
 
@@ -53,22 +53,22 @@ def _text(line: bytes) -> str:
 
 
 def word_and_rest(line: str) -> tuple[str, str]:
-    """The first word of a line in capitals, and what follows it."""
+    """Return the first word of a line in capitals, and the rest."""
     word, _, rest = line.partition(" ")
     return word.upper(), rest.strip()
 
 
 def written_point(cell: int, columns: int) -> str:
-    """The cell as `X,Y`, both counted from 0."""
+    """Return the cell as `X,Y`, both counted from 0."""
     row, column = divmod(cell, columns)
     return f"{column},{row}"
 
 
 def read_point(text: str, columns: int, rows: int) -> int | None:
-    """The cell at `X,Y`; -1 if it is not on the board, None if the text is no point."""
+    """Return the cell at `X,Y`; -1 if it is not on the board, None if the text is not a point."""
     first, _, second = text.partition(",")
     if first.isdecimal() and second.isdecimal() and text.isascii() and len(text) < _LONGEST_POINT:
-        column, row = int(first), int(second)  # as nearly all are written
+        column, row = int(first), int(second)  # the usual spelling
     else:
         found = _POINT.fullmatch(text)
         if found is None:
@@ -78,17 +78,17 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
 
 
 RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}
-"""The other values of `INFO rule`, by the variant on 15x15; on 20x20 `:20` follows its name."""
+"""The other values of `INFO rule`, by the variant on 15x15. On 20x20 `:20` follows the name."""
 _SIZES = {(15, 15): "", (20, 20): ":20"}
 
 VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
-"""The variants that have a rule (of those of the family `mnk` only five in a row)."""
+"""The variants with a rule (of the family `mnk` only five in a row)."""
 PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
-"""The same in words."""
+"""These variants in words."""
 
 
 def rule_of(variant: Variant) -> int | None:
-    """The value of `INFO rule` for the variant; None if the protocol cannot say it."""
+    """Return the value of `INFO rule` for the variant; None if the protocol has none."""
     for name, rule in RULES.items():
         if base_name(variant.name) in (name + suffix for suffix in _SIZES.values()):
             return rule
@@ -98,7 +98,7 @@ def rule_of(variant: Variant) -> int | None:
 
 
 def variant_of(columns: int, rows: int, rule: int) -> Variant:
-    """The variant that a manager means. Raises VariantError for one that is not known here."""
+    """Return the variant that a manager means. Raises VariantError for an unknown one."""
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
     asked = f"{columns}x{rows} with rule {rule}"

@@ -1,8 +1,7 @@
-"""Openings by agreement in the words of the protocol: `SWAP2BOARD`, stones as lines, `DONE`, and the answer. Pure.
+"""Openings by agreement in the protocol: `SWAP2BOARD`, stones as lines, `DONE`, and the answer. Pure.
 
-The stones of both colours stand in the order in which they were put, X's first, as `x,y`; some managers and engines
-write the colour behind it, `x,y,1` or `x,y,2`. The answer is three points, or two; `SWAP`, to play X; or one point, to
-play O and to place the next stone there.
+Stones are listed as `x,y` in the order played, X first. Some managers and engines add the colour: `x,y,1` or `x,y,2`.
+The answer is three points, two points, `SWAP` to play X, or one point to play O and place its stone.
 """
 
 from collections.abc import Iterable
@@ -12,18 +11,18 @@ from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, written_point
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
-X, O = 0, 1  # noqa: E741  # as they are called
+X, O = 0, 1  # noqa: E741  # the names of the sides
 
 
 class Swap2Answer(NamedTuple):
-    """A choice for an opening, and with O's side the stone that is placed at once."""
+    """A choice for an opening. If it is O's side, also the stone that is placed at once."""
 
     choice: Choice
     move: int | None = None
 
 
 def question(opening: OpeningChoice, *, colours: bool = False) -> list[str]:
-    """The commands that ask an engine; with `colours` as `x,y,c`."""
+    """Return the commands that ask an engine, with stones as `x,y`, or with `colours` as `x,y,c`."""
     columns = opening.variant.columns
     rows = (
         written_point(cell, columns) + (f",{1 + ply % 2}" if colours else "") for ply, cell in enumerate(opening.stones)
@@ -32,7 +31,7 @@ def question(opening: OpeningChoice, *, colours: bool = False) -> list[str]:
 
 
 def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...] | None:
-    """The cells in the lines between `SWAP2BOARD` and `DONE`, with colours or without; None if one is no point."""
+    """Return the cells in the lines between `SWAP2BOARD` and `DONE`, colours ignored; None if one is not a point."""
     stones = [read_point(",".join(line.split(",")[:2]), columns, rows) for line in lines]
     if any(cell is None or cell < 0 for cell in stones):
         return None
@@ -40,19 +39,19 @@ def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...
 
 
 def written_answer(answer: Swap2Answer, columns: int) -> str:
-    """The line that an engine answers."""
+    """Return the line of an engine's answer."""
     if isinstance(answer.choice, Put):
         return " ".join(written_point(cell, columns) for cell in answer.choice.cells)
     return SWAP if answer.move is None else written_point(answer.move, columns)
 
 
 def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
-    """What an engine's line means; None for a line that is no answer. Whether it is allowed is the opening's to say."""
+    """Parse an engine's line; None if it is not an answer. The opening decides whether the choice is allowed."""
     if line.strip().upper() == SWAP:
         return Swap2Answer(Take(X)) if opening.stones else None
     variant = opening.variant
     cells = [read_point(word, variant.columns, variant.rows) for word in line.split()]
-    # A point off the board is an answer, too, which the opening does not allow.
+    # A point off the board is also an answer, which the opening does not allow.
     known = tuple(OFF_BOARD if cell < 0 else cell for cell in cells if cell is not None)
     if not cells or len(known) < len(cells):
         return None
