@@ -1,10 +1,10 @@
 """The program of a child that plays a plugin: `python -P -m noughts_bots.hosts KIND TARGET [key=value ...]`.
 
-It speaks frames on its stdin and stdout (`noughts_proto.pipes`). Before any foreign code runs, those are moved away:
-what a plugin prints goes to stderr, and what it reads from stdin is empty.
+It exchanges frames on stdin and stdout (`noughts_proto.pipes`). These are moved before any foreign code runs: a plugin
+prints to stderr and reads an empty stdin.
 
-Relative files and modules are looked for in the folder that the environment's NOUGHTS_FOLDER names, else in the
-working folder. Nothing here imports grpc.
+Relative files and modules are searched in the folder NOUGHTS_FOLDER of the environment. Default: the working folder.
+This module does not import grpc.
 """
 
 import fcntl
@@ -29,21 +29,21 @@ from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError, canonical_name
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
-"""Where relative files and modules of a plugin are looked for."""
+"""Where relative files and modules of a plugin are searched."""
 
 ENDED, BROKEN_OFF = 0, 2
-"""Exit codes: the referee closed the pipe; its frames cannot be read. NOT_LOADED: the bot cannot be loaded."""
+"""Exit codes: the referee closed the pipe; its frames are invalid. NOT_LOADED: the bot could not be loaded."""
 
-# Above whatever a plugin may open, or close, by number.
+# Higher than any descriptor that a plugin opens or closes by number.
 _LOWEST_DESCRIPTOR = 40
 _ALL = "`noughts variants` lists them; `mnk` stands for every m,n,k game"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 
 
 def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
-    """Loads the bot into this process. It may have a method `close()`, to be called when it will play no more.
+    """Load the bot into this process. Its optional method `close()` is called after its last game.
 
-    The module of this package that is called like the kind has `load(target, options) -> Bot`. Raises BotSpecError.
+    The module of this package with the name of the kind has `load(target, options) -> Bot`. Raises BotSpecError.
     """
     hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
     if kind not in hosted:
@@ -56,7 +56,7 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
                 canonical_name(name)
             except VariantError as error:
                 raise BotSpecError(f"bot '{kind}:{target}', option {VARIANTS}", name, error.expected, _ALL) from None
-    # A child needs only one of them.
+    # Imported here, because a child needs only one of these modules.
     bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, own)
     if variants:
         bot.variants = variants
@@ -64,14 +64,14 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
 
 
 def folder() -> Path:
-    """Where relative files and modules of a plugin are looked for."""
+    """Return the folder in which relative files and modules of a plugin are searched."""
     return Path(os.environ.get(FOLDER_VARIABLE) or os.getcwd())
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Loads the bot that the arguments name and plays it until the referee closes the pipe. Returns the exit code."""
+    """Load the bot of the arguments and play it until the referee closes the pipe. Return the exit code."""
     reading, writing = _frames()
-    # A module that is a program, too, plays nowhere else from here, and need not load what could.
+    # A module that is also a program must not start playing here, and need not load `run`.
     vars(noughts_bots).update(run=_not_here, run_async=_not_here_either)
     try:
         bot = bot_for(*_read(arguments))
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         play_on_pipes(bot, reading, writing, name=name if _NAME.fullmatch(name) else "")
     except (BrokenPipeError, ConnectionResetError):
-        return ENDED  # the referee has gone, which is as good as closing the pipe
+        return ENDED  # the referee has gone, the same as closing the pipe
     except (EOFError, FrameTooLarge, DecodeError, VariantError) as error:
         return _stopped(error, BROKEN_OFF)
     finally:
@@ -94,13 +94,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _not_here(*_: Any, **__: Any) -> None:
-    """What `noughts_bots.run` is in a process that plays a plugin."""
+    """Replaces `noughts_bots.run` in a process that plays a plugin."""
     note = "run() does nothing here: Noughts makes the bot that the spec names, and plays it itself; "
     print(note + 'guard the call by `if __name__ == "__main__":`', file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def _not_here_either(*_: Any, **__: Any) -> None:
-    """What `noughts_bots.run_async` is there."""
+    """Replaces `noughts_bots.run_async`."""
     _not_here()
 
 
@@ -114,7 +114,7 @@ def _read(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
 
 
 def _frames() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes of the frames, out of the way of foreign code, which finds an empty stdin and stderr as stdout."""
+    """Move the pipes of the frames away from foreign code, which gets an empty stdin, and stderr as stdout."""
     down, up = (_moved(descriptor) for descriptor in (0, 1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -126,13 +126,13 @@ def _frames() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _moved(descriptor: int) -> int:
-    """A copy of the descriptor that programs which the plugin starts do not inherit."""
+    """Return a copy of the descriptor that the plugin's programs do not inherit."""
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
     except OSError:
-        return os.dup(descriptor)  # fewer descriptors are allowed
+        return os.dup(descriptor)  # the limit of descriptors is lower
 
 
 def _stopped(error: Exception, code: int) -> int:
-    print(error, file=sys.stderr, flush=True)  # noqa: T201  # whoever started this process reads it
+    print(error, file=sys.stderr, flush=True)  # noqa: T201  # for the parent process
     return code

@@ -1,4 +1,4 @@
-"""`python -P -m noughts_bots.hosts`: without -P a `random.so` in the working folder would hide Python's `random`."""
+"""`python -P -m noughts_bots.hosts`: without -P, a `random.so` in the working folder would hide Python's `random`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A variant in the numbers of `noughts_bot.h`: what a shared library and a module of WebAssembly are told alike."""
+"""A variant in the form of `noughts_bot.h`, for shared libraries and WebAssembly modules."""
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 from noughts_referee.rules import Variant, members
 
-# So that no array is without elements, and none is NULL: a slice in Rust must not be.
+# Arrays get this element, so that none is empty or NULL: slices in Rust must not be NULL.
 EMPTY = (0,)
-"""What is appended to an array that may have no elements."""
 
 
 class Sets(NamedTuple):
-    """Sets of cells, one after the other: `noughts_sets`. Both arrays are of 32 bits."""
+    """Sets of cells, one after another (`noughts_sets`), as two arrays of 32-bit numbers."""
 
     starts: "array[int]"
     cells: "array[int]"
@@ -38,7 +37,7 @@ class RulesInC(NamedTuple):
 
 
 def rules_in_c(variant: Variant) -> RulesInC:
-    """The rules as the header describes them."""
+    """Return the rules as the header describes them."""
     lengths = set(map(len, variant.line_cells))
     return RulesInC(
         columns=variant.columns,
@@ -59,7 +58,7 @@ def rules_in_c(variant: Variant) -> RulesInC:
 
 
 def written_options(options: Mapping[str, str]) -> bytes:
-    """Options as `create` gets them: `key=value,key=value`."""
+    """Return options in the form for `create`: `key=value,key=value`."""
     return ",".join(f"{key}={value}" for key, value in options.items()).encode()
 
 

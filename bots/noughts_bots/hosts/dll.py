@@ -1,6 +1,6 @@
-"""Bots in shared libraries: `dll:./player.so`. Their contract is `noughts_bots/include/noughts_bot.h`.
+"""Bots in shared libraries: `dll:./player.so`. Their interface is `noughts_bots/include/noughts_bot.h`.
 
-ctypes calls the library in this process, which is a child that plays this bot and nothing else.
+ctypes calls the library in this process, which is a child that plays only this bot.
 """
 
 import contextlib
@@ -96,15 +96,15 @@ class _Api(Structure):
 
 
 _NEEDED_BYTES = _Api.create.offset
-"""Of the table: up to `play`."""
-# Of a number ctypes makes a pointer sooner than of an object that it has to look at.
+"""The table up to `play`."""
+# ctypes turns a number into a pointer faster than an object.
 _PLAY = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 _CREATE = CFUNCTYPE(c_void_p, POINTER(_Variant), c_char_p)
 _DESTROY = CFUNCTYPE(None, c_void_p)
 
 
 def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
-    """The bot in the library at the path `target`. Raises BotSpecError."""
+    """Load the library at the path `target`. Raises BotSpecError."""
     subject = f"bot 'dll:{target}'"
     path = folder() / Path(target).expanduser()
     _print_line_by_line()
@@ -124,7 +124,7 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
 
 
 def _print_line_by_line() -> None:
-    """Lets C print each line when it ends, so that what a library says before it crashes is not lost."""
+    """Let C flush each line, so that a library's output before a crash is not lost."""
     libc = CDLL(None)
     for name in ("stdout", "__stdoutp"):  # Linux, macOS
         with contextlib.suppress(ValueError):
@@ -135,7 +135,7 @@ def _check_file(path: Path, subject: str) -> None:
     if not os.path.isfile(path):
         raise BotSpecError(subject, f"{path}, which is no file", "a shared library", "build it, or mend the path")
     if not sys.platform.startswith("linux"):
-        return  # what loads libraries there says what is wrong
+        return  # the dynamic loader reports errors there
     with path.open("rb") as file:
         head = file.read(18)
     if not head.startswith(_ELF):
@@ -146,7 +146,7 @@ def _check_file(path: Path, subject: str) -> None:
 
 
 def _read_api(address: int | None, subject: str) -> _Api:
-    """The library's table; what it does not have is NULL."""
+    """Return the library's table. Missing entries are NULL."""
     if not address:
         raise BotSpecError(subject, f"NULL from {SYMBOL}()", "its table of functions", "return a noughts_bot_api")
     size, version = (c_uint32 * 2).from_address(address)
@@ -163,7 +163,7 @@ def _read_api(address: int | None, subject: str) -> _Api:
 
 
 _Game = tuple[int | None, _Turn, int, "array[int]"]
-"""The library's bot, the question and its address, and the moves so far, the first one at index 1."""
+"""The library's bot, the question and its address, and the moves so far, from index 1."""
 
 
 class LibraryBot(Bot):
@@ -171,14 +171,14 @@ class LibraryBot(Bot):
 
     def __init__(self, api: _Api, options: Mapping[str, str]) -> None:
         self.name = _text(api.name)
-        """What the library calls itself; may be empty."""
+        """The library's own name; can be empty."""
         self.variants = tuple(_text(api.variants).split())
         self._play = _PLAY(api.play)
         self._create = _CREATE(api.create) if api.create else None
         self._destroy = _DESTROY(api.destroy) if api.destroy else None
         self._options = written_options(options)
         self._prepared: dict[Variant, tuple[_Rules, int | None, bool]] = {}
-        """Of each variant that was played: its rules, the library's bot, and whether it plays."""
+        """Each variant's rules, the library's bot, and whether it plays the variant."""
 
     def choose(self, position: Position) -> int:
         game = position.memo
@@ -199,7 +199,7 @@ class LibraryBot(Bot):
         return cell
 
     def _begin(self, position: Position) -> "_Game":
-        """What a game's questions have in common. Raises Resign for a variant that the library does not play."""
+        """Return what a game's questions share. Raises Resign for a variant that the library does not play."""
         prepared = self._prepared.get(position.variant)
         if prepared is None:
             prepared = self._prepare(position.variant)
@@ -214,11 +214,11 @@ class LibraryBot(Bot):
             opponent_clock_ms=-1,
             variant=rules.pointer,
         )
-        # The first element is no move: an array without elements has no address, and the library must not get NULL.
+        # The first element is not a move. An empty array has no address, and the library must not get NULL.
         return bot, turn, addressof(turn), array("I", EMPTY)
 
     def close(self) -> None:
-        """Ends what the library has made."""
+        """Destroy the library's bots."""
         for _, bot, plays in self._prepared.values():
             if plays and bot and self._destroy is not None:
                 self._destroy(bot)
@@ -236,7 +236,7 @@ class LibraryBot(Bot):
 
 
 class _Rules:
-    """A variant as the header describes it, and what must stay in memory for it."""
+    """A variant in the header's form, and the arrays that must stay in memory for it."""
 
     def __init__(self, variant: Variant) -> None:
         self._kept = rules = rules_in_c(variant)

@@ -1,9 +1,8 @@
-"""Engines that speak the Go Text Protocol, version 2, and play five in a row: `gtp:COMMAND`.
+"""Engines that use the Go Text Protocol, version 2, and play five in a row: `gtp:COMMAND`.
 
-They are told `boardsize N`, `clear_board`, `play black H8`, `time_left`, and asked `genmove`. One process plays all
-games: for each question the moves that it has not seen are played, or all of them anew on a cleared board. Black moves
-first. Square boards up to 25 only, as columns are letters (without I). Source: the protocol's specification, version 2,
-draft 2.
+The commands are `boardsize N`, `clear_board`, `play black H8`, `time_left` and `genmove`. One process plays all games:
+before each question it gets the moves that it has not seen, or all moves on a cleared board. Black moves first. Boards
+are square, up to 25, because columns are letters (without I). Source: the protocol's specification, version 2, draft 2.
 """
 
 import shlex
@@ -25,7 +24,7 @@ _STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    """Starts the engine. Raises BotSpecError."""
+    """Start the engine. Raises BotSpecError."""
     subject = f"bot 'gtp:{target}'"
     try:
         command = shlex.split(target)
@@ -43,7 +42,7 @@ class GtpRefused(Exception):
 
 
 class GtpBot(Bot):
-    """Asks an engine. Raises OSError if it cannot be started."""
+    """A GTP engine. Raises OSError if it cannot start."""
 
     variants = ("gomoku", "gomoku:exact", "renju", "caro")
 
@@ -51,7 +50,7 @@ class GtpBot(Bot):
         self._engine = _Engine(command)
         self._variant: Variant | None = None
         self._moves: list[int] = []
-        """What the engine has on its board."""
+        """The moves on the engine's board."""
 
     def choose(self, position: Position) -> int:
         variant = position.variant
@@ -60,7 +59,7 @@ class GtpBot(Bot):
         try:
             self._catch_up(position)
             if position.own_clock_us:
-                with suppress(GtpRefused):  # not all of them know it
+                with suppress(GtpRefused):  # not every engine knows it
                     seconds = max(1, position.limit_us // 1_000_000)
                     self._engine.ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
             answer = self._engine.ask(f"genmove {_COLOURS[position.side]}")
@@ -74,11 +73,11 @@ class GtpBot(Bot):
         return cell
 
     def close(self) -> None:
-        """Lets the engine end."""
+        """End the engine."""
         self._engine.stop()
 
     def _catch_up(self, position: Position) -> None:
-        """The engine's board becomes that of the question."""
+        """Update the engine's board to the position of the question."""
         variant, played = position.variant, position.moves
         if self._variant is not variant or self._moves != played[: len(self._moves)]:
             if self._variant is not variant:
@@ -91,13 +90,13 @@ class GtpBot(Bot):
 
 
 def vertex_of(cell: int, variant: Variant) -> str:
-    """`H8`: columns are letters from the left without I, rows numbers from the bottom."""
+    """Return `H8` and the like: columns are letters from the left without I, rows are numbers from the bottom."""
     row, column = divmod(cell, variant.columns)
     return f"{_LETTERS[column]}{variant.rows - row}"
 
 
 def cell_of(answer: str, variant: Variant) -> int:
-    """The cell that an engine means. Raises Resign, also for what is none."""
+    """Return the cell of an answer. Raises Resign, also if there is none."""
     text = answer.strip().upper()
     if text == "RESIGN":
         raise Resign
@@ -109,7 +108,7 @@ def cell_of(answer: str, variant: Variant) -> int:
 
 
 class _Engine:
-    """The running engine: its standard error is ours."""
+    """The running engine. It inherits our standard error."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -119,12 +118,12 @@ class _Engine:
         self._answers: IO[bytes] = self._process.stdout
 
     def ask(self, command: str) -> str:
-        """The answer without its `=`. Raises GtpRefused for one with a `?`, and EOFError when the engine has ended."""
+        """Return the answer without its `=`. Raises GtpRefused for a `?`, and EOFError if the engine has ended."""
         with suppress(BrokenPipeError):
             self._commands.write(f"{command}\n".encode())
             self._commands.flush()
         told = bytearray()
-        # An answer ends with an empty line; lines before it that are empty, too, are no part of it.
+        # An empty line ends an answer. Empty lines before it are ignored.
         while len(told) < _LONGEST_ANSWER:
             line = self._answers.readline(_LONGEST_ANSWER)
             if not line:
@@ -139,7 +138,7 @@ class _Engine:
         return text.lstrip("=0123456789").strip() if text[1:2].isdigit() else text[1:].strip()
 
     def stop(self) -> int:
-        """Asks it to quit, gives it a second, and ends it. Returns its exit code, negative: the signal."""
+        """Ask it to quit, wait one second, and kill it. Return its exit code; negative: the signal."""
         with suppress(BrokenPipeError, OSError, ValueError):
             self._commands.write(b"quit\n")
             self._commands.close()

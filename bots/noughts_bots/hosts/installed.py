@@ -1,4 +1,4 @@
-"""Bots that other packages bring: entry points of the group `noughts.bots`. Looking them up imports none of them."""
+"""Bots of other packages: entry points of the group `noughts.bots`. Finding them imports none of them."""
 
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,21 +10,21 @@ GROUP = "noughts.bots"
 
 
 class InstalledBot(NamedTuple):
-    """A bot that an installed package brings."""
+    """A bot of an installed package."""
 
     name: str
     """Its spec is `py:NAME`."""
     package: str
     version: str
-    """Of the package."""
+    """The package's version."""
     summary: str
-    """What the package says about itself, on one line; may be empty."""
+    """The package's description of itself on one line; can be empty."""
 
 
 @cache
 def found() -> "dict[str, tuple[EntryPoint, ...]]":
-    """What is installed, by name. It is looked up once: a package that is installed later wants a new process."""
-    # It takes a while to load, and most programs never ask.
+    """Return the installed bots by name, found once per process. Packages installed later need a restart."""
+    # The import is slow, and most programs never need it.
     from importlib.metadata import entry_points
 
     by_name: dict[str, tuple[EntryPoint, ...]] = {}
@@ -34,12 +34,12 @@ def found() -> "dict[str, tuple[EntryPoint, ...]]":
 
 
 def installed_bots() -> list[InstalledBot]:
-    """The bots of installed packages, by name; one that two packages bring is there twice."""
+    """Return the bots of installed packages by name. A name in two packages appears twice."""
     return [InstalledBot(name, *_package(point)) for name, points in sorted(found().items()) for point in points]
 
 
 def _package(point: "EntryPoint") -> tuple[str, str, str]:
-    """Name, version and summary of the package that brings it."""
+    """Return the name, version and summary of the package."""
     if point.dist is None:
         return "a package", "", ""
     return point.dist.name, point.dist.version, " ".join((point.dist.metadata["Summary"] or "").split())

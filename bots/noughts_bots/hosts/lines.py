@@ -1,10 +1,10 @@
-"""Bots as programs that know neither frames nor JSON: `lines:COMMAND`. One question a line, one answer a line.
+"""Bots as programs that use neither frames nor JSON: `lines:COMMAND`. One line per question, one line per answer.
 
     tictactoe 1 4 2 7          variant, side to move (0 or 1), the moves so far
     8                          a cell; or a cell and a score; or `resign`
 
-The program is asked one question at a time, of whatever game, and each tells the whole game. A line that is no answer
-resigns the game, and the next question goes to a new process: what the old one may still say answers nothing.
+The program gets one question at a time, from any game, with all moves of that game. An invalid line resigns the game,
+and the next question goes to a new process, so that late output of the old one answers nothing.
 """
 
 import shlex
@@ -24,7 +24,7 @@ _STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    """Starts the program. Raises BotSpecError."""
+    """Start the program. Raises BotSpecError."""
     subject = f"bot 'lines:{target}'"
     try:
         command = shlex.split(target)
@@ -38,7 +38,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
 
 
 class LinesBot(Bot):
-    """Asks a program, which runs as long as it answers as it should. Raises OSError if it cannot be started."""
+    """A program that runs as long as its answers are valid. Raises OSError if it cannot start."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -57,7 +57,7 @@ class LinesBot(Bot):
             raise Resign(f"the program answered {error}") from None
 
     def close(self) -> None:
-        """Lets the program end."""
+        """End the program."""
         if self._program is not None:
             self._program.stop()
 
@@ -70,12 +70,12 @@ def end_with(what: str, code: int) -> NoReturn:
 
 
 def question(position: Position) -> str:
-    """`VARIANT SIDE [MOVE ...]`: what the program reads about the position."""
+    """Return the program's input for a position: `VARIANT SIDE [MOVE ...]`."""
     return " ".join((position.variant.name, str(position.side), *map(str, position.moves)))
 
 
 def read_answer(line: str) -> Move:
-    """`CELL`, `CELL SCORE` or `resign [WHY]`. Raises Resign, and ValueError for a line that is no answer."""
+    """Parse `CELL`, `CELL SCORE` or `resign [WHY]`. Raises Resign, or ValueError for an invalid line."""
     first, *rest = line.split() or [""]
     if first == "resign":
         raise Resign(" ".join(rest))
@@ -88,7 +88,7 @@ def read_answer(line: str) -> Move:
 
 
 class _Program:
-    """The running program: its standard error is ours."""
+    """The running program. It inherits our standard error."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -98,7 +98,7 @@ class _Program:
         self._answers: IO[bytes] = self._process.stdout
 
     def ask(self, question: str) -> str:
-        """The line that the program says to it. Raises EOFError when it has ended, ValueError for too long a line."""
+        """Return the program's answer. Raises EOFError if it has ended, ValueError for a line that is too long."""
         with suppress(BrokenPipeError):
             self._questions.write(f"{question}\n".encode())
             self._questions.flush()
@@ -110,7 +110,7 @@ class _Program:
         return line.decode(errors="replace").strip()
 
     def stop(self) -> int:
-        """Closes its input, gives it a second, and ends it. Returns its exit code, negative: the signal."""
+        """Close its input, wait one second, and kill it. Return its exit code; negative: the signal."""
         with suppress(BrokenPipeError):
             self._questions.close()
         with suppress(subprocess.TimeoutExpired):
@@ -118,7 +118,7 @@ class _Program:
         return self.kill()
 
     def kill(self) -> int:
-        """Ends it at once, if it has not ended. Returns its exit code."""
+        """Kill it if it has not ended. Return its exit code."""
         self._process.kill()
         for pipe in (self._questions, self._answers):
             with suppress(BrokenPipeError):

@@ -1,9 +1,8 @@
 """Bots in Python: `py:package.module:Class`, `py:./file.py:Class`, or `py:NAME` for a bot of an installed package.
 
-The class may be left out if a file has one bot: `py:./file.py`.
-
-The class is a `Bot`; any callable that returns one will do. Options are passed by name, as text; where the parameter
-is annotated as int, float or bool (`true`, `false`), perhaps `| None`, as that.
+The class can be omitted if a file has one bot: `py:./file.py`. The class is a `Bot`, or any callable that returns one.
+Options are passed by name as text, or as int, float or bool (`true`, `false`) if the parameter is annotated so, also
+with `| None`.
 """
 
 import difflib
@@ -31,7 +30,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    """The bot. Raises BotSpecError; its cause is what the author's code raised, if it did."""
+    """Load the bot. Raises BotSpecError, whose cause is the exception of the author's code, if any."""
     subject = f"bot 'py:{target}'"
     make = _made_by(target, subject)
     arguments = _arguments(make, options, subject)
@@ -73,7 +72,7 @@ def _installed(name: str, subject: str) -> Any:
 
 
 def _module(where: str, subject: str) -> ModuleType:
-    """The file or the module."""
+    """Import the file or the module."""
     here = folder()
     _search(here)
     if where.endswith(".py") or "/" in where:
@@ -88,15 +87,15 @@ def _module(where: str, subject: str) -> ModuleType:
 
 
 def _search(here: Path) -> None:
-    """Lets modules of the folder be imported: before installed ones, but none of them hides one of Python's own."""
+    """Make modules of the folder importable, before installed ones but after Python's own."""
     if str(here) not in sys.path:
         installed = (index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
         sys.path.insert(next(installed, len(sys.path)), str(here))
 
 
 def _from_file(file: Path) -> ModuleType:
-    _search(file.parent.resolve())  # its neighbours can be imported, as when the file is run
-    # A name of its own: a file may be called as a module that others import.
+    _search(file.parent.resolve())  # so that it can import its neighbours, as a program can
+    # A separate name, because the file can have the name of another module.
     name = f"noughts_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
@@ -107,7 +106,7 @@ def _from_file(file: Path) -> ModuleType:
 
 
 def _guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
-    """What `load` returns. An author's module may raise anything when it is imported, also SystemExit."""
+    """Return what `load` returns. The import of an author's module can raise anything, including SystemExit."""
     try:
         return load()
     except (Exception, SystemExit) as error:
@@ -116,7 +115,7 @@ def _guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
 
 
 def _is_the_authors(error: BaseException) -> bool:
-    """Whether it comes from code of theirs, whose lines they want to see."""
+    """Return whether the error comes from the author's code, so that the traceback helps."""
     ours = ("<frozen", str(Path(importlib.__file__).parent), __file__)
     return any(not frame.filename.startswith(ours) for frame in traceback.extract_tb(error.__traceback__))
 
@@ -151,7 +150,7 @@ def _bots_of(module: ModuleType) -> list[str]:
 
 
 def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:
-    """The options as keyword arguments."""
+    """Return the options as keyword arguments."""
     parameters = _parameters(make)
     any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     known = {
@@ -175,10 +174,10 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
 
 def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
     if isinstance(make, type) and not _has_own(make, "__init__") and not _has_own(make, "__new__"):
-        return []  # as `inspect` finds out too, in a millisecond: it reads the documentation of `object`
+        return []  # `inspect` also finds this out, but takes a millisecond to read the documentation of `object`
     try:
         return list(inspect.signature(make, eval_str=True).parameters.values())
-    except ValueError:  # a callable of an extension, which does not say: it gets what there is
+    except ValueError:  # a callable of an extension without a signature: it gets all options
         return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
     except Exception:  # annotations that only type checkers can read
         return list(inspect.signature(make).parameters.values())
@@ -190,7 +189,7 @@ def _has_own(kind: type, name: str) -> bool:
 
 def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:
     if get_origin(annotation) in (Union, UnionType):
-        # `int | None` is meant as int.
+        # `int | None` counts as int.
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         annotation = kinds[0] if len(kinds) == 1 else str
     try:
@@ -217,5 +216,5 @@ def _did_you_mean(got: str, known: Iterable[str]) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    """The error on one line."""
+    """Return the error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

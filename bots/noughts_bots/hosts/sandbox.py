@@ -1,7 +1,7 @@
-"""Where modules of WebAssembly run: their memory, their fuel, and the few functions that they may import.
+"""The environment of WebAssembly modules: their memory, their fuel, and the few functions that they can import.
 
-Needs wasmtime (`pip install 'noughts[wasm]'`). A module reaches nothing but its own memory: no files, no network, no
-clock, no entropy. So what it does depends on what it is asked alone, on whatever machine.
+Needs wasmtime (`pip install 'noughts[wasm]'`). A module can access only its own memory: no files, network, clock or
+entropy. Its answers therefore depend only on the questions, on every machine.
 """
 
 import struct
@@ -12,7 +12,9 @@ from typing import Any
 
 import wasmtime
 from wasmtime import FuncType, ValType
-from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they look up the function's type each time
+from wasmtime import (
+    _ffi as ffi,
+)  # the public calls cost 20 times as much, because they look up the function's type each time
 from wasmtime._func import maybe_raise_last_exn
 
 from noughts_bots.errors import BotSpecError
@@ -20,12 +22,12 @@ from noughts_bots.errors import BotSpecError
 LARGEST_MODULE = 8 << 20
 """Bytes of a file."""
 MEMORY = 128 << 20
-"""Bytes that a module may have at most."""
+"""Maximum memory of a module in bytes."""
 TABLE_ELEMENTS = 100_000
 STACK = 1 << 20
-"""Bytes of the stack of calls: local variables that lie in its own memory are not counted."""
+"""Bytes of the call stack, without local variables in the module's own memory."""
 START_FUEL = 5_000_000_000
-"""What it may use up before its first move, and to prepare a variant: instructions, roughly."""
+"""Fuel before the first move, and to prepare a variant: roughly one unit for each instruction."""
 PAGE = 1 << 16
 PREVIEW = "wasi_snapshot_preview1"
 
@@ -36,7 +38,7 @@ _SPLITMIX, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 class Trapped(Exception):
-    """The module did what it must not, or what cannot be done."""
+    """The module did something forbidden or impossible."""
 
 
 class OutOfFuel(Trapped):
@@ -44,7 +46,7 @@ class OutOfFuel(Trapped):
 
 
 class Program:
-    """A compiled module, and what it may import. Raises BotSpecError."""
+    """A compiled module and its allowed imports. Raises BotSpecError."""
 
     def __init__(self, module: bytes, subject: str) -> None:
         self.subject = subject
@@ -60,7 +62,7 @@ class Program:
         self._check()
 
     def start(self) -> "Instance":
-        """The module in a fresh memory, with its own initialisation done. Raises BotSpecError."""
+        """Start the module with a fresh memory, and run its initialisation. Raises BotSpecError."""
         store = wasmtime.Store(self._engine)
         store.set_limits(memory_size=MEMORY, table_elements=TABLE_ELEMENTS, instances=1, tables=4, memories=1)
         store.set_fuel(START_FUEL)
@@ -99,14 +101,14 @@ class Program:
 
 
 class Instance:
-    """A module that runs, until it has trapped. Its addresses are numbers from 0.
+    """A module that runs until it has trapped. Its addresses are numbers from 0.
 
-    Raises Trapped, where nothing else is said.
+    Methods raise Trapped unless they say otherwise.
     """
 
     def __init__(self, store: wasmtime.Store, exports: Any, subject: str) -> None:
         self._subject = subject
-        self._store, self._context = store, store._context()  # as of `ffi`
+        self._store, self._context = store, store._context()  # see `ffi`
         self._memory: wasmtime.Memory = exports[_MEMORY]
         self._table: wasmtime.Table = exports[_TABLE]
         for name in ("_initialize", "__wasm_call_ctors"):
@@ -117,10 +119,10 @@ class Instance:
         self.entry: int = self._call_slowly(exports[_ENTRY]) & 0xFFFFFFFF
 
     def function(self, index: int, parameters: int, results: int = 1) -> "Callable[..., int]":
-        """The function of that index in the table: so many numbers of 32 bits in, one or none out.
+        """Return the function with this index in the table. It takes `parameters` 32-bit numbers and returns at most
+        one.
 
-        Raises BotSpecError unless there is one with this signature. Called with its fuel and the numbers, it raises
-        Trapped.
+        Raises BotSpecError for another signature. Call the result with the fuel and the numbers; it can raise Trapped.
         """
         wanted = (("i32",) * parameters, ("i32",) * results)
         try:
@@ -138,7 +140,7 @@ class Instance:
         for each in given:
             each.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
-        context, target, trap_place = self._context, byref(function._func), byref(trap)  # as of `ffi`
+        context, target, trap_place = self._context, byref(function._func), byref(trap)  # see `ffi`
         call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
         slots, result = [each.of for each in given], returned[0].of
 
@@ -148,11 +150,11 @@ class Instance:
                 slot.i32 = number
             error = call(context, target, given, parameters, returned, results, trap_place)
             if error:  # type: ignore[truthy-bool]  # NULL is false
-                failure = wasmtime.WasmtimeError._from_ptr(error)  # as of `ffi`
+                failure = wasmtime.WasmtimeError._from_ptr(error)  # see `ffi`
                 maybe_raise_last_exn()  # of an import
                 raise Trapped(_line(failure))
             if trap:  # type: ignore[truthy-bool]  # as above
-                found = wasmtime.Trap._from_ptr(trap)  # as of `ffi`
+                found = wasmtime.Trap._from_ptr(trap)  # see `ffi`
                 maybe_raise_last_exn()
                 raise _trapped(found)
             return result.i32 if results else 0
@@ -169,24 +171,24 @@ class Instance:
             raise Trapped(_line(error)) from None
 
     def reserve(self, count: int) -> int:
-        """The address of so many fresh bytes, which the module's own allocator leaves alone."""
+        """Return the address of `count` new bytes, which the module's own allocator does not use."""
         try:
             return self._memory.grow(self._store, -(-count // PAGE)) * PAGE
         except wasmtime.WasmtimeError:
             raise Trapped(f"no memory for {count:,} bytes: it may have {MEMORY >> 20} MiB") from None
 
     def write(self, address: int, data: bytes) -> None:
-        """Writes to an address that `reserve` gave."""
+        """Write to an address from `reserve`."""
         memmove(addressof(self._memory.data_ptr(self._store).contents) + address, data, len(data))
 
     def read(self, address: int, count: int) -> bytes:
-        """So many bytes. Raises Trapped where the module has no memory."""
+        """Return `count` bytes. Raises Trapped outside the module's memory."""
         if not 0 <= address <= address + count <= self._memory.data_len(self._store):
             raise Trapped(f"a pointer to {address:#x}, which is outside of its memory")
         return string_at(addressof(self._memory.data_ptr(self._store).contents) + address, count)
 
     def text(self, address: int) -> str:
-        """The text at an address, up to its NUL; empty at 0."""
+        """Return the text at an address, up to its NUL; empty at 0."""
         if not address:
             return ""
         left = self._memory.data_len(self._store) - address
@@ -197,14 +199,14 @@ def _config() -> wasmtime.Config:
     config = wasmtime.Config()
     config.consume_fuel = True
     config.max_wasm_stack = STACK
-    # The child is locked: one thread, no files in memory, and little address space to reserve.
+    # The process is sandboxed: one thread, no files in memory, and little address space to reserve.
     config.parallel_compilation = False
     config.memory_init_cow = False
     config.memory_reservation = 0
     config.memory_guard_size = 0
     config.memory_reservation_for_growth = 0
     config.signals_based_traps = False
-    # What would let a game depend on the machine, and what no bot needs.
+    # Features that would make a game depend on the machine, or that bots do not need.
     config.wasm_threads = False
     config.wasm_relaxed_simd = False
     config.wasm_memory64 = False
@@ -213,7 +215,7 @@ def _config() -> wasmtime.Config:
 
 
 def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
-    """All that a module may import: a word to its author, and of WASI what C and Rust link without being asked."""
+    """Return all possible imports: messages to the author, and the WASI functions that C and Rust always link."""
     small, large = ValType.i32(), ValType.i64()
     random = _Bits()
 
@@ -236,7 +238,7 @@ def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
 
 
 class _Bits:
-    """The same bits in every life of every module: chance comes from the seed of a game alone."""
+    """The same bits in every start of every module, because randomness must come from the game's seed only."""
 
     def __init__(self) -> None:
         self._state = 0
@@ -310,7 +312,7 @@ def _trapped(trap: wasmtime.Trap) -> Trapped:
 
 
 def _line(error: Exception) -> str:
-    """The error on one line: of a trap without the stack of its calls."""
+    """Return the error on one line; for a trap without the stack of its calls."""
     told = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in told if not line[:1].isdigit() or ":" in line[:4]]
     kept = [line for line in causes if not line.startswith(("error while executing", "wasm backtrace", "Caused by"))]

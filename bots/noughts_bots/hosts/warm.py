@@ -1,4 +1,4 @@
-"""`main`, for a process that forks children which must be there at once: what they would load is loaded before."""
+"""`main` for a process that forks children which must start at once. It loads what they would load."""
 
 import io
 import sys
@@ -16,14 +16,14 @@ from noughts_referee.rules import OWN_NAMES, Position, parse_variant
 
 
 class Rehearsal(Bot):
-    """Plays in rehearsals only."""
+    """A bot for rehearsals only."""
 
     def choose(self, position: Position) -> int:
         return position.free[0]
 
 
 def rehearse() -> None:
-    """Loads a bot and asks it one question, on pipes that lead nowhere."""
+    """Load a bot and ask it one question, on pipes without another end."""
     path = sys.path[:]
     bot = bot_for("py", f"{__name__}:Rehearsal", {})
     sys.path[:] = path

@@ -1,7 +1,7 @@
-"""Bots as modules of WebAssembly: `wasm:./player.wasm`. Their contract is `noughts_bots/include/noughts_bot.h`.
+"""Bots as WebAssembly modules: `wasm:./player.wasm`. Their interface is `noughts_bots/include/noughts_bot.h`.
 
-Pointers are numbers of 32 bits there, and the structs are those that the header gives when it is compiled for wasm32.
-How much a move may cost is counted in fuel, an instruction of the module each, roughly: see `fuel_of`.
+Pointers are 32-bit numbers, and structs have the layout that the header has for wasm32. The cost of a move is counted
+in fuel, roughly one unit for each instruction: see `fuel_of`.
 """
 
 import struct
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 CRASHED = 70
 """The exit code of a host whose module has trapped."""
 FUEL_PER_MICROSECOND = 1_000_000
-"""Of a limit of time: more than any machine burns, so that the clock is what ends a move, and this a loop."""
+"""Fuel for a time limit: more than any machine uses, so the clock ends slow moves and the fuel only ends loops."""
 UNTIMED_FUEL = 20_000_000_000
-"""Of a move without a limit of time: some ten seconds or more."""
+"""Fuel for a move without a time limit: at least about ten seconds."""
 
 _VERSION = 1
 _API = struct.Struct("<7I")  # size, version, play, create, destroy, name, variants
@@ -37,7 +37,7 @@ _FUEL = "fuel"
 
 
 def load(target: str, options: Mapping[str, str]) -> "WasmBot":
-    """The bot in the module at the path `target`. Raises BotSpecError."""
+    """Load the module at the path `target`. Raises BotSpecError."""
     subject = f"bot 'wasm:{target}'"
     path = folder() / Path(target).expanduser()
     try:
@@ -55,7 +55,7 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
 
 
 def fuel_of(position: Position) -> int:
-    """What a move may use up where no fuel was set: by the time control, so that only a clock decides timed games."""
+    """Return the default fuel of a move. It follows the time control, so that only the clock decides timed games."""
     return position.limit_us * FUEL_PER_MICROSECOND if position.own_clock_us else UNTIMED_FUEL
 
 
@@ -69,7 +69,7 @@ class _Prepared(NamedTuple):
 
 
 class WasmBot(Bot):
-    """A bot whose moves a module chooses. A module that ran out of fuel begins anew, with a fresh memory."""
+    """A bot whose moves a module chooses. A module that has run out of fuel restarts with a fresh memory."""
 
     def __init__(self, program: "Program", options: Mapping[str, str]) -> None:
         self._program = program
@@ -78,11 +78,11 @@ class WasmBot(Bot):
         self._prepared: dict[Variant, _Prepared] = {}
         self._begin()
         self.name = self._instance.text(self._api[5])
-        """What the module calls itself; may be empty."""
+        """The module's own name; can be empty."""
         self.variants = tuple(self._instance.text(self._api[6]).split())
 
     def _begin(self) -> None:
-        """Starts the module. Raises BotSpecError."""
+        """Start the module. Raises BotSpecError."""
         from noughts_bots.hosts.sandbox import Trapped
 
         subject = self._program.subject
@@ -133,14 +133,14 @@ class WasmBot(Bot):
         try:
             return function(fuel, *numbers)
         except OutOfFuel:
-            # It stopped anywhere: what lies in its memory is not to be trusted.
+            # It stopped at an arbitrary place, so its memory cannot be trusted.
             self._begin()
             raise Exhausted(f"the module used up its fuel of {fuel:,}") from None
         except Trapped as error:
             self._end_with_it(error)
 
     def _end_with_it(self, error: Exception) -> NoReturn:
-        """This process ends with its module, so that the referee sees a crash."""
+        """End this process, so that the referee sees a crash."""
         print(f"the module trapped: {error}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
         raise SystemExit(CRASHED)
 
@@ -160,9 +160,9 @@ class WasmBot(Bot):
         return prepared
 
     def _write_rules(self, rules: RulesInC) -> tuple[int, int]:
-        """The addresses of the rules and of the options, which stay in the module's memory.
+        """Return the addresses of the rules and of the options, which stay in the module's memory.
 
-        Behind them there is room for the moves of a game.
+        The memory after them has space for the moves of a game.
         """
         sets = (rules.lines, rules.beside, rules.below, rules.shut)
         parts = [numbers.tobytes() for each in sets for numbers in each] + [rules.name + b"\0", self._options + b"\0"]
@@ -181,7 +181,7 @@ class WasmBot(Bot):
 
 
 def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
-    """The module's table; what it does not have is 0."""
+    """Return the module's table. Missing entries are 0."""
     entry = instance.entry
     if not entry:
         raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")
