@@ -1,4 +1,4 @@
-"""Bots that were written for other places, as they are: PettingZoo, OpenSpiel, Kaggle ConnectX, arrays of numpy."""
+"""Bots written for other systems, unchanged: PettingZoo, OpenSpiel, Kaggle ConnectX, numpy arrays."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Each adapter needs packages of its own: only the one that is asked for is loaded.
+    # Each adapter needs its own packages, so only the requested one is imported.
     if name in _MODULES:
         return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A function on a board of numpy as a bot: `run(ArrayBot(my_function), name="mine")`, or `py:./mine.py:make`."""
+"""A function of a numpy board as a bot: `run(ArrayBot(my_function), name="mine")`, or `py:./mine.py:make`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,9 +9,9 @@ from noughts_referee.rules import Position
 
 
 class ArrayBot(Bot):
-    """Asks a function of the board: 1 its own stones, -1 the other's, 0 empty, of shape (rows, columns), row 0 on top.
+    """A bot that calls a function of the board: 1 own, -1 other, 0 empty, in the shape (rows, columns), row 0 on top.
 
-    It answers a cell, `(row, column)`, or with gravity a column.
+    The function returns a cell, `(row, column)`, or with gravity a column.
     """
 
     def __init__(self, function: Callable[[Plane], Any], variants: tuple[str, ...] = ()) -> None:

@@ -1,7 +1,7 @@
-"""Kaggle ConnectX submissions, as they are: `py{file=submission.py}:noughts_bots.adapters.kaggle:Submission`.
+"""Kaggle ConnectX submissions, unchanged: `py{file=submission.py}:noughts_bots.adapters.kaggle:Submission`.
 
-The agent is the last callable that the file names, as Kaggle takes it: `agent(observation, configuration)` -> column.
-The board is a list, row by row from the top, of 0, 1 and 2; the marks are 1 and 2. No package of Kaggle's is needed.
+The agent is the last callable in the file, as on Kaggle: `agent(observation, configuration)` -> column. The board is a
+list of 0, 1 and 2, row by row from the top; the marks are 1 and 2. No Kaggle package is needed.
 """
 
 import inspect
@@ -19,12 +19,12 @@ from noughts_bots.hosts import folder
 from noughts_referee.rules import Position
 
 _DEFAULT_TIMEOUT = 2.0
-"""Seconds for a move, as in their configuration, where a game has no clock."""
+"""Seconds for a move in games without a clock, as in Kaggle's configuration."""
 _OVERAGE_SECONDS = 60.0
 
 
 class Struct(dict[str, Any]):
-    """A dict whose items are attributes, too: agents use either."""
+    """A dict whose items are also attributes, because agents use both."""
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -1,6 +1,6 @@
 """Bots of OpenSpiel (`pyspiel.Bot`) for its games `tic_tac_toe` and `connect_four`, and its MCTS as an opponent.
 
-`py{simulations=200}:noughts_bots.adapters.openspiel:Mcts` plays by it. Needs `pip install 'noughts[openspiel]'`.
+The spec is `py{simulations=200}:noughts_bots.adapters.openspiel:Mcts`. Needs `pip install 'noughts[openspiel]'`.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from noughts_bots.bot import Bot
 from noughts_referee.rules import Position, Variant
 
 GAMES = {"tictactoe": "tic_tac_toe", "connect4": "connect_four"}
-"""Of OpenSpiel, by variant."""
+"""OpenSpiel's games, by variant."""
 
 
 class OpenSpielBot(Bot):
-    """Asks a bot that `make(game, player)` returns, one for each variant and side; it replays the game each time."""
+    """A bot of OpenSpiel, from `make(game, player)` for each variant and side. Each question replays the game."""
 
     variants = tuple(GAMES)
 
@@ -39,12 +39,12 @@ class OpenSpielBot(Bot):
         return cell_of_action(position, bot.step(state))
 
     def begin(self, bot: Any, position: Position) -> None:
-        """Called before each question: most bots keep nothing."""
+        """Called before each question. Most bots keep no state."""
         bot.restart()
 
 
 class Mcts(OpenSpielBot):
-    """OpenSpiel's Monte Carlo tree search, with rollouts: as strong as `simulations` says, in C++."""
+    """OpenSpiel's Monte Carlo tree search in C++, with rollouts. `simulations` sets its strength."""
 
     def __init__(self, simulations: int = 100, rollouts: int = 1, exploration: float = 2.0, seed: int = 0) -> None:
         self.name = f"mcts-{simulations}"
@@ -58,5 +58,5 @@ class Mcts(OpenSpielBot):
 
 
 def action_of(variant: Variant, cell: int) -> int:
-    """OpenSpiel's action for a cell: of connect four the column."""
+    """Return OpenSpiel's action for a cell: in connect four the column."""
     return cell % variant.columns if variant.gravity else cell

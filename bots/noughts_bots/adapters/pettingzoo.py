@@ -1,8 +1,8 @@
 """Agents for PettingZoo's `tictactoe_v3` and `connect_four_v3` as bots.
 
-An agent is what such environments ask: a function of the observation, a dict of "observation" (rows, columns, 2: own
-stones, those of the other) and "action_mask", that answers an action. One with a method `predict`, as those of
-Stable-Baselines3 have it, is asked by that.
+An agent is a function that takes an observation and returns an action. The observation is a dict of "observation"
+(rows, columns, 2: own and other stones) and "action_mask". If the agent has a method `predict`, as in
+Stable-Baselines3, that is called instead.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Observation = dict[str, Any]
 
 
 class PettingZooBot(Bot):
-    """Asks an agent, which may be an object with a method `predict`."""
+    """A bot that plays an agent: a function, or an object with a method `predict`."""
 
     variants = ("tictactoe", "connect4")
 
@@ -31,7 +31,7 @@ class PettingZooBot(Bot):
 
 
 def observation(position: Position) -> Observation:
-    """What the environment of the position's variant shows the side to move."""
+    """Return what the variant's environment shows the side to move."""
     mask = np.zeros(action_count(position.variant), np.int8)
     mask[actions_of(position)] = 1
     return {"observation": np.stack(own_and_other(position), axis=2), "action_mask": mask}
@@ -41,7 +41,7 @@ def _predicting(predict: Callable[..., Any]) -> Callable[[Observation], Any]:
     def ask(seen: Observation) -> Any:
         try:
             action, _ = predict(seen["observation"], action_masks=seen["action_mask"], deterministic=True)
-        except TypeError:  # it knows no masks
+        except TypeError:  # its `predict` takes no masks
             action, _ = predict(seen["observation"], deterministic=True)
         return action
 

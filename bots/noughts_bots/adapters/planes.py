@@ -1,4 +1,4 @@
-"""Positions as arrays of numpy: row 0 is at the top, as cells are numbered."""
+"""Positions as numpy arrays. Row 0 is at the top, as in cell numbers."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ Plane = npt.NDArray[np.int8]
 
 
 def own_and_other(position: Position) -> tuple[Plane, Plane]:
-    """The stones of the side to move and of the other one: 1 or 0, of shape (layers * rows, columns)."""
+    """Return the stones of the side to move and of the other as 1 or 0, in the shape (layers * rows, columns)."""
     return _plane(position.variant, position.own), _plane(position.variant, position.opponent)
 
 
 def signed_board(position: Position) -> Plane:
-    """1 for the side to move, -1 for the other, 0 for none: of shape (layers * rows, columns)."""
+    """Return 1 for the side to move, -1 for the other, 0 for empty, in the shape (layers * rows, columns)."""
     own, other = own_and_other(position)
     return own - other
 
 
 def by_player(position: Position) -> list[int]:
-    """1 for who moved first, 2 for the other, 0 for none: cell by cell."""
+    """Return 1 for the first mover, 2 for the other, 0 for empty, by cell."""
     first, second = (position.own, position.opponent)[:: -1 if position.side else 1]
     board = [0] * position.variant.cells
     for cell in members(first):
@@ -33,7 +33,7 @@ def by_player(position: Position) -> list[int]:
 
 
 def cell_of_action(position: Position, chosen: Any) -> int:
-    """The cell of an action: with gravity that of a column, else itself. -1 where there is none, which is illegal."""
+    """Return the cell of an action (with gravity a column, else a cell); -1, which is illegal, if there is none."""
     action, variant = int(chosen), position.variant
     if not _drops(variant):
         return action
@@ -41,13 +41,13 @@ def cell_of_action(position: Position, chosen: Any) -> int:
 
 
 def actions_of(position: Position) -> list[int]:
-    """The legal actions: with gravity columns, else cells."""
+    """Return the legal actions: with gravity columns, else cells."""
     variant = position.variant
     return sorted(cell % variant.columns for cell in position.free) if _drops(variant) else list(position.free)
 
 
 def action_count(variant: Variant) -> int:
-    """How many actions there are."""
+    """Return the number of actions."""
     return variant.columns if _drops(variant) else variant.cells
 
 
