@@ -1,1 +1,1 @@
-"""The reference bots: players of published articles, faithful to them down to their quirks, and `threats`, our own."""
+"""The reference bots: exact versions of players from published articles, with their quirks, and our own `threats`."""

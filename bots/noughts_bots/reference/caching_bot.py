@@ -1,4 +1,4 @@
-"""A bot that works out each position once, and says which variants it plays."""
+"""A bot that evaluates each position once and knows which variants it plays."""
 
 from typing import ClassVar
 
@@ -6,15 +6,15 @@ from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.candidate_bot import CandidateBot, Considered
 from noughts_referee.rules import Position, Variant, covers
 
-# Answers are forgotten when together they hold this many cells: every board of twelve cells that a session is
-# likely to meet is kept, and some thousands of boards of 15x15 (tens of megabytes in either case).
+# Answers are forgotten when together they have this many cells. This keeps every board of twelve cells that a session
+# is likely to meet, and some thousands of boards of 15x15 (tens of megabytes in either case).
 _REMEMBERED_CELLS = 1 << 20
 
 
 class CachingBot(CandidateBot):
-    """A bot that keeps what it made of a position. Subclasses write `work_out` and, if need be, `plays`.
+    """A bot that caches its answers. Subclasses write `work_out` and, if needed, `plays`.
 
-    Remembering is sound because what a bot considers depends on the stones and on whose they are, never on chance.
+    Caching is correct because the answer depends only on the stones and their owners, never on randomness.
     """
 
     name: ClassVar[str]
@@ -22,22 +22,21 @@ class CachingBot(CandidateBot):
     boards: ClassVar[str] = "every variant"
     """The variants it plays, in words."""
     advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
-    """What to do about a variant that it does not play."""
+    """Advice for a variant that it does not play."""
     heeds_forbidden_moves: ClassVar[bool] = False
-    """Whether it knows that a variant may forbid a side cells that are free, and that lines may be shut. The others
-    play no such variant."""
+    """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
     changes: str = ""
-    """What its choice depends on besides the position, in words; such a bot cannot be written down as a table."""
+    """What its choice depends on in addition to the position, in words. Such a bot cannot be exported as a table."""
 
     def __init__(self) -> None:
         self._considered: dict[tuple[Variant, int, int, int], Considered] = {}
 
     def plays(self, variant: Variant) -> bool:
-        """Whether the bot plays this variant."""
+        """Return whether the bot plays this variant."""
         return covers(self.variants, variant.name)
 
     def require(self, variant: Variant) -> None:
-        """Raises VariantRefused unless the bot plays this variant."""
+        """Raise VariantRefused unless the bot plays this variant."""
         if (variant.forbids is not None or variant.blocked_ends) and not self.heeds_forbidden_moves:
             what = "forbids moves" if variant.forbids is not None else "knows lines that are shut"
             raise VariantRefused(
@@ -52,10 +51,10 @@ class CachingBot(CandidateBot):
             )
 
     def prepare(self) -> None:
-        """Called once in the process that will play, before it logs in: takes what only one may hold."""
+        """Acquire what only one process can hold. Called once in the process that will play, before it logs in."""
 
     def close(self) -> None:
-        """Called when it will play no more: saves and gives back what it holds."""
+        """Save and release everything. Called after the last game."""
 
     @property
     def busy(self) -> bool:
@@ -63,7 +62,7 @@ class CachingBot(CandidateBot):
         return False
 
     def work_out(self, position: Position) -> Considered:
-        """What the bot makes of a position that it plays and does not remember."""
+        """Return the answer to a position that the bot plays and has not cached."""
         raise NotImplementedError
 
     def consider(self, position: Position) -> Considered:
@@ -78,6 +77,6 @@ class CachingBot(CandidateBot):
         return considered
 
     def forget(self, variant: Variant, own: int, opponent: int) -> None:
-        """Works the position out anew when it is asked next."""
+        """Drop a position from the cache."""
         for side in (0, 1):
             self._considered.pop((variant, own, opponent, side), None)

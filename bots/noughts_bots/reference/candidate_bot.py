@@ -1,4 +1,4 @@
-"""The common form of the reference bots: say what you consider, then draw lots."""
+"""The common form of the reference bots: return candidates, then choose one at random."""
 
 from dataclasses import dataclass, field
 
@@ -8,25 +8,25 @@ from noughts_referee.rules import Position
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """What a bot makes of a position."""
+    """A bot's evaluation of a position."""
 
     candidates: tuple[int, ...]
-    """The cells the move is drawn from, ascending; one cell for a bot that takes the first best."""
+    """The cells among which the move is chosen at random, ascending; one cell for a bot that takes the first best."""
     weights: tuple[int, ...] = ()
-    """Each candidate's chance, as integers of any scale; empty for equal chances."""
+    """The weight of each candidate as integers on any scale; empty for equal weights."""
     scores: dict[int, int] = field(default_factory=dict)
-    """Each free cell's score for the mover, on the scale of the bot's own source; empty if it has none."""
+    """Each free cell's score for the mover, on the scale of the bot's source; empty if it has none."""
 
 
 class CandidateBot(Bot):
-    """A bot whose move is drawn from the candidates it considers.
+    """A bot that chooses its move at random among its candidates.
 
-    In games with a clock it gives the move's score along, if it has any: among the thousands of untimed games that are
-    played at once the scores would cost more than the moves.
+    In games with a clock it also returns the move's score, if any. In the thousands of concurrent untimed games the
+    scores would cost more than the moves.
     """
 
     def consider(self, position: Position) -> Considered:
-        """What the bot makes of the position: of stones and side to move, and of its clock; never of chance."""
+        """Return the evaluation, which depends on stones, side to move and clock, but never on randomness."""
         raise NotImplementedError
 
     def choose(self, position: Position) -> int | Move:

@@ -1,11 +1,11 @@
-"""`coursework`: the centre, else a win, else a block, else a free cell by lot."""
+"""`coursework`: the centre, else a win, else a block, else a random free cell."""
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
-# The questions of `check` in its order: if both of these cells hold the mark and k is free, then k. The print has
-# lost the pairs; its 24 values of k fit the 24 pairs of cells that share a line in one way only.
+# The questions of `check` in its order: if both of these cells hold the mark and k is free, then k. The print has lost
+# the pairs; its 24 values of k fit the 24 pairs of cells that share a line in one way only.
 _QUESTIONS = (
     ((0, 1), 2), ((0, 2), 1), ((0, 3), 6), ((0, 6), 3), ((0, 4), 8), ((0, 8), 4),
     ((1, 2), 0), ((1, 4), 7), ((1, 7), 4),
@@ -16,26 +16,26 @@ _QUESTIONS = (
     ((6, 7), 8), ((6, 8), 7),
     ((7, 8), 6),
 )  # fmt: skip
-# A later match overwrites the earlier ones there, so that the first from the end is the one.
+# In the article a later match replaces earlier ones, so the search starts from the end.
 _FROM_THE_END = tuple((1 << a | 1 << b, k) for (a, b), k in reversed(_QUESTIONS))
 
 _CENTRE = 4
-# `Next(0,8)` leaves its upper bound out.
+# `Next(0,8)` excludes its upper limit.
 _NEVER_DRAWN = 8
 
 LEVELS = range(1, 3)
 
 
 class Coursework(CachingBot):
-    """Draws lots, but never for the last cell; the higher level first takes the centre, else wins, else blocks.
+    """Plays at random, but never the last cell. The higher level first takes the centre, else wins, else blocks.
 
-    A free centre is taken even before a win. With the last cell alone left the article's loop would not end: it is
-    taken then.
+    It takes a free centre even before a win. If only the last cell is left, it takes that, because the article's loop
+    would not end.
 
     Source: article 003, the C++ coursework: `low_level`, `dif_level` and `check`.
 
     Args:
-        level: 1 draws lots only, 2 looks first.
+        level: 1 plays at random only, 2 looks first.
     """
 
     name = "coursework"
@@ -59,5 +59,5 @@ class Coursework(CachingBot):
 
 
 def _check(stones: int, free: tuple[int, ...]) -> int | None:
-    """The free cell that completes two of the stones to a line, by the article's last match."""
+    """Return the free cell that completes a line with two of the stones, by the article's last match."""
     return next((k for pair, k in _FROM_THE_END if stones & pair == pair and k in free), None)

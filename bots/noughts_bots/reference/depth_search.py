@@ -1,4 +1,4 @@
-"""Search to a depth on any scale of scores: what `nextstep` and `minimax` with a depth have in common."""
+"""Search to a depth on any scale of scores, for `nextstep` and `minimax` with a depth."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,28 +7,28 @@ from noughts_bots.reference.winning_cells import Threats
 from noughts_referee.rules import Variant, members
 
 DEPTHS = range(1, 10)
-"""The depths that can be asked for, in half-moves; a game of 3x3 has no more."""
+"""The allowed depths in half-moves. A 3x3 game has no more."""
 
-# Values kept between two moves; every 3x3 board with either side to move needs fewer.
+# Values cached between two moves. All 3x3 boards with either side to move need fewer.
 _REMEMBERED = 1 << 18
 
 
 class Scale(NamedTuple):
-    """What a search scores, from the point of view of the side that is asked for a move.
+    """The scores of a search, from the point of view of the side to move at the root.
 
-    `lost` < `unknown` <= `drawn` < `won`, and so far apart that no end within the depth reaches the next by `step`.
+    `lost` < `unknown` <= `drawn` < `won`. They are so far apart that `step` cannot close a gap within the depth.
     """
 
     lost: int
     unknown: int
-    """What lies beyond the depth."""
+    """The score beyond the depth."""
     drawn: int
     won: int
     step: int
-    """How much less a win or a loss weighs for each half-move that it is away."""
+    """How much less a win or a loss counts for each half-move of distance."""
 
     def nearer(self) -> dict[int, int]:
-        """Each score as it is seen half a move earlier."""
+        """Return each score as seen half a move earlier."""
         return {score: self._nearer(score) for score in range(self.lost, self.won + 1)}
 
     def _nearer(self, score: int) -> int:
@@ -40,9 +40,9 @@ class Scale(NamedTuple):
 
 
 class DepthSearch:
-    """The scores of all moves on one variant at one depth, exactly those of a plain recursion.
+    """The scores of all moves on one variant at one depth, equal to those of a plain recursion.
 
-    It leaves out what cannot change a score (see `_value`), and searches no position twice until it must forget.
+    It skips what cannot change a score (see `_value`), and searches each position once while the cache lasts.
     """
 
     def __init__(self, variant: Variant, depth: int, scale: Scale) -> None:
@@ -50,12 +50,12 @@ class DepthSearch:
         self._playable = variant.playable
         self._depth = depth
         self._scale = scale
-        # The score of a completed line, by whether it is ours.
+        # The score of a completed line: the other side's, ours.
         self._ends = (scale.lost, scale.won)
         self._nearer = scale.nearer()
         self._threats = Threats(variant)
-        # For each cell the lines that a stone there can close: for its opponent those that hold it, for itself those
-        # that it spoils.
+        # For each cell, the lines that a stone there can close: for the opponent the lines through it, for its owner
+        # those that it spoils.
         self._closed_by = (
             [
                 [line for line in variant.lines if (line | variant.beside.get(line, 0)) >> cell & 1]
@@ -64,18 +64,18 @@ class DepthSearch:
             if variant.beside
             else variant.lines_through
         )
-        # The most open lines through one free cell, in the position being searched: so many a stone can close.
+        # The largest number of open lines through a free cell of the position: a stone can close no more.
         self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
-        """Each free cell's score for the side that has the stones `own` and is to move, when nobody has a line."""
+        """Return each free cell's score for the side to move, which has the stones `own`, if there is no line yet."""
         variant = self._variant
         empty = variant.full & ~(own | opponent)
         if len(self._values) + len(self._threats) > _REMEMBERED:
             self._values.clear()
             self._threats.forget()
-        # Depth beyond the end of the game shows nothing more; cutting it lets plies share what they remember.
+        # Depth beyond the end of the game changes nothing. Cutting it lets plies share cached values.
         remaining = min(self._depth, empty.bit_count()) - 1
         lines = self._still_open(variant.lines, own, opponent)
         still_open = set(lines)
@@ -84,13 +84,13 @@ class DepthSearch:
         return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
 
     def _after(self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
-        """The score once the mover has placed a stone on `cell`.
+        """Return the score after the mover's stone on `cell`.
 
         Args:
-            remaining: half-moves still to be searched after this one.
-            ours: whether the mover is the side for which scores are made.
-            lines: at least all lines that are open to either side, to find out when none is left, which is a draw. It
-                may hold others while so many are open that the search cannot reach the end of them.
+            remaining: half-moves to search after this one.
+            ours: whether the mover is the side for which scores are computed.
+            lines: at least all lines open to either side. If none is left, the game is a draw. It can include closed
+                lines while so many are open that the search cannot close them all.
         """
         if self._threats.of(mover) >> cell & 1:
             return self._ends[ours]
@@ -105,15 +105,15 @@ class DepthSearch:
         return self._value(other, mover, remaining, not ours, lines)
 
     def _beyond_draw(self, moves: int, lines: tuple[int, ...]) -> bool:
-        """Whether so many lines are open that this many stones cannot close them all."""
+        """Return whether this many stones cannot close all open lines."""
         return len(lines) > moves * self._most_open_through
 
     def _value(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
-        """The score of the mover's best reply, when nobody has a line and some line is open.
+        """Return the score of the mover's best reply, if there is no line yet and some line is open.
 
-        A win at hand is taken; two threats of the opponent are lost; a single one must be met, since whatever comes of
-        that is no worse than a loss in two. Without threats nothing can happen in two half-moves but a draw; with
-        gravity that needs threats where nobody can play yet to be absent, too.
+        A win at hand is taken. Two threats of the opponent lose. A single one must be met, because nothing is worse
+        than a loss in two. Without threats, only a draw can happen within two half-moves; with gravity this also
+        requires that there are no threats on cells that cannot be played yet.
         """
         nearer = self._nearer
         occupied = mover | other
@@ -135,7 +135,7 @@ class DepthSearch:
 
     def _search(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
         nearer = self._nearer
-        # No win is at hand, so that nothing is better than a win at the move after next.
+        # No win is at hand, so a win with the move after next is the best possible result.
         best_possible = nearer[nearer[nearer[self._ends[ours]]]]
         better = max if ours else min
         best = self._ends[not ours]
@@ -147,7 +147,7 @@ class DepthSearch:
         return best
 
     def _still_open(self, lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
-        """The lines that one side at least can still win with."""
+        """Return the lines that at least one side can still win with."""
         if not self._variant.beside:
             return tuple(line for line in lines if not line & stones or not line & others)
         beside = self._variant.beside.get
@@ -158,7 +158,7 @@ class DepthSearch:
         )
 
     def _unlike(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
-        """One cell of each group that means the same to all open lines: the others would score the same."""
+        """Return one cell of each group that is equal for all open lines, because the others would score the same."""
         if not self._variant.beside:
             return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
         beside = self._variant.beside.get

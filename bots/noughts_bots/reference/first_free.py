@@ -8,7 +8,7 @@ from noughts_referee.rules import Position, free_of_each
 
 
 class FirstFree(CachingBot):
-    """The lowest free cell.
+    """Plays the lowest free cell.
 
     Source: article 003, step 6 of the Windows Forms lesson.
     """

@@ -1,40 +1,38 @@
-"""`fives`: adds up what every window of k cells gives to its empty cells, in any variant."""
+"""`fives`: adds up the values of all windows of k cells for their empty cells, in any variant."""
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position, Variant
 
-# What a window gives is a power of this, so that each pair of a priority's decimal digits counts the windows of one
-# kind. Lesser windows never add up to a greater one: on a board of at most 30x30 a cell lies in 60 windows at most.
+# The value of a window is a power of this, so that each pair of decimal digits in a priority counts the windows of one
+# kind. A cell is in at most 60 windows on a board of 30x30, so smaller windows never add up to a larger one.
 _STEP = 100
 _NEIGHBOUR = 1
 
-# The first stone keeps so many cells between itself and the edge.
+# The first stone keeps at least this many cells to the edge.
 _FROM_EDGE = 5
 
-# Positions of larger boards hardly ever come back, and are worked out faster than much memory is filled.
+# Positions of larger boards rarely recur, and evaluating them is cheaper than filling the memory.
 _REMEMBERED_BOARD = 12
 
 
 class Fives(CachingBot):
-    """Takes a cell of the largest priority, looking no move ahead; lots among equals.
+    """Plays a cell with the highest priority, chosen at random among equals, without looking ahead.
 
-    A window is k cells that win together; the article's k is 5. One that holds two to k-1 stones of one colour and is
-    otherwise empty adds to the priority of each of its empty cells. From the least to the greatest: two of the
-    opponent's 100, two own 100**2, three of the opponent's 100**3, three own 100**4 and so on, up to k-1 of the
-    opponent's and k-1 own. So an own win beats anything, then comes the opponent's, which must be blocked, then own
-    k-2; among cells that have the same greatest window it matters in how many such windows they lie. (Where k is 2, a
-    single stone counts.) A cell with a neighbour in any of the eight directions has 1 more, however many neighbours.
+    A window is k cells that win together; the article's k is 5. If a window holds two to k-1 stones of one colour and
+    is otherwise empty, it adds to the priority of each of its empty cells: two of the opponent's stones add 100, two
+    own stones 100**2, three of the opponent's 100**3, three own 100**4 and so on, up to k-1. So an own win comes first,
+    then blocking the opponent's, then an own k-2. Among cells with the same largest window, the number of such windows
+    counts. (If k is 2, a single stone counts.) A cell with any neighbours, in eight directions, has 1 more.
 
-    On boards that the article does not know: in a cube there are 26 directions; with gravity only cells where a stone
-    comes to rest count, whatever that opens above them; a window that its owner has spoiled or the other side has shut
-    gives nothing.
+    On boards that the article does not cover: a cube has 26 directions. With gravity only cells where a stone comes to
+    rest count, whatever that opens above them. Spoiled and blocked windows add nothing.
 
-    The first stone of a game is drawn from the cells with at least five others between them and every edge. A board is
-    small if that leaves none in one of its directions (10 cells or fewer): there, the middle cell or two are meant.
+    The first stone goes to a random cell with at least five other cells between it and every edge. If a direction is
+    too small for that (10 cells or fewer), the middle cell or two are used.
 
     Source: article 004, which ranks the first three windows and leaves the weights open. Its main text counts windows
-    of two stones and more; windows of one, which its first example mentions, give nothing.
+    of two stones and more; windows of one, mentioned in its first example, add nothing here.
     """
 
     name = "fives"
@@ -64,7 +62,7 @@ class Fives(CachingBot):
 
 
 class _Board:
-    """What is known of a variant before any stone is placed."""
+    """The data of a variant before any stone is placed."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
@@ -73,7 +71,7 @@ class _Board:
         self._windows = tuple(zip(variant.lines, ends, shut, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)
-        # By the number of stones in a window that holds no stone of the other side.
+        # By the number of stones in a window without stones of the other side.
         self._own = [0] * (length + 1)
         self._opponent = [0] * (length + 1)
         for stones in range(max(1, fewest), length):
@@ -84,10 +82,10 @@ class _Board:
         layer = (1 << variant.columns * variant.rows) - 1
         self._layers = tuple(layer << start for start in range(0, variant.cells, variant.columns * variant.rows))
         self.openings = _openings(variant)
-        """The cells the first stone is drawn from."""
+        """The cells for the first stone."""
 
     def priorities(self, own: int, opponent: int, free: tuple[int, ...]) -> dict[int, int]:
-        """The priority of each of the cells `free` for the side that has the stones `own` and is to move."""
+        """Return the priority of each of the cells `free` for the side to move, which has the stones `own`."""
         sums = [0] * self._variant.cells
         for window, ends, shut, cells in self._windows:
             if held := window & own:
@@ -95,18 +93,18 @@ class _Board:
             else:
                 weight = 0 if ends & opponent else self._opponent[(window & opponent).bit_count()]
             if weight and not (shut and not shut & ~(opponent if held else own)):
-                # Occupied cells, too: nobody reads their sums, and to leave them out would take longer.
+                # This includes occupied cells: their sums are unused, and skipping them would take longer.
                 for cell in cells:
                     sums[cell] += weight
         near = self._near(own | opponent)
         return {cell: sums[cell] + _NEIGHBOUR * (near >> cell & 1) for cell in free}
 
     def _near(self, stones: int) -> int:
-        """The cells beside, above, below or diagonal to a stone, and the stones themselves, as a set."""
+        """Return the stones and all their neighbours, also diagonal ones, as a set."""
         beside = stones | stones << 1 & self._not_first_column | (stones & self._not_first_column) >> 1
         if len(self._layers) == 1:
             return self._with_rows(beside)
-        # Row by row in each layer, or the last row of one would lie next to the first of another.
+        # By row in each layer, because the last row of a layer is not next to the first row of another.
         near = 0
         for layer in self._layers:
             near |= self._with_rows(beside & layer) & layer
@@ -118,7 +116,7 @@ class _Board:
 
 
 def _openings(variant: Variant) -> tuple[int, ...]:
-    """The free cells of the empty board that are far from all edges; with gravity the row is given."""
+    """Return the free cells of the empty board that are far from all edges. With gravity the row is fixed."""
     rows = range(variant.rows) if variant.gravity else _inner(variant.rows)
     inner = {
         (layer * variant.rows + row) * variant.columns + column
@@ -131,6 +129,6 @@ def _openings(variant: Variant) -> tuple[int, ...]:
 
 
 def _inner(size: int) -> range:
-    """The columns, rows or layers, of so many, that are far from both edges: the middle one or two of a small board."""
+    """Return the columns, rows or layers that are far from both edges, or the middle one or two of a small board."""
     margin = min(_FROM_EDGE, (size - 1) // 2)
     return range(margin, size - margin)

@@ -18,17 +18,17 @@ _SAVE_SECONDS = 1.0
 
 
 class Learner(CachingBot):
-    """Plays one of the highest rated cells of its table; with `learn`, corrects the table after every game.
+    """Plays one of the highest rated cells of its table. With `learn`, it corrects the table after every game.
 
-    It learns from games that ended on the board, not from those that somebody forfeited, and saves at most once a
-    second and when it is closed. It does not explore: `noughts bot learn` does.
+    It learns from games that ended on the board, not from forfeited ones. It saves at most once a second, and when it
+    is closed. It does not explore; `noughts bot learn` does.
 
-    Source: article 000, its last part: a table in a file that the program corrects by the results of its games. How,
-    the article leaves open: see `noughts_bots.reference.learning`.
+    Source: article 000, last part: a table in a file that the program corrects by the results of its games. The article
+    does not say how; see `noughts_bots.reference.learning`.
 
     Args:
-        file: the table; read now. A relative path is the working directory's.
-        learn: goes on learning, and begins a new table where there is no file, for the first variant it meets.
+        file: the table, which is read now. A relative path starts from the working directory.
+        learn: continues learning. If the file is missing, begins a new table for the first variant it meets.
 
     Raises:
         TableError: the file is missing, damaged, or not a learner's.
@@ -45,9 +45,9 @@ class Learner(CachingBot):
         if learn:
             self.changes = "what it has learnt so far (learn=true)"
         self.table: TableFile | None = None
-        """None until it meets a variant, where there is no file yet."""
+        """None until the first variant, if the file is missing."""
         self._running: dict[str, int] = {}
-        """How many moves each running game had at its start: the learner chose none of them."""
+        """Per running game, its moves at the start, none of which the learner chose."""
         self._held: LockedFile | None = None
         self._saved = time.monotonic()
         self._unsaved = False
@@ -76,14 +76,14 @@ class Learner(CachingBot):
 
     @property
     def busy(self) -> bool:
-        """Whether it has yet to hear how a game ends that it learns from."""
+        """Whether it waits for the end of a game from which it learns."""
         return bool(self._running)
 
     def prepare(self) -> None:
         if self.learns and self._held is None:
             self._held = LockedFile(self.file)
             if self.file.exists():
-                # Another may have learnt more since this one was made.
+                # Another process can have learnt more in the meantime.
                 self._adopt(load_learnt(self.file))
 
     def start(self, game: GameInfo) -> None:
@@ -105,12 +105,12 @@ class Learner(CachingBot):
         return (self.table.games or 0) if self.table is not None else 0
 
     def begin(self, variant: Variant) -> None:
-        """Begins a table of the variant, where there was no file."""
+        """Begin a table of the variant, unless there is one."""
         if self.table is None:
             self._adopt(TableFile(variant, games=0))
 
     def correct(self, variant: Variant, moves: tuple[int, ...], counted: range) -> None:
-        """Learns from a game; see `noughts_bots.reference.learning.learn`."""
+        """Learn from a game; see `noughts_bots.reference.learning.learn`."""
         self.begin(variant)
         assert self.table is not None
         for own, opponent in learn(self.table, moves, counted):
@@ -124,14 +124,14 @@ class Learner(CachingBot):
             self._held = None
 
     def save(self) -> None:
-        """Writes the table, if it has changed."""
+        """Write the table if it has changed."""
         if self._unsaved and self.table is not None:
             save(self.file, self.table, comments=_COMMENTS)
             self._unsaved = False
         self._saved = time.monotonic()
 
     def save_in_time(self) -> None:
-        """Saves, if the last time was a second ago."""
+        """Save, unless the last save was less than a second ago."""
         if time.monotonic() - self._saved >= _SAVE_SECONDS:
             self.save()
 
@@ -145,7 +145,7 @@ _COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/tables.md says wh
 
 
 def load_learnt(file: Path) -> TableFile:
-    """A learner's table. Raises TableError, also for a table that no learner wrote."""
+    """Return a learner's table. Raises TableError, also for a table that is not a learner's."""
     table = load(file)
     if table.games is None or any(not row.visits for row in table.rows.values()):
         advice = "play it as `table:file=...`, or begin another file with `noughts bot learn --file FILE`"

@@ -1,17 +1,17 @@
 """How a table learns from the result of a game.
 
-A rating has four digits. The thousands say what is proven of a move: 2 a won game, 0 a lost one, 1 nothing so far. The
-other three say what it brought on average, in thousandths of a point a game; 500 before it was ever counted.
+A rating has four digits. The thousands are what is proven of a move: 2 for a win, 0 for a loss, 1 for nothing yet. The
+other three digits are its average result per game in thousandths of a point; 500 before the first game.
 
-**Proofs** go from the end of a game to its beginning. A move that completes a line is proven to win, one that fills the
-board proves nothing; any other is worth the reverse of the best reply that the table knows. A reply never tried
-proves nothing, so that what is proven stays true whoever plays: a move that lost once by force is not made again.
-This is the backup of MCTS-Solver (Winands, Bjornsson and Saito, "Monte-Carlo Tree Search Solver", 2008), which is
-Q-learning with a learning rate of 1, for two players who alternate (Watkins 1989, Littman 1994).
+**Proofs** go from the end of a game to its beginning. A move that completes a line is a proven win, and one that fills
+the board proves nothing. Any other move has the opposite value of the best known reply. An untried reply proves
+nothing, so proofs stay true against any opponent, and a forced loss is not repeated. This is the backup of MCTS-Solver
+(Winands, Bjornsson and Saito, "Monte-Carlo Tree Search Solver", 2008), which is Q-learning with a learning rate of 1,
+for two players who alternate (Watkins 1989, Littman 1994).
 
 **Averages** are those of every-visit Monte Carlo control (Sutton and Barto, "Reinforcement Learning", 2nd edition,
-chapter 5): each move that counts gets the game's points. Where a move has been counted 1,024 times, both visits and
-points are halved: what was learnt while it played worse is forgotten in time.
+chapter 5): each counted move gets the game's points. After 1,024 visits of a move, both visits and points are halved,
+so that results from weaker play are forgotten in time.
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,23 @@ from noughts_bots.reference.table_file import Key, Row, TableFile
 from noughts_referee.rules import Variant
 
 PROVEN = 1000
-"""What the first digit of a rating stands for."""
+"""The unit of a rating's first digit."""
 _UNKNOWN = 1
 _HALF, _HIGHEST_AVERAGE = 500, 999
 UNTRIED = _UNKNOWN * PROVEN + _HALF
-"""The rating of every cell in the beginning."""
+"""The initial rating of every cell."""
 _MOST_VISITS = 1 << 10
 
 
 def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
-    """Corrects the table after a game that ended on the board.
+    """Correct the table after a game that ended on the board.
 
     Args:
-        moves: of the whole game.
-        counted: the plies, from 0, whose averages the game counts for. Proofs are made of all.
+        moves: the moves of the whole game.
+        counted: the plies, from 0, whose averages the game counts for. Proofs use all plies.
 
     Returns:
-        The positions whose rows have changed, from the last to the first.
+        The positions with changed rows, from the last to the first.
     """
     keys = _positions_of(moves)
     own, opponent = keys[-1]
@@ -56,7 +56,7 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
 
 
 def _positions_of(moves: Sequence[int]) -> list[Key]:
-    """The positions in which the moves were made."""
+    """Return the positions in which the moves were made."""
     keys: list[Key] = []
     own = opponent = 0
     for cell in moves:
@@ -66,7 +66,7 @@ def _positions_of(moves: Sequence[int]) -> list[Key]:
 
 
 def row_of(table: TableFile, key: Key) -> Row:
-    """The position's row; a position met for the first time gets one in which all cells rate alike."""
+    """Return the position's row. A new position gets a row with equal ratings."""
     row = table.rows.get(key)
     if row is None:
         row = table.rows[key] = _new_row(table.variant, key)
@@ -90,6 +90,6 @@ def _count(row: Row, cell: int, points: int) -> None:
 
 
 def _average(row: Row, cell: int) -> int:
-    """In thousandths of a point, at most 999: more would be taken for a proof."""
+    """Return the average in thousandths of a point, at most 999, because more would count as a proof."""
     visits = row.visits[cell]
     return min(row.points[cell] * 500 // visits, _HIGHEST_AVERAGE) if visits else _HALF

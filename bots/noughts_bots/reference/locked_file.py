@@ -1,4 +1,4 @@
-"""A file that one process may write."""
+"""A file that only one process can write."""
 
 import os
 from contextlib import suppress
@@ -8,14 +8,14 @@ from noughts_bots.errors import TableError
 
 
 class LockedFile:
-    """Holds a file against other writers, until it is released or the process ends, however that happens.
+    """Locks a file against other writers until it is released or the process ends in any way.
 
-    What is locked is `.NAME.lock` beside it, since each save replaces the file itself. A kill leaves it there, which
-    hinders nobody.
+    The lock is on `.NAME.lock` in the same folder, because each save replaces the file itself. A killed process leaves
+    that file behind, which does no harm.
 
     Raises:
-        TableError: another process holds the file, or it is a folder, a device or the like, which no save may replace.
-        OSError: there can be no file beside it.
+        TableError: another process has the lock, or no save can replace the path (a folder, a device or the like).
+        OSError: the lock file cannot be created.
     """
 
     def __init__(self, file: Path) -> None:
@@ -27,13 +27,13 @@ class LockedFile:
         self._path = target.with_name(f".{target.name}.lock")
         descriptor = self._open()
         while not self._is_there(descriptor):
-            # Whoever held it has released it, and removed it, between our opening and our locking it.
+            # The previous owner released and removed it between our open and our lock.
             os.close(descriptor)
             descriptor = self._open()
         self._descriptor = descriptor
 
     def _open(self) -> int:
-        import fcntl  # here: bots that write no file play where there is none, too
+        import fcntl  # imported here, because bots that write no file also run where it is missing
 
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -51,14 +51,13 @@ class LockedFile:
         return descriptor
 
     def _is_there(self, descriptor: int) -> bool:
-        """Whether what was locked is what others would find."""
+        """Return whether the locked file is still the one at the path."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self._path))
         except FileNotFoundError:
             return False
 
     def release(self) -> None:
-        """Lets others write."""
         with suppress(OSError):
             self._path.unlink()
         os.close(self._descriptor)

@@ -1,4 +1,4 @@
-"""`minimax`: sees everything and takes the first best cell; it hurries, or sees less, only when told to."""
+"""`minimax`: sees everything and takes the first best cell, unless options make it faster or limit its depth."""
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
@@ -8,23 +8,23 @@ from noughts_referee.rules import Position, Variant, members
 
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
-# Here even the last of ten stones wins with more than a draw, 10 - 9; farther wins would score 0 or less.
+# On these boards even the last of ten stones wins more than a draw: 10 - 9. Later wins would score 0 or less.
 _LARGEST_FASTER = 10
-# Answers kept between two moves; 3x3 needs about 1,500, the empty board of 4x4 55,000.
+# Answers cached between two moves. 3x3 needs about 1,500, the empty board of 4x4 55,000.
 _REMEMBERED = 1 << 20
 
 
 class Minimax(CachingBot):
-    """Full search: +10 for a win, -10 for a loss, 0 for a draw, however far away; the first best cell.
+    """Full search: +10 for a win, -10 for a loss, 0 for a draw, at any distance; the first best cell.
 
-    Since speed does not count unless told otherwise, it may pass over an immediate win for a later one.
+    By default the distance does not count, so it can prefer a later win to an immediate one.
 
     Source: article 002, and article 003, second page; with `faster`, article 001.
 
     Args:
         faster: a win k half-moves after the move is worth 10-k, a loss -10+k.
-        depth: half-moves to look ahead, the move included, 1..9; what lies beyond is worth 0. None searches to the
-            end of the game, on small boards only.
+        depth: half-moves to look ahead, including the move, 1..9; later results are worth 0. None searches to the end
+            of the game, on small boards only.
     """
 
     name = "minimax"
@@ -48,7 +48,7 @@ class Minimax(CachingBot):
 
     def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
         if variant.has_line(own) or variant.has_line(opponent):
-            # Such a board ends the game before any reply.
+            # A line on the given board ends the game before any reply.
             score_finished = _first_line if self.faster else _opponent_first
             free = variant.free_cells(own | opponent)
             return {cell: score_finished(variant, own | 1 << cell, opponent) for cell in free}
@@ -65,33 +65,33 @@ class Minimax(CachingBot):
 
 
 def _opponent_first(variant: Variant, own: int, opponent: int) -> int:
-    """The value of a board with a line: the opponent's are looked for first, as in 002 and 003."""
+    """Return the value of a board with a line; the opponent's lines come first, as in 002 and 003."""
     return _LOST if variant.has_line(opponent) else _WON
 
 
 def _first_line(variant: Variant, own: int, opponent: int) -> int:
-    """The value of a board with a line: the first one counts, rows before columns before diagonals, as in 001."""
+    """Return the value of a board with a line; the first counts, rows before columns before diagonals, as in 001."""
     won = next(line for line in variant.lines if variant.holds(own, line) or variant.holds(opponent, line))
     return _WON if won & own else _LOST
 
 
 class FullSearch:
-    """The values of all moves on one variant, as the plain recursion gives them.
+    """The values of all moves on one variant, equal to those of the plain recursion.
 
-    From the empty 3x3 board the plain recursion makes 549,946 calls. This search asks of a position only whether the
-    mover can get at least +10, or at least 0, so that one good reply settles it; and it leaves out what cannot change
-    the answer (see `_reaches`). No question is searched twice.
+    From the empty 3x3 board the plain recursion makes 549,946 calls. This search only tests whether the mover can get
+    at least +10, or at least 0, so one good reply is enough. It skips what cannot change the answer (see `_reaches`),
+    and makes no test twice.
     """
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         self._threats = Threats(variant)
-        # Whether a stone more never hurts its owner.
+        # Whether an additional stone never hurts its owner.
         self._harmless = not variant.gravity and not variant.beside
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
-        """Each free cell's value for the side that has the stones `own` and is to move, when nobody has a line."""
+        """Return each free cell's value for the side to move, which has the stones `own`, if there is no line yet."""
         if len(self._answers) > _REMEMBERED:
             self._answers.clear()
             self._threats.forget()
@@ -103,7 +103,7 @@ class FullSearch:
         return _DRAWN if self._move_reaches(_DRAWN, own, opponent, cell) else _LOST
 
     def _move_reaches(self, goal: int, mover: int, other: int, cell: int) -> bool:
-        """Whether the mover's stone on `cell` is worth at least `goal` to the mover."""
+        """Return whether the mover's stone on `cell` is worth at least `goal` to the mover."""
         if self._threats.of(mover) >> cell & 1:
             return True
         self._threats.after(mover, cell)
@@ -114,9 +114,9 @@ class FullSearch:
         return not self._reaches(_DRAWN if goal == _WON else _WON, other, mover)
 
     def _reaches(self, goal: int, mover: int, other: int) -> bool:
-        """Whether the mover can get at least `goal`, when nobody has a line and a cell is free.
+        """Return whether the mover can get at least `goal`, if there is no line yet and a cell is free.
 
-        A win at hand is a win; two threats of the opponent are a loss; a single one must be met.
+        A win at hand is a win. Two threats of the opponent are a loss. A single one must be met.
         """
         occupied = mover | other
         if self._variant.playable(self._threats.of(mover) & ~occupied, occupied):
@@ -129,12 +129,11 @@ class FullSearch:
         return self._quiet_reaches(goal, mover, other)
 
     def _quiet_reaches(self, goal: int, mover: int, other: int) -> bool:
-        """The same when no line can be completed at once.
+        """Do the same as `_reaches` if no line can be completed at once.
 
-        Only lines without a stone of the other side can still be won. Stones and cells on no such line make no
-        difference, so that positions which differ in them alone are one question. A stone more never hurts its owner:
-        it is enough to try the cells of those lines. Where it can hurt, because it spoils a line or supports what is
-        above it, every position is a question of its own.
+        Only lines without a stone of the other side can still win. Positions that differ only in stones and cells on
+        other lines are the same test. An additional stone never hurts its owner, so only cells of those lines are
+        tried. If it can hurt, because it spoils a line or supports what is above it, every position is a separate test.
         """
         open_to_mover = open_to_other = 0
         for line in self._variant.lines:

@@ -5,20 +5,20 @@ from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_referee.rules import Position, Variant
 
-# The article's scale is `Fin` times 8: 1 the opponent's line, 3 a draw, 4 an own line, and, on boards that play cannot
-# reach, 5 when both have one. What lies beyond the depth is worth 16, less than a draw.
+# The article's scale is `Fin` times 8: 1 for the opponent's line, 3 for a draw, 4 for an own line, and 5 for both on
+# boards that play cannot reach. The unknown beyond the depth is worth 16, less than a draw.
 _OPPONENT_LINE, _OWN_LINE = 1, 4
 _TIMES = 8
 _FIN_SCALE = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 
-# Depth by number of cells, for boards of at most so many: a move takes about a second at most in plain Python.
+# Depth for boards of at most this many cells, so that a move takes about one second at most in plain Python.
 _DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
-# With gravity a move has few cells to choose from, at most one for each place that a stone may fall to.
+# With gravity there are few moves, at most one for each place where a stone can fall.
 _DEFAULT_DEPTHS_BY_CHOICE = ((4, 9), (7, 7), (16, 5), (64, 4), (900, 3))
 
 
 def default_depth(variant: Variant) -> int:
-    """The depth in half-moves at which `nextstep` plays a variant unless told otherwise."""
+    """Return the default depth of `nextstep` in half-moves for a variant."""
     if variant.gravity:
         choice = len(variant.free_cells(0))
         return next(depth for cells, depth in _DEFAULT_DEPTHS_BY_CHOICE if choice <= cells)
@@ -26,10 +26,10 @@ def default_depth(variant: Variant) -> int:
 
 
 class NextStep(CachingBot):
-    """Depth search; lots among the best cells.
+    """Depth search; a random choice among the best cells.
 
-    A win k half-moves later is worth 32-k, a loss 8+k, a sure draw 24, and what the depth does not show 16: it prefers
-    a sure draw to the unknown, and believes that its opponent does the reverse.
+    A win k half-moves later is worth 32-k, a loss 8+k, a sure draw 24, and the unknown beyond the depth 16. So it
+    prefers a sure draw to the unknown, and assumes the reverse of its opponent.
 
     Source: article 000, `NextStep` with the second half of `SelectCell`.
 
@@ -63,7 +63,7 @@ class NextStep(CachingBot):
 
 
 def _score_finished(variant: Variant, own: int, opponent: int) -> int:
-    """`Fin shl 3` on a board where somebody had a line before the move; 40 when both have one now."""
+    """`Fin shl 3` on a board that already had a line before the move; 40 if both sides have one now."""
     result = _OPPONENT_LINE if variant.has_line(opponent) else 0
     if variant.has_line(own):
         result |= _OWN_LINE

@@ -1,16 +1,16 @@
-"""`pascal`: ratings that reason like a person, as in an article's Pascal program."""
+"""`pascal`: human-like ratings, as in an article's Pascal program."""
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
-# The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`).
-# The order of the lines matters, since a third line with one opposing stone rates the earlier two again.
+# The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`). The
+# order of the lines matters, because a third line with one opposing stone rates the earlier two again.
 _LINE_CELLS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _LINES_THROUGH = tuple(tuple(line for line, cells in enumerate(_LINE_CELLS) if cell in cells) for cell in range(9))
 
-# Marks are chosen so that a line's sum tells what is on it. A line through a free cell holds at most two stones;
-# one with both marks (sum 5) rates nothing.
+# The marks let a line's sum show its contents. A line through a free cell holds at most two stones; one with both marks
+# (sum 5) has no rating.
 _EMPTY, _OPPONENT, _OWN = 0, 1, 4
 _NO_STONE = 0
 _ONE_OPPONENT, _TWO_OPPONENTS = _OPPONENT, 2 * _OPPONENT
@@ -29,13 +29,13 @@ LEVELS = range(2)
 
 
 class Pascal(CachingBot):
-    """Rates every free cell by what playing it would do, then draws lots.
+    """Rates every free cell by the effect of playing it, then chooses at random.
 
-    Source: article 000, the first `Rayting` with `SelectCell`. Ratings are held in full, although the article's
-    byte could not hold them.
+    Source: article 000, the first `Rayting` with `SelectCell`. Ratings are not cut, although they would not fit into
+    the article's byte.
 
     Args:
-        level: 0 takes a cell with a chance proportional to its rating, 1 one of the highest rated.
+        level: 0 takes a cell with a probability proportional to its rating, 1 one of the highest rated.
     """
 
     name = "pascal"
@@ -64,7 +64,7 @@ def _board(position: Position) -> list[int]:
 
 
 def rate(board: list[int]) -> list[int]:
-    """The ratings of the nine cells (`Ray`) for a board of 0 (free), 1 (opponent) and 4 (own); 0 on a stone."""
+    """Return the ratings of the nine cells (`Ray`) for a board of 0 (free), 1 (opponent) and 4 (own); 0 on a stone."""
     sums = [sum(board[cell] for cell in cells) for cells in _LINE_CELLS]
     ratings = [0] * 9
     for cell in range(9):
@@ -74,21 +74,18 @@ def rate(board: list[int]) -> list[int]:
 
 
 class _CellRater:
-    """Goes through the lines of one free cell and adds what each gives, to this cell and to others.
-
-    Each line is compared with the lines met before it.
-    """
+    """Compares the lines of one free cell with those before them, and adds ratings to this cell and others."""
 
     def __init__(self, board: list[int], ratings: list[int], cell: int) -> None:
         self._board = board
         self._ratings = ratings
         self._cell = cell
         self._empty: list[int] = []
-        """Lines met so far without a stone (`s00`)."""
+        """Earlier lines without a stone (`s00`)."""
         self._threatened: list[int] = []
-        """Lines met so far with one stone, the opponent's (`s11`)."""
+        """Earlier lines with one stone of the opponent (`s11`)."""
         self._held: list[int] = []
-        """Lines met so far with one stone, its own (`s44`)."""
+        """Earlier lines with one own stone (`s44`)."""
 
     def rate(self, sums: list[int]) -> None:
         self._ratings[self._cell] += _FREE
@@ -116,7 +113,7 @@ class _CellRater:
         self._threatened.append(line)
         if len(self._threatened) > 1:
             self._ratings[self._cell] += _PREVENT_FORK
-            # All of them once more, not only the new one: the article's quirk.
+            # All of them again, not only the new one: the article's quirk.
             for threatened in self._threatened:
                 self._add_to_others(threatened, _PREVENT_FORK)
         for empty in self._empty:
@@ -130,13 +127,13 @@ class _CellRater:
             self._add_to_others(empty, _PREPARE_FORK)
 
     def _prevent_preparation(self, here: int, there: int) -> None:
-        """One line with a stone of the opponent crosses an empty one: both, and the crossing cell once."""
+        """Rate two crossing lines, one with a stone of the opponent and one empty, and their common cell once."""
         self._ratings[self._cell] += _PREVENT_PREPARATION
         self._add_to_others(here, _PREVENT_PREPARATION)
         self._add_to_others(there, _PREVENT_PREPARATION)
 
     def _add_to_others(self, line: int, rating: int) -> None:
-        """Adds to the free cells of the line other than the one being rated."""
+        """Add to the line's free cells except the one being rated."""
         for other in _LINE_CELLS[line]:
             if other != self._cell and self._board[other] == _EMPTY:
                 self._ratings[other] += rating

@@ -8,7 +8,7 @@ LARGEST_BOARD = 12
 
 
 def require_small(subject: str, variant: Variant) -> None:
-    """Raises VariantRefused for a board that has too many positions to keep what is known of each."""
+    """Raise VariantRefused for a board with too many positions to store data on each."""
     if variant.cells > LARGEST_BOARD:
         raise VariantRefused(
             subject,
@@ -19,7 +19,7 @@ def require_small(subject: str, variant: Variant) -> None:
 
 
 def positions(variant: Variant) -> list[Position]:
-    """All positions with a move to make that play can reach, by the number of stones; 4,520 on 3x3.
+    """Return all reachable positions with a legal move, ordered by the number of stones; 4,520 on 3x3.
 
     Raises VariantRefused for a board of more than `LARGEST_BOARD` cells.
     """

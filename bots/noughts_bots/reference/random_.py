@@ -8,7 +8,7 @@ from noughts_referee.rules import Choice, OpeningChoice, Position, Put, Take, fi
 
 
 class Random(CachingBot):
-    """A free cell, each with the same chance.
+    """Plays a random free cell, all with the same probability.
 
     Source: article 003, level 1 of the C++ coursework and step 9 of the Windows Forms lesson.
     """
@@ -17,7 +17,7 @@ class Random(CachingBot):
     heeds_forbidden_moves = True
 
     def choose(self, position: Position) -> int:
-        # The same draw as from `consider`, without making an object for each of its many positions.
+        # The same random choice as with `consider`, without an object for each of its many positions.
         occupied = position.own | position.opponent
         variant = position.variant
         free = variant.free_cells(occupied) if variant.forbids is None else position.free

@@ -1,4 +1,4 @@
-"""The reference bots by name: the one table that specs, help texts and listings are made from."""
+"""The reference bots by name: the one table for specs, help texts and lists."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,25 +12,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What may follow a reference bot's name: `name=value`."""
+    """An option after a reference bot's name: `name=value`."""
 
     name: str
     expected: str
-    """The values it takes, in words, e.g. `1..9`."""
+    """The allowed values in words, e.g. `1..9`."""
     read: Callable[[str], Any]
-    """Turns the text of a value into the value; raises ValueError for any other text."""
+    """Parses the text of a value. Raises ValueError for an invalid text."""
     required: bool = False
-    """There is no default."""
+    """Whether there is no default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBot:
-    """One row of the table."""
-
     name: str
     """The name in specs."""
     place: str
-    """Its class, `MODULE:CLASS` beneath `noughts_bots.reference`; loaded when such a bot is made."""
+    """Its class as `MODULE:CLASS` in `noughts_bots.reference`, imported when such a bot is created."""
     description: str
     """One line."""
     options: tuple[Option, ...] = ()
@@ -44,7 +42,7 @@ class ReferenceBot:
 
     @property
     def syntax(self) -> str:
-        """How its spec is written, e.g. `pascal[:level=0..1]`."""
+        """The form of its spec, e.g. `pascal[:level=0..1]`."""
         needed, free = (
             ",".join(f"{option.name}={option.expected}" for option in self.options if option.required is required)
             for required in (True, False)
@@ -136,4 +134,4 @@ _TABLE = (
 )
 
 REFERENCE_BOTS = {row.name: row for row in _TABLE}
-"""The reference bots by name, in the order in which they are listed."""
+"""The reference bots by name, in the order of lists."""

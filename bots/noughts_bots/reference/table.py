@@ -1,4 +1,4 @@
-"""`table`: draws its moves from ratings that a file holds."""
+"""`table`: chooses moves at random according to ratings in a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +12,17 @@ from noughts_referee.rules import Position, Variant
 
 
 class Table(CachingBot):
-    """Looks the position up and draws lots by the ratings of its cells; a position that is not there rates all alike.
+    """Looks up the position and chooses by the ratings of its cells. All cells of a missing position rate alike.
 
-    Source: article 000, its last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
+    Source: article 000, last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
 
     Args:
-        file: the table, as `docs/tables.md` describes it; read now. A relative path is the working directory's.
-        level: 0 takes a cell with a chance proportional to its rating, 1 one of the highest rated; None is for the
-            file to say.
+        file: the table, as `docs/tables.md` describes it; read now. A relative path starts from the working directory.
+        level: 0 takes a cell with a probability proportional to its rating, 1 one of the highest rated. Default: the
+            level in the file.
 
     Raises:
-        TableError: the file is missing, or is no table.
+        TableError: the file is missing or not a table.
     """
 
     name = "table"
@@ -55,7 +55,7 @@ class Table(CachingBot):
 
 
 def wrong_variant(name: str, file: Path, asked: Variant, known: Variant) -> VariantRefused:
-    """The error of a bot that is asked for another variant than that of its file."""
+    """Return the error for a variant other than that of the bot's file."""
     advice = f"choose that variant (--variant {known.name}), or another file"
     return VariantRefused(f"bot '{name}', file {file}", f"variant {asked.name}", known.name, advice)
 
@@ -78,13 +78,13 @@ def _among_the_highest(row: Row, free: tuple[int, ...]) -> Considered:
 
 
 def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
-    """A table by which `table` plays exactly like the bot: in every position the same cells with the same chances.
+    """Return a table with which `table` plays exactly like the bot: in every position the same cells and probabilities.
 
-    It holds the bot's scores if, in all positions, its choice follows from them as on one of the levels; else the
-    chances of the cells, as ratings for level 0.
+    It has the bot's scores if its choice follows from them in all positions, as on one of the levels. Otherwise it has
+    the probabilities of the cells, as ratings for level 0.
 
     Args:
-        progress: is told the number of positions done, and of all positions.
+        progress: called with the number of positions done, and of all positions.
 
     Raises:
         BotSpecError: the bot's choice depends on more than the position.
@@ -107,7 +107,7 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
 
 
 def _follows(answer: Considered, level: int) -> bool:
-    """Whether the choice is that of `SelectCell` from the scores."""
+    """Return whether the choice is that of `SelectCell` from the scores."""
     scores = answer.scores
     if not scores or min(scores.values()) < 0:
         return False

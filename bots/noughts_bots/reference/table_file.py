@@ -1,4 +1,4 @@
-"""Files that hold tables: the ratings of each position's cells, a position a line. `docs/tables.md` describes them.
+"""Table files: the ratings of each position's cells, one position per line. `docs/tables.md` describes them.
 
     noughts table 1
     variant tictactoe
@@ -6,7 +6,7 @@
     # after the position and its mover a rating for each cell, `-` where no stone can be placed
     X...O...X O  - 1001 1001 1001 - 1001 1001 1001 -
 
-A learner's lines go on with ` | ` and each cell's visits, ` | ` and its half points; its last line is a checksum.
+A learner's lines continue with ` | ` and each cell's visits, ` | ` and its half points. Its last line is a checksum.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _RESTORE = (
 
 LEVELS = range(2)
 
-# What a header may say, with what its values look like.
+# The allowed headers, with the form of their values.
 _HEADER = {"variant": "NAME", "level": "0|1", "games": "N"}
 
 Key = tuple[int, int]
@@ -42,29 +42,29 @@ Key = tuple[int, int]
 
 @dataclass(slots=True)
 class Row:
-    """What a table says of one position: lists by cell, 0 where no stone can be placed."""
+    """The entry of one position: lists by cell, 0 where no stone can be placed."""
 
     ratings: list[int]
     visits: list[int] = field(default_factory=list)
-    """How often a learner counted a game in which it played the cell; empty if no learner wrote the row."""
+    """How often a learner counted a game in which it played the cell; empty if the row is not a learner's."""
     points: list[int] = field(default_factory=list)
-    """The half points that those games brought."""
+    """The half points from those games."""
 
 
 @dataclass(slots=True)
 class TableFile:
-    """A table as it stands in a file."""
+    """The contents of a table file."""
 
     variant: Variant
     level: int = 1
-    """How moves are drawn unless told otherwise: 0 in proportion to the ratings, 1 among the highest."""
+    """The default choice of moves: 0 in proportion to the ratings, 1 among the highest."""
     games: int | None = None
     """How many games a learner has learnt from; None if the table is not a learner's."""
     rows: dict[Key, Row] = field(default_factory=dict)
 
 
 def position_of(variant: Variant, key: Key) -> Position:
-    """The position; who moves follows from the number of stones."""
+    """Return the position. The number of stones determines the side to move."""
     own, opponent = key
     return Position(variant, own=own, opponent=opponent, side=(own | opponent).bit_count() % 2)
 
@@ -73,16 +73,16 @@ def position_of(variant: Variant, key: Key) -> Position:
 
 
 def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
-    """Puts the table into the file in one step: whatever happens, there is the old table or the new one.
+    """Write the table in one step: the file always holds the complete old or the complete new table.
 
     Args:
-        comments: lines that say where the table comes from.
+        comments: lines about the origin of the table.
 
     Raises:
-        OSError: it cannot be written; the old file is as it was.
+        OSError: it cannot be written; the old file is unchanged.
     """
     target = Path(os.path.realpath(path))
-    # One name, so that a kill leaves one file behind at most, which the next writer overwrites.
+    # A fixed name, so that a kill leaves at most one file, which the next writer overwrites.
     temporary = target.with_name(f".{target.name}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -99,7 +99,7 @@ def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a new name last through a power cut, where folders can be opened."""
+    """Make a new name survive a power cut, if folders can be opened."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -120,7 +120,7 @@ def _text(table: TableFile, comments: Iterable[str]) -> str:
 
 
 def _order(position: Position) -> tuple[int, str]:
-    """By the number of stones, then by the text."""
+    """Return the sort key: the number of stones, then the text."""
     return position.ply, str(position)
 
 
@@ -140,10 +140,10 @@ def _checksum_line(content: bytes) -> str:
 
 
 def load(path: Path) -> TableFile:
-    """The table in the file.
+    """Return the table in the file.
 
     Raises:
-        TableError: there is none, it cannot be read, or it is damaged: the line, what it has and what it should have.
+        TableError: the file is missing, unreadable or damaged; the error has the line, its content and what is expected.
     """
     try:
         content = path.read_bytes()
@@ -154,14 +154,14 @@ def load(path: Path) -> TableFile:
 
 
 class _Reader:
-    """Goes through a file line by line, and knows where it is when something is wrong."""
+    """Reads a file line by line, and knows the line number for errors."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._number = 0
-        """Of the line being read, from 1."""
+        """The current line, from 1."""
         self._ended = False
-        """A checksum has been met, and was right."""
+        """Whether a correct checksum has ended the table."""
 
     def read(self, content: bytes) -> TableFile:
         header: dict[str, str] = {}
@@ -188,11 +188,11 @@ class _Reader:
         return table
 
     def _lines(self, content: bytes) -> Iterator[str]:
-        """The lines after the first that say something, without the checksum, which must be right."""
+        """Yield the non-empty lines after the first, without the checksum, which must be correct."""
         begin = 0
         for self._number, raw in enumerate(content.splitlines(keepends=True) or [b""], start=1):
             try:
-                # Some editors put a mark in front of a text to say that it is UTF-8.
+                # Some editors put a UTF-8 mark at the beginning of a file.
                 line = raw.decode("utf-8-sig" if self._number == 1 else "utf-8").strip()
             except UnicodeDecodeError:
                 raise self._error("bytes that are no text", "text in UTF-8", "is that file a table?") from None
@@ -209,7 +209,7 @@ class _Reader:
             begin += len(raw)
 
     def _checked(self, word: str, value: str) -> str:
-        """The value of a line of the header, which can be read."""
+        """Return the valid value of a header line."""
         try:
             readable = bool(parse_variant(value)) if word == "variant" else bool(_NUMBER.fullmatch(value))
         except VariantError as error:

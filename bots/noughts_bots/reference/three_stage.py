@@ -7,13 +7,13 @@ from noughts_referee.rules import Position
 # The page's lines in its order: 123 456 789 147 258 369 159 357, counted from 0.
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
-# The page rounds a uniform number from 1 to 9, which makes both ends half as likely, and moves first only when the
-# result is above 3: into that very cell.
+# The page rounds a uniform number from 1 to 9, so both ends are half as likely. It moves first only if the result is
+# above 3, and then into that cell.
 _OPENING = Considered(candidates=(3, 4, 5, 6, 7, 8), weights=(2, 2, 2, 2, 2, 1))
 
 
 class ThreeStage(CachingBot):
-    """Completes its own line, else blocks the opponent's, else takes the lowest free cell; it looks no further.
+    """Completes its own line, else blocks the opponent's, else takes the lowest free cell. It looks no further.
 
     Source: article 003, the jQuery page.
     """
@@ -35,7 +35,7 @@ class ThreeStage(CachingBot):
 
 
 def _completing_cell(stones: int, others: int) -> int | None:
-    """The cell that completes the first line on which `stones` lack one cell and that cell is free."""
+    """Return the cell that completes the first line where `stones` miss one cell and that cell is free."""
     for line in _LINES:
         missing = [cell for cell in line if not stones >> cell & 1]
         if len(missing) == 1 and not others >> missing[0] & 1:

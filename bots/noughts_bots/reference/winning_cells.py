@@ -1,4 +1,4 @@
-"""Which cells would complete a line: what a search needs to know most, worked out once for each set of stones."""
+"""Which cells complete a line: the main input of a search, computed once for each set of stones."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,10 @@ from noughts_referee.rules import Variant, members
 
 
 class Threats:
-    """For sets of stones of one side, the cells that would complete a line.
+    """For sets of stones of one side, the cells that complete a line.
 
-    Only those where a stone may be placed mean anything: others may have been taken since, by either side, or, with
-    gravity, cannot be reached yet.
+    Ignore cells where no stone can be placed: either side can have taken them since, or gravity does not allow them
+    yet.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -21,28 +21,28 @@ class Threats:
         self._known: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """How many sets of stones are remembered."""
+        """Return how many sets of stones are cached."""
         return len(self._known)
 
     def forget(self) -> None:
-        """Forgets what was worked out."""
+        """Clear the cache."""
         self._known.clear()
 
     def of(self, stones: int) -> int:
-        """The cells that would each complete a line of `stones`, as a set."""
+        """Return the cells that each complete a line of `stones`, as a set."""
         threats = self._known.get(stones)
         if threats is None:
             threats = self._known[stones] = self._completing(self._variant.lines, stones)
         return threats
 
     def after(self, stones: int, cell: int) -> int:
-        """The same as `of(stones | 1 << cell)`, found from the lines that hold or fear a stone on `cell` alone."""
+        """Return `of(stones | 1 << cell)`, computed only from the lines to which `cell` matters."""
         more = stones | 1 << cell
         threats = self._known.get(more)
         if threats is None:
             threats = self.of(stones) | self._completing(self._variant.lines_through[cell], more)
             for lost in members(threats & _missing(self._spoiled_by[cell], more)):
-                # One line to it is spoiled now; there may be another.
+                # One line through it is now spoiled; there can be another.
                 if not self._variant.completes(more | 1 << lost, lost):
                     threats ^= 1 << lost
             self._known[more] = threats
@@ -59,7 +59,7 @@ class Threats:
 
 
 def _missing(lines: Iterable[int], stones: int) -> int:
-    """The cells that are the only one without a stone in one of the lines."""
+    """Return the cells that are the only one without a stone in one of the lines."""
     cells = 0
     for line in lines:
         missing = line & ~stones

@@ -1,8 +1,8 @@
 """How many stones each line still misses, for all lines at once.
 
-A line is a bit of an integer here. What each line misses is a binary number whose digits lie in as many integers
-("bit slices"): one subtraction with borrow, five operations on integers, takes one from every line through a cell. So
-a stone costs much the same on every board, nothing has to be undone, and the rules are only the variant's lines.
+A line is a bit of an integer here. The number that each line misses is binary, with its digits in several integers
+("bit slices"). One subtraction with borrow, five operations on integers, takes one from every line through a cell. So a
+stone costs about the same on every board, nothing has to be undone, and the rules are only the variant's lines.
 """
 
 from collections.abc import Iterator
@@ -12,28 +12,28 @@ from noughts_referee.rules import Variant
 
 
 class Stones(NamedTuple):
-    """The stones of one side, and what they make of every line."""
+    """The stones of one side, and their effect on every line."""
 
     cells: int
-    """The cells they lie on, as a set."""
+    """The cells with stones, as a set."""
     touched: int
-    """The lines that hold at least one of them: the other side cannot complete these."""
+    """The lines that hold at least one of them, which the other side cannot complete."""
     ones: int
-    """The digits of what each line misses, ..."""
+    """The binary digits of the number that each line misses, ..."""
     twos: int
     fours: int
     eights: int
     """... which is 30 at most."""
     sixteens: int
     side: int = 0
-    """Whose they are: 0 moved first, 1 second."""
+    """The owner: 0 moved first, 1 second."""
 
 
 _new = tuple.__new__
 
 
 class Board:
-    """The tables of a variant: made once, never changed."""
+    """The tables of a variant, which never change."""
 
     def __init__(self, variant: Variant) -> None:
         self.cells = variant.cells
@@ -41,16 +41,15 @@ class Board:
         self.lines = variant.lines
         self.bits = tuple(1 << number for number in range(len(variant.lines)))
         self.through = _through(variant)
-        """For each cell the lines that hold it."""
         self.near = _nearby(variant)
-        """For each cell the cells at most two places away on a line."""
+        """For each cell, the cells at most two places away on a line."""
         lengths = [line.bit_count() for line in variant.lines]
         digits = (sum(1 << n for n, length in enumerate(lengths) if length >> digit & 1) for digit in range(5))
         self.no_stones = Stones(0, 0, *digits)
         self.forbids = variant.forbids
 
     def stones(self, cells: int, side: int = 0) -> Stones:
-        """A side's stones that lie on this set of cells."""
+        """Return a side's stones on this set of cells."""
         stones = self.no_stones._replace(side=side)
         while cells:
             cell = cells.bit_length() - 1
@@ -59,7 +58,7 @@ class Board:
         return stones
 
     def placed(self, stones: Stones, cell: int) -> Stones:
-        """The same with one more on `cell`, which must be free."""
+        """Return the stones with one more on `cell`, which must be free."""
         cells, touched, ones, twos, fours, eights, sixteens, side = stones
         borrow = self.through[cell]
         touched |= borrow
@@ -73,18 +72,18 @@ class Board:
             if borrow:
                 eights ^= borrow
                 sixteens ^= borrow & eights
-        # Not `Stones(...)`: its own constructor takes as long as all of the above.
+        # Not `Stones(...)`, because its constructor takes as long as all of the above.
         return _new(Stones, (cells | 1 << cell, touched, ones, twos, fours, eights, sixteens, side))
 
     def legal(self, own: Stones, other: Stones, cells: int) -> int:
-        """Those of the free cells, a set, that `own` may play."""
+        """Return those of the free cells that `own` can play, as a set."""
         forbids = self.forbids
         if forbids is None:
             return cells
         return sum(1 << cell for cell in members(cells) if forbids(own.cells, other.cells, cell, own.side) is None)
 
     def gaps(self, lines: int, stones: Stones) -> Iterator[int]:
-        """What each of these lines misses of a side's stones, as a set of cells."""
+        """Yield what each of these lines misses of a side's stones, as a set of cells."""
         own, all_lines, bits = stones.cells, self.lines, self.bits
         while lines:
             number = lines.bit_length() - 1
@@ -92,14 +91,14 @@ class Board:
             yield all_lines[number] & ~own
 
     def winning_cells(self, own: Stones, other: Stones) -> int:
-        """The cells that complete a line of `own`, as a set."""
+        """Return the cells that complete a line of `own`, as a set."""
         cells = 0
         for gap in self.gaps(missing_one(own, other), own):
             cells |= gap
         return cells
 
     def surroundings(self, cells: int) -> int:
-        """The cells near these, as a set."""
+        """Return the cells near these, as a set."""
         near = 0
         while cells:
             cell = cells.bit_length() - 1
@@ -109,25 +108,25 @@ class Board:
 
 
 def missing_one(own: Stones, other: Stones) -> int:
-    """The lines that one more stone completes, as a set."""
+    """Return the lines that one more stone completes, as a set."""
     _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & ~(twos | fours | eights | sixteens | other.touched)
 
 
 def missing_two(own: Stones, other: Stones) -> int:
-    """The lines that miss two stones and hold none of the other side."""
+    """Return the lines that miss two stones and hold none of the other side."""
     _, _, ones, twos, fours, eights, sixteens, _ = own
     return twos & ~(ones | fours | eights | sixteens | other.touched)
 
 
 def missing_three(own: Stones, other: Stones) -> int:
-    """The lines that miss three stones and hold none of the other side."""
+    """Return the lines that miss three stones and hold none of the other side."""
     _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & twos & ~(fours | eights | sixteens | other.touched)
 
 
 def members(cells: int) -> list[int]:
-    """The cells of a set, ascending."""
+    """Return the cells of a set, ascending."""
     found = []
     while cells:
         lowest = cells & -cells
@@ -145,7 +144,7 @@ def _through(variant: Variant) -> tuple[int, ...]:
 
 
 def _nearby(variant: Variant) -> tuple[int, ...]:
-    """For each cell the cells at most two places away on a line."""
+    """Return for each cell the cells at most two places away on a line."""
     near = [0] * variant.cells
     for line in variant.line_cells:
         for place, cell in enumerate(line):

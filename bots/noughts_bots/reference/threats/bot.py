@@ -1,4 +1,4 @@
-"""`threats`: alpha-beta with threats, on boards where only lines count or five in a row wins; obeys its clock."""
+"""`threats`: alpha-beta with threats, on boards where only lines count or five in a row wins. It obeys its clock."""
 
 import time
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from noughts_bots.reference.threats.search import Table
 from noughts_referee.rules import Choice, OpeningChoice, Position, Take, Variant, base_name, parse_variant
 
 NODES = 4000
-"""Positions looked at for a move in games without a clock, unless told otherwise."""
+"""Default number of positions searched for a move in games without a clock."""
 
-# Of the time for a move: what the way to the referee and back, and a busy machine, may need.
+# Part of the time for a move, reserved for the network and a busy machine.
 _RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
-# A bank must last for the rest of the game: so many moves more, whatever has been played.
+# A base time must last for the rest of the game: this many more moves at any point.
 _MOVES_TO_GO = 25
 
 _OPENING_PLIES = 3
@@ -27,19 +27,19 @@ _FIVE_IN_A_ROW = tuple(name + size for name in ("gomoku:exact", "renju", "caro",
 
 
 class ThreatsBot(CachingBot):
-    """Looks for a win by continuous fours, then by fours and threes, then searches all moves deeper and deeper.
+    """Searches for a win by continuous fours, then by fours and threes, then searches all moves with increasing depth.
 
-    Scores: a win in n half-moves is worth 1,000,000 - n (n at most: an attack may have a shorter way), a loss as much
-    less than 0; otherwise the lines that each side can still complete, weighed by how few stones they miss. Only the
-    best move's score is exact, the others' are bounds: they are worth no more.
+    Scores: a win in n half-moves is worth 1,000,000 - n (n is an upper limit, because an attack can have a shorter
+    way), and a loss the negative of that. Otherwise the score weighs the lines that each side can still complete by the
+    stones they miss. Only the best move's score is exact; the others are upper bounds.
 
-    Without a clock it looks at a fixed number of positions, so that games can be repeated. With one it stops in time,
-    and how far it has come by then depends on the machine. The first stone is drawn from the cells with the most lines;
-    after that it takes the first best cell.
+    Without a clock it searches a fixed number of positions, so that games can be repeated. With a clock it stops in
+    time, and the result depends on the machine. The first stone goes to a random cell with the most lines; later it
+    takes the first best cell.
 
     Args:
-        nodes: positions to look at for a move. Without it 4,000 in games without a clock, else what the clock allows.
-        clock: seconds, from any moment on.
+        nodes: positions to search for a move. Default: 4,000 in games without a clock, else what the clock allows.
+        clock: returns seconds from any origin.
     """
 
     name = "threats"
@@ -51,11 +51,11 @@ class ThreatsBot(CachingBot):
         super().__init__()
         self._nodes = nodes
         self._clock = clock
-        # Of the game that began last: all timed games of a session are of one tournament, hence have the same.
+        # Limits of the latest game. All timed games of a session belong to one tournament, so their limits are equal.
         self._limits = TimeLimits()
         self._running: set[str] = set()
         self._boards: dict[Variant, Board] = {}
-        # Kept between the moves of games with a clock only: without one nothing may depend on what was played before.
+        # Kept between moves only in games with a clock. Without one nothing can depend on earlier play.
         self._table: Table = {}
         self._table_of: Variant | None = None
 
@@ -70,7 +70,7 @@ class ThreatsBot(CachingBot):
     def consider(self, position: Position) -> Considered:
         if not position.own_clock_us:
             return super().consider(position)
-        # An answer found in a hurry must not be given when there is time.
+        # An answer found under time pressure must not be reused when there is time.
         began = self._clock()
         self.require(position.variant)
         deadline = began + self._seconds(position.own_clock_us / 1e6)
@@ -83,7 +83,7 @@ class ThreatsBot(CachingBot):
     def open(self, opening: OpeningChoice) -> Choice:
         if not opening.may_take:
             return opening.usual()
-        # The game has not begun: of a bank it takes no more than for a move.
+        # The game has not begun, so this uses no more of a base time than a move does.
         seconds = opening.clock_us / 1e6 / _MOVES_TO_GO
         clock = self._clock if seconds else None
         effort = Effort(self._nodes or NODES, deadline=self._clock() + seconds, clock=clock)
@@ -94,7 +94,7 @@ class ThreatsBot(CachingBot):
         return self._think(position, {}, Effort(self._nodes or NODES))
 
     def _think(self, position: Position, table: Table, effort: Effort) -> Considered:
-        # A rule for the opening says nothing of later stones, and asking it costs time.
+        # An opening rule does not affect later stones, and testing it costs time.
         variant = position.variant if position.ply < _OPENING_PLIES else parse_variant(base_name(position.variant.name))
         thought = Thought(self._board(variant), position.own, position.opponent, position.side, table)
         thought.think(effort)
@@ -108,14 +108,14 @@ class ThreatsBot(CachingBot):
         return board
 
     def _seconds(self, left: float) -> float:
-        """How long to think about a move when so many seconds are left."""
+        """Return the time for a move, given the remaining time. Both are seconds."""
         if self._limits.bank:
             seconds = min(left / 2, left / _MOVES_TO_GO + self._limits.increment * 0.8)
         else:
             seconds = left
         if self._limits.move:
             seconds = min(seconds, self._limits.move)
-        # Clocks of games that are asked together run together. (A game that ended while the connection was lost stays
-        # in the set: no more count than may be played at once, which unless told otherwise is one.)
+        # The clocks of concurrent games run together. (A game that ended while the connection was lost stays in the
+        # set, so this counts at most the largest number of concurrent games, by default one.)
         seconds /= max(1, min(len(self._running), self.max_games or 1))
         return max(0.0, seconds * (1 - _RESERVE_SHARE) - _RESERVE_SECONDS)

@@ -1,40 +1,37 @@
-"""How much may be thought about a move: so many nodes, or until a moment; whatever comes first."""
+"""The limit of a search: a number of nodes or a deadline, whichever comes first."""
 
 from collections.abc import Callable
 
-# A node takes 20 us on 15x15 and up to a millisecond on 30x30; to look at the clock takes 0.1 us.
+# A node takes 20 us on 15x15 and up to a millisecond on 30x30. Reading the clock takes 0.1 us.
 _NODES_BETWEEN_LOOKS = 4
 
 
 class Spent(Exception):
-    """The effort is spent: the search ends where it is."""
+    """The effort is spent, so the search stops at once."""
 
 
 class Effort:
-    """Counts nodes: positions looked at, by whatever search. `spend` raises Spent when it is time to move."""
+    """Counts nodes: positions searched in any way. `spend` raises Spent when it is time to move."""
 
     def __init__(self, nodes: int | None, *, deadline: float = 0.0, clock: Callable[[], float] | None = None) -> None:
-        """
-        Args:
-            nodes: the most positions to look at; None for no limit but the deadline.
-            deadline: the moment, in seconds of `clock`, at which to stop.
-            clock: None if only nodes count.
-        """
+        """Args:
+        nodes: the largest number of positions; None for no limit but the deadline.
+        deadline: the time, in seconds of `clock`, at which to stop.
+        clock: None if only nodes count."""
         self.nodes = 0
-        """Positions looked at so far."""
         self._most = nodes
         self._deadline = deadline
         self._clock = clock
         self._next_look = 0
 
     def spend(self) -> None:
-        """A position more. Raises Spent."""
+        """Count one position. Raises Spent."""
         self.nodes += 1
         if self.nodes >= self._next_look:
             self._look()
 
     def part(self, share: float) -> "Effort":
-        """A share of what is left, to be spent on its own; `add` it when it is."""
+        """Return a share of the rest as a separate effort. Call `add` with it afterwards."""
         nodes = None if self._most is None else round((self._most - self.nodes) * share)
         if self._clock is None:
             return Effort(nodes)
@@ -42,7 +39,7 @@ class Effort:
         return Effort(nodes, deadline=now + (self._deadline - now) * share, clock=self._clock)
 
     def add(self, part: "Effort") -> None:
-        """Counts what was spent on a part."""
+        """Count the nodes of a part."""
         self.nodes += part.nodes
         self._next_look = self.nodes
 

@@ -1,11 +1,11 @@
 """Threats, and the search for a win by them: continuous fours, and fours and threes.
 
-The names are those of five in a row; with k in a row a "four" is a line that misses one stone, and a "three" a stone
-after which two such lines at once are threatened. What may be answered to a threat is little and known exactly, so
-that such attacks can be followed much further than anything else.
+The names are those of five in a row. With k in a row, a "four" is a line that misses one stone, and a "three" is a
+stone after which two such lines at once are threatened. A threat has few answers, all known exactly, so such attacks
+can be followed much further than other moves.
 
-Source: L. V. Allis, H. J. van den Herik, M. P. H. Huntjens, "Go-Moku and Threat-Space Search", 1993. Unlike there,
-all answers to a threat are not given at once but tried one by one, which finds no win that is none.
+Source: L. V. Allis, H. J. van den Herik, M. P. H. Huntjens, "Go-Moku and Threat-Space Search", 1993. In contrast to it,
+the answers to a threat are tried one by one instead of all at once, so every win found is real.
 """
 
 from noughts_bots.reference.threats.board import Board, Stones, members, missing_three, missing_two
@@ -13,13 +13,13 @@ from noughts_bots.reference.threats.effort import Effort
 
 
 class Fours:
-    """What the lines of one side that miss two stones amount to."""
+    """The fours that one side can make with its lines that miss two stones."""
 
     __slots__ = ("makers", "pairs", "twice")
 
     def __init__(self, board: Board, own: Stones, other: Stones) -> None:
         self.pairs: dict[int, None] = {}
-        """The two cells that each such line misses, as a set of two; every one once."""
+        """The distinct pairs of cells that these lines miss, as sets."""
         makers = twice = 0
         lines = missing_two(own, other)
         if lines:
@@ -36,14 +36,14 @@ class Fours:
                 makers = board.legal(own, other, makers)
                 twice &= makers
         self.makers = makers
-        """The cells where a stone makes a four, and is allowed, as a set."""
+        """The cells where a stone makes a four and is legal, as a set."""
         self.twice = twice
-        """The cells where a stone makes two at once, or an open one: two cells then complete a line."""
+        """The cells where a stone makes two fours, or an open one, so that two cells complete a line."""
 
     def answers(self) -> int:
-        """The cells where the other side's stone leaves no cell that makes two fours, as a set.
+        """Return the cells where the other side's stone leaves no cell that makes two fours, as a set.
 
-        Only a four of its own gains the other side time to answer in another place.
+        The other side can answer elsewhere only if it first gains time with a four of its own.
         """
         answers = -1
         for cell in members(self.twice):
@@ -52,13 +52,13 @@ class Fours:
             for pair in self.pairs:
                 if pair & bit:
                     partners |= pair
-            # Of two fours one can be stopped beforehand; of three at least two are left.
+            # One of two fours can be stopped in advance; of three, at least two remain.
             answers &= partners if partners.bit_count() == 3 else bit
         return answers
 
 
 class Attack:
-    """Searches for wins in which every move of the attacker is a threat. What it finds is certain."""
+    """Searches for wins in which every move of the attacker is a threat. Wins found are certain."""
 
     def __init__(self, board: Board, effort: Effort) -> None:
         self._board = board
@@ -68,9 +68,9 @@ class Attack:
         self._hopeless: dict[tuple[int, int], int] = {}
 
     def by_fours(self, own: Stones, other: Stones, nodes: int) -> tuple[int, ...]:
-        """The attacker's stones up to the one that makes two fours; empty if none was found with so many nodes.
+        """Return the attacker's stones up to the one that makes two fours; empty if `nodes` positions show none.
 
-        `own` is to move and cannot win at once. The win takes twice as many half-moves as there are stones, and one.
+        `own` is to move and cannot win at once. The win takes two half-moves for each stone, and one more.
         """
         self._left = nodes
         self._refuted.clear()
@@ -84,7 +84,7 @@ class Attack:
         if not fours.makers:
             return ()
         danger = board.winning_cells(other, own)
-        # Where the other side has a four, only a stone that stops it is in time.
+        # If the other side has a four, only a stone that stops it is in time.
         twice = fours.twice & danger if danger else fours.twice
         if danger & (danger - 1):
             return ()
@@ -103,8 +103,9 @@ class Attack:
         return ()
 
     def by_threats(self, own: Stones, other: Stones, depth: int) -> tuple[int, int]:
-        """A stone that wins by fours and threes, at most `depth` of them before continuous fours, and in how many
-        half-moves it wins at the latest; (0, 0) if there is none.
+        """Return a stone that wins by fours and threes, and the upper limit of half-moves to the win; (0, 0) if none.
+
+        At most `depth` of them come before continuous fours.
         """
         self._effort.spend()
         board = self._board
@@ -156,7 +157,7 @@ class Attack:
 
 
 def _exchanges(fours: Fours, danger: int) -> list[tuple[int, int]]:
-    """Each stone that makes a four, and the one that must answer it; if there is danger, only those that stop it."""
+    """Return each stone that makes a four, and the forced answer; in danger, only those that stop it."""
     exchanges = []
     makers = fours.makers & danger if danger else fours.makers
     for pair in fours.pairs:

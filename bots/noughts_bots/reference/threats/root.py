@@ -1,4 +1,4 @@
-"""What is thought about one position: first what cannot wait, then threats, then deeper and deeper."""
+"""The search of one position: first urgent moves, then threats, then increasing depth."""
 
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board, members
@@ -6,16 +6,16 @@ from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.fours import Attack, Fours
 from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, evaluation
 
-# A win by threats is looked for first, since it ends all thinking, with at most this share of the effort.
+# A win by threats is searched first, because it ends the search, with at most this share of the effort.
 _ATTACK_SHARE = 0.3
 _FOURS_NODES = 2000
 _THREATS_DEPTHS = range(1, 7)
-# Half-moves; with what threats add to them the recursion stays far from the interpreter's limit.
+# Half-moves. Together with threats, the recursion stays far from the interpreter's limit.
 _DEEPEST = 60
 
 
 class Thought:
-    """Thinks about one position as long as its effort lasts. `considered` is the best answer found so far."""
+    """Searches one position as long as its effort lasts. `considered` is the best answer so far."""
 
     def __init__(self, board: Board, own: int, other: int, side: int, table: Table) -> None:
         self._board = board
@@ -24,14 +24,14 @@ class Thought:
         self._free = board.legal(self._own, self._other, board.full & ~(own | other))
         self._table = table
         self._rest: list[int] = []
-        """Moves that are searched only if all others lose."""
+        """Moves searched only if all others lose."""
         self.depth = 0
-        """To what depth every move was searched, in half-moves."""
-        # Legal whatever happens next.
+        """The depth in half-moves to which every move was searched."""
+        # A legal answer in any case.
         self.considered = Considered(((self._free & -self._free).bit_length() - 1,))
 
     def think(self, effort: Effort) -> None:
-        """Makes `considered` better until nothing can change it or the effort is spent."""
+        """Improve `considered` until nothing can change it or the effort is spent."""
         try:
             search = Search(self._board, effort, self._table)
             moves = self._moves(search)
@@ -41,13 +41,13 @@ class Thought:
             pass
 
     def _moves(self, search: Search) -> list[int]:
-        """The moves worth thinking about, the most promising first; at most one if there is nothing to think about."""
+        """Return the moves to search, the most promising first; at most one if the decision is made."""
         board, own, other = self._board, self._own, self._other
         if winning := board.winning_cells(own, other):
             self._decide(members(winning), WON - 1)
             return []
         if danger := board.winning_cells(other, own) & self._free:
-            # Two cannot both be stopped; the opponent may not see it.
+            # Two cannot both be stopped, but the opponent may not see it.
             block = members(danger)[0]
             value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
             self._decide([block], value)
@@ -64,7 +64,7 @@ class Thought:
         threats = Fours(board, other, own)
         if threats.twice:
             answers = threats.answers() & self._free | fours.makers
-            # If none is enough all are as bad, and the likeliest is played.
+            # If no answer is sufficient, all are equally bad, and the likeliest is played.
             if answers:
                 moves, self._rest = search.ordered(answers, own, other), []
         if not moves:
@@ -74,7 +74,7 @@ class Thought:
         return moves
 
     def _begin(self) -> None:
-        """The first stone: by lot among the cells with the most lines."""
+        """Place the first stone at random on one of the cells with the most lines."""
         counts = {cell: self._board.through[cell].bit_count() for cell in members(self._free)}
         most = max(counts.values())
         self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
@@ -83,7 +83,7 @@ class Thought:
         self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))
 
     def _attacks(self, effort: Effort) -> bool:
-        """Whether a win by threats was found, which then is the answer."""
+        """Return whether a win by threats was found, which is then the answer."""
         part = effort.part(_ATTACK_SHARE)
         attack = Attack(self._board, part)
         try:
@@ -102,7 +102,7 @@ class Thought:
         return False
 
     def _deepen(self, search: Search, moves: list[int], effort: Effort) -> None:
-        """One half-move deeper each time, the best moves of the last time first."""
+        """Search with increasing depth, each time with the best moves of the last time first."""
         for depth in range(1, min(self._free.bit_count(), _DEEPEST) + 1):
             values: dict[int, int] = {}
             best = -INFINITY
@@ -111,7 +111,7 @@ class Thought:
                 values[cell] = value
                 if value > best:
                     best = value
-                    # Moves that were not searched as deep any more keep what was known of them.
+                    # Moves that are no longer searched so deep keep their earlier scores.
                     scores = {**self.considered.scores, **values}
                     self.considered = Considered((cell,), scores=scores)
                 if best > CERTAIN:
@@ -121,7 +121,7 @@ class Thought:
             if abs(best) > CERTAIN:
                 if best > 0 or not self._rest:
                     return
-                # Everything near loses: does anything else?
+                # All near moves lose, so try the others.
                 moves, self._rest = moves + self._rest, []
             moves.sort(key=lambda cell: -values.get(cell, -INFINITY))
             first = self.considered.candidates[0]

@@ -1,11 +1,11 @@
-"""The board where a complete line may count for nothing: exactly five, renju and caro.
+"""The board for variants in which a complete line may not count: exactly five, renju and caro.
 
-A line that its owner has spoiled (a stone beside it would make six) is taken to miss sixteen stones more, and one that
-the other side has shut (its stones at both ends) to hold one of that side's. So a search that knows of neither finds
-only lines that win. Black's in renju are spoiled likewise, since he may not make six; White's are not.
+A spoiled line (a stone next to it would make six) is counted as missing sixteen more stones. A line blocked by the
+other side at both ends is counted as holding a stone of that side. So a search without these rules finds only lines
+that win. In renju Black's lines are spoiled, because Black must not make six, and White's are not.
 
-What is not known there: in caro a line that is shut at one end can be answered at its other end, too, and in renju a
-stone of White's may forbid Black a cell. So there attacks are likely to win rather than certain.
+Two rules are not covered: in caro a line blocked at one end can also be answered at its other end, and in renju a stone
+of White can forbid Black a cell. There, attacks are likely to win but not certain.
 """
 
 from noughts_bots.reference.threats.board import Board, Stones
@@ -25,13 +25,13 @@ class RuledBoard(Board):
         first = Geometry(variant.columns, variant.rows).ends(5) if renju else second
         numbers = {line: 1 << number for number, line in enumerate(variant.lines)}
         self._spoils: tuple[list[int], list[int]] = ([0] * variant.cells, [0] * variant.cells)
-        """For each side and cell the lines that a stone there spoils."""
+        """For each side and cell, the lines that a stone there spoils."""
         for spoils, beside in zip(self._spoils, (first, second), strict=True):
             for line, ends in beside.items():
                 for cell in members(ends):
                     spoils[cell] |= numbers[line]
         self._shuts: list[list[tuple[int, int]]] = [[] for _ in range(variant.cells)]
-        """For each cell the lines at whose end it lies: the other end, and the line."""
+        """For each cell, the lines whose end it is: the other end, and the line."""
         for line, ends in variant.blocked_ends.items():
             for cell in members(ends):
                 self._shuts[cell].append((ends ^ 1 << cell, numbers[line]))

@@ -1,9 +1,9 @@
-"""Alpha-beta with a table of positions, for any variant that is only lines.
+"""Alpha-beta with a table of positions, for any variant that consists only of lines.
 
-Sources: D. E. Knuth, R. W. Moore, "An Analysis of Alpha-Beta Pruning", 1975; the window of no width for all moves but
-the first (principal variation search): T. A. Marsland, M. Campbell, "Parallel Search of Strongly Ordered Game Trees",
-1982. A position's key is its two sets of stones themselves: two different positions never meet under one key, as they
-may under the hashed keys of A. L. Zobrist, 1970, which it replaces.
+Sources: D. E. Knuth, R. W. Moore, "An Analysis of Alpha-Beta Pruning", 1975; the null window for all moves but the
+first (principal variation search): T. A. Marsland, M. Campbell, "Parallel Search of Strongly Ordered Game Trees", 1982.
+The key of a position is its two sets of stones, so different positions never share a key, in contrast to the hashed
+keys of A. L. Zobrist, 1970.
 """
 
 from noughts_bots.reference.threats.board import Board, Stones, members, missing_one, missing_three, missing_two
@@ -13,20 +13,20 @@ from noughts_bots.reference.threats.fours import Attack, Fours
 WON = 1_000_000
 """A win in n half-moves is worth WON - n, a loss -WON + n."""
 CERTAIN = WON - 10_000
-"""What is worth more is a proven win, what is worth less than its opposite a proven loss."""
+"""A larger value is a proven win, and a value below its negative a proven loss."""
 INFINITY = WON + 1
 _LIKELY_LOST = -100_000
-"""About what a threat is worth to the side that no quiet answer saves, where fours of its own were not tried."""
+"""Approximate value for a side without a sufficient quiet answer to a threat, if its own fours were not tried."""
 
 EVERY_MOVE_CELLS = 36
-"""On boards up to so many cells every move is searched, on larger ones the most promising first."""
+"""Up to this many cells every move is searched; on larger boards only the most promising ones."""
 _WIDTH = 14
 _TABLE_ENTRIES = 1 << 17
 _LEAF_FOURS = 24
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
 
 Table = dict[tuple[int, int], tuple[int, int, int, int]]
-"""For each position (own stones, other stones): depth, value, what the value is, best cell."""
+"""For each position (own stones, other stones): depth, value, kind of value, best cell."""
 
 
 class Search:
@@ -41,9 +41,9 @@ class Search:
         self._every_move = board.cells <= EVERY_MOVE_CELLS
 
     def value(self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0) -> int:
-        """What the position is worth to `own`, who is to move, if it lies between `alpha` and `beta`; else a bound.
+        """Return the value for `own`, which is to move, if it is between `alpha` and `beta`; else a bound.
 
-        Nobody has a line. A proven result is told by its distance from the root, `ply` half-moves before. Raises Spent.
+        There must be no line yet. A proven result counts from the root, `ply` half-moves earlier. Raises Spent.
         """
         self._effort.spend()
         board = self._board
@@ -71,14 +71,14 @@ class Search:
         static = evaluation(own, other)
         if not threats.twice:
             return static
-        # The other side threatens to make two fours: whatever stops that may be worth less than standing still.
+        # The other side threatens to make two fours. The answers can be worth less than no move at all.
         best = -INFINITY
         for cell in self.ordered(self._board.legal(own, other, threats.answers()), own, other):
             value = -self.value(other, self._board.placed(own, cell), 0, -beta, -max(alpha, best), ply + 1)
             best = max(best, value)
             if best >= beta:
                 break
-        # Fours of our own were not tried, so that a loss is likely but not proven.
+        # Our own fours were not tried, so a loss is likely but not proven.
         return best if best > -CERTAIN else _LIKELY_LOST + static
 
     def _inner(
@@ -114,7 +114,7 @@ class Search:
             if best >= beta:
                 break
         if best <= -CERTAIN and rest:
-            # Everything near loses: a loss is claimed only when nothing else helps either.
+            # All near moves lose. A loss counts only if the other moves lose too.
             for cell in self.ordered(rest, own, other):
                 best, best_cell, floor = self._try(own, other, cell, depth - 1, best, best_cell, floor, beta, ply)
                 if best > -CERTAIN:
@@ -129,7 +129,7 @@ class Search:
         self, own: Stones, other: Stones, cell: int, depth: int, best: int, best_cell: int, alpha: int, beta: int,
         ply: int,
     ) -> tuple[int, int, int]:  # fmt: skip
-        """Searches a move; the best value, its cell and the new alpha."""
+        """Search a move. Return the best value, its cell and the new alpha."""
         value = self.after(own, other, cell, depth, alpha, beta, ply, first=best_cell < 0)
         if value > best:
             return value, cell, max(alpha, value)
@@ -138,10 +138,9 @@ class Search:
     def after(
         self, own: Stones, other: Stones, cell: int, depth: int, alpha: int, beta: int, ply: int, *, first: bool
     ) -> int:
-        """What a stone on `cell` is worth to its owner, if that lies between alpha and beta; else a bound.
+        """Return the value of a stone on `cell` for its owner, if it is between alpha and beta; else a bound.
 
-        Unless it is the first move, whether it is better than alpha at all is asked before how much. A stone that is
-        forbidden loses.
+        Moves after the first are first tested only for being better than alpha. A forbidden stone loses.
         """
         if not self._board.legal(own, other, 1 << cell):
             return ply + 1 - WON
@@ -153,7 +152,7 @@ class Search:
         return -self.value(other, placed, depth, -beta, -alpha, ply + 1)
 
     def candidates(self, own: Stones, other: Stones) -> tuple[int, int]:
-        """The free cells that are worth a look, and the other free ones.
+        """Return the free cells to search, and the other free ones.
 
         On small boards these are the cells on lines that can still be completed, and none.
         """
@@ -171,8 +170,8 @@ class Search:
         return near, board.full & ~occupied & ~near
 
     def ordered(self, cells: int, own: Stones, other: Stones, hint: int = -1) -> list[int]:
-        """The cells of a set, the most promising first, `hint` before all others."""
-        # Whose lines they are matters little: to take a cell takes it from the other side.
+        """Return the cells of a set, the most promising first and `hint` before all others."""
+        # The owner of the lines matters little, because a stone takes the cell from the other side.
         two = missing_two(own, other) | missing_two(other, own)
         three = missing_three(own, other) | missing_three(other, own)
         open_lines = own.touched ^ other.touched
@@ -193,9 +192,9 @@ class Search:
 
 
 def evaluation(own: Stones, other: Stones) -> int:
-    """What the position looks like to `own`, who is to move: lines that can still be completed, by what they miss.
+    """Return the static value for `own`, which is to move: lines that can still be completed, by what they miss.
 
-    It is the same for every variant, and no more than some thousands.
+    It is the same for every variant, and at most some thousands.
     """
     mine, theirs = own.touched & ~other.touched, other.touched & ~own.touched
     return (
@@ -209,7 +208,7 @@ def evaluation(own: Stones, other: Stones) -> int:
 
 
 def _to_table(value: int, ply: int) -> int:
-    """A proven result is kept by its distance from the position itself."""
+    """Store a proven result by its distance from the position itself."""
     return value + ply if value > CERTAIN else value - ply if value < -CERTAIN else value
 
 
