@@ -13,18 +13,13 @@ from noughts_referee.rules import Position, PositionError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A bot's answer to a position."""
-
     move: int
-    """The cell it plays."""
     candidates: tuple[int, ...]
-    """The cells it chose among."""
     scores: Mapping[int, float]
     """Scores of free cells from the mover's point of view: all of them, only that of the move, or none."""
 
 
 def document(position: Position, answered: Answer) -> dict[str, Any]:
-    """Return the answer as a JSON document."""
     return {
         "position": str(position),
         "move": answered.move,

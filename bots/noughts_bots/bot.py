@@ -97,8 +97,7 @@ class Bot:
     variants: tuple[str, ...] = ()
     """Variants that the bot plays, e.g. `("connect4", "mnk")`; empty means all. A name in any spelling covers its
     variant. `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. `cells<=16`
-    covers every board of at most 16 cells. While the bot is online, the server rejects entries of it in other variants.
-    """
+    covers every board of at most 16 cells. While the bot is online, the server rejects its entry in other variants."""
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """Return the cell to play, one of `position.free`, or a `Move` with a score. The method can be `async def`.

@@ -65,7 +65,6 @@ class Dialogue:
         self._bot = bot
         self._ask = bot.choose
         self.in_batches = chooses_in_batches(bot)
-        """Whether the bot wants all questions of a frame at once."""
         self._on_event = on_event
         self._positions: dict[int, Position] = {}
         """Running games from the bot's point of view: `own` are its stones. The bot's last answer is at the end of
@@ -290,7 +289,6 @@ class Dialogue:
         return request
 
     def _write(self, moves: pb.Moves, games: Sequence[int], plies: Sequence[int], cells: Sequence[_Chosen]) -> None:
-        """Append these answers to the message."""
         before = len(moves.game)
         if self._gives_scores:
             cells = _without_scores(cells, moves, before)
@@ -362,7 +360,7 @@ class Dialogue:
         self._answers.append((handle, ply, answer))
 
     def _read(self, position: Position, chosen: object) -> _Chosen:
-        """Return the bot's answer, and add its cell to the position's moves. Raises TypeError for an invalid answer."""
+        """Return the bot's answer, and add its cell to the position's moves. Raises TypeError if invalid."""
         number, score = chosen if isinstance(chosen, Move) else (chosen, None)
         try:
             cell = operator.index(number)  # type: ignore[arg-type]  # index() decides
@@ -379,8 +377,7 @@ class Dialogue:
         return Move(cell, score)
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
-        """Return the answer of a bot that failed or resigned: for this game, or for a batch of `games` that begins with
-        it."""
+        """Return the answer of a bot that failed or resigned: for this game, or for `games` that begin with it."""
         self._resigns = True
         if isinstance(failure, Resign):
             return failure

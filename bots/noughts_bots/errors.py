@@ -16,9 +16,7 @@ class BotError(ValueError):
     """What the error is about, e.g. `bot 'nextstep', option depth`."""
     got: str
     expected: str
-    """What would be right."""
     advice: str
-    """What to do about it."""
 
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
         super().__init__(f"{subject}: got {got}, expected {expected}; {advice}")

@@ -37,7 +37,7 @@ class ConnectionLost:
     server: str = ""
     """HOST:PORT if the bot has never been online since its start, so the address can be wrong."""
     last: bool = False
-    """Whether later waits are not longer."""
+    """Whether this is the longest wait."""
     give_up: float = math.inf
     """Seconds after the start at which a bot that has never been online stops."""
 

@@ -6,7 +6,7 @@ import traceback
 logger = logging.getLogger("noughts.bot")
 
 _MOST_KINDS = 100
-"""Distinct failures at most, so that failures that all differ do not fill the memory."""
+"""The largest number of distinct failures, so that failures that all differ do not fill the memory."""
 
 
 class Failures:

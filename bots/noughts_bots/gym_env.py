@@ -248,8 +248,7 @@ def _below(variant: Variant) -> npt.NDArray[np.int64]:
 
 
 def register() -> None:
-    """Make the environments available to `gymnasium.make("Noughts-v0", variant="connect4")` and
-    `gymnasium.make_vec`."""
+    """Register "Noughts-v0" for `gymnasium.make` and `make_vec`, e.g. with `variant="connect4"`. Idempotent."""
     if _NAME in gymnasium.registry:
         return
     gymnasium.register(

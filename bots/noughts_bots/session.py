@@ -29,8 +29,7 @@ def _nothing(event: SessionEvent) -> None:
 
 
 async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = _nothing) -> None:
-    """Play until the server ends the session. Calls `on_event` with each event. Raises BotRefused or
-    SecurityProblem."""
+    """Play until the server ends the session, and report to `on_event`. Raises BotRefused or SecurityProblem."""
     with Thinker() as thinker:
         await keep_dialling(login, on_event, lambda: _Session(bot, login, on_event, thinker))
 
@@ -61,8 +60,6 @@ class _Session:
         finally:
             self._over = True
         await raise_if_failed(call)
-
-    # Three ways to think.
 
     async def _serve_frames(self, call: PlayCall) -> None:
         """Serve frames on the event loop or in the thread, depending on the bot's pace."""
@@ -138,7 +135,7 @@ class _Session:
             if frame is None:
                 flusher.cancel()
             else:
-                # The flusher may be writing, and cancelling a write would end the stream.
+                # The flusher might be writing, and cancelling a write would end the stream.
                 work.over = True
                 work.wakeup.set()
         return frame

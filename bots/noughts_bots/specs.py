@@ -71,8 +71,6 @@ def _last_part(text: str) -> str:
 
 
 class ReferenceBotInfo(NamedTuple):
-    """An entry in the list of reference bots."""
-
     syntax: str
     """The form of its spec, e.g. `nextstep[:depth=1..9]`."""
     description: str
@@ -167,8 +165,7 @@ class Speech(StrEnum):
 
 
 def speech(spec: BotSpec) -> Speech:
-    """Return how the bot communicates: `exec:` as its options say, others in frames. Raises BotSpecError for other
-    options."""
+    """Return how the bot communicates: `exec:` by its options, others in frames. Raises BotSpecError."""
     kind, subject = spec.child_kind, f"bot {str(spec)!r}"
     if kind is None or kind.options is None:
         return Speech.FRAMES

@@ -136,7 +136,6 @@ def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
 
 
 def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
-    """Open a stream with the login's token."""
     call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
     call.add_done_callback(_keep_status)  # called for each status of the call
     return call

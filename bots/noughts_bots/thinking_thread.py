@@ -82,7 +82,6 @@ class Work:
         self.over = False
         """Whether no tasks will be added, so that nobody needs to wait for more."""
         self.open = 0
-        """The number of open tasks."""
         self.failure: BaseException | None = None
 
     def done(self, failure: BaseException | None) -> None:
@@ -99,7 +98,6 @@ class Thinker:
         self.pace = pace or Pace()
         """The bot's pace over all its sessions."""
         self._open = 0
-        """Open tasks of all sessions."""
         self._thread: threading.Thread | None = None
         self._loop = asyncio.get_running_loop()
         self._tasks: queue.SimpleQueue[tuple[Callable[[], None], Work] | None] = queue.SimpleQueue()

@@ -44,7 +44,6 @@ class Trainer:
         learner.begin(variant)
 
     def play(self) -> None:
-        """Play one game and let the learner learn from it."""
         number = self._learner.games
         seed = game_seed(self._seed, number)
         opponent, side = self._opponents[number // 2 % len(self._opponents)], number % 2

@@ -135,7 +135,7 @@ class Arbiter:
     ) -> list[Complaint]:
         """Judge a player's answers: columns of equal length, with the thinking time of each answer in `times_us`.
 
-        `resigned` holds the indices of rows that resign, `reasons` their reasons in the same order (it may be shorter).
+        `resigned` holds the indices of rows that resign, `reasons` their reasons in the same order (it can be shorter).
         Rows also in `exhausted` lose on time. Return complaints about answers to questions that were never asked (at
         most MOST_COMPLAINTS). Late answers are dropped and counted.
         """

@@ -36,11 +36,9 @@ class TimeControl:
     bank_us: int = 0
     """The base time: what the clock shows at the start."""
     increment_us: int = 0
-    """Time added to the clock after each move."""
 
     @property
     def timed(self) -> bool:
-        """Return whether there is any limit."""
         return bool(self.move_us or self.bank_us)
 
     @property

@@ -111,7 +111,6 @@ class PendingTurns:
         return times_us
 
     def forget(self, games: Iterable[Game]) -> None:
-        """Forget games that are over."""
         if self._written or self._resent or self._held:
             for game in games:
                 self._resent.discard(game.handle)
@@ -158,7 +157,6 @@ class PendingTurns:
         return opened
 
     def stop(self) -> None:
-        """Stop watching deadlines."""
         self._limits.stop()
 
     def _asked(self) -> set[int]:
@@ -222,7 +220,6 @@ class _Limits:
         self._watch()
 
     def met(self, games: list[int], plies: list[int]) -> None:
-        """Drop the deadlines of answered questions."""
         deadlines = self._deadlines
         if deadlines:
             for game, ply in zip(games, plies, strict=True):
@@ -230,7 +227,6 @@ class _Limits:
                     del deadlines[game]
 
     def drop(self, game: int) -> None:
-        """Drop the deadline of a game."""
         self._deadlines.pop(game, None)
 
     def stop(self) -> None:

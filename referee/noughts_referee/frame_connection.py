@@ -106,7 +106,7 @@ class _Stream:
     round_trips: RoundTrips
     prepares: bool = False
     free_until: int = 0
-    """Until this time (microseconds) the bot can prepare, and starts of timed games travel without turns. 0: not so."""
+    """Latest end of the bot's preparation for timed games, in microseconds; 0 if it does not prepare."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -127,8 +127,6 @@ class _Stream:
 
 
 class FrameConnection:
-    """The connection of one bot to the referee."""
-
     def __init__(
         self, player: ConnectedPlayer, referee: PlayerReferee, settings: WireSettings, counts: WireCounts
     ) -> None:

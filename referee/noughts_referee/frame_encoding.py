@@ -116,7 +116,6 @@ def choice(message: pb.Choice) -> Choice | None:
 
 
 def choice_reason(message: pb.Choice) -> str:
-    """Return the shortened reason for resigning."""
     return _one_line(message.reason[:_LONGEST_REASON])
 
 

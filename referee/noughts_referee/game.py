@@ -46,7 +46,6 @@ class Outbox:
         return bool(self.turn_game or self.ends or self.starts or self.openings)
 
     def ask(self, game: "Game") -> None:
-        """Ask the game's mover for its move."""
         self.turn_game.append(game.handle)
         self.turn_ply.append(game.ply)
         self.turn_cell.append(game.moves[-1] if game.moves else 0)
@@ -93,7 +92,6 @@ class Player:
         self.network_us = 0
         """Time not charged for each of its moves: the network time of a question and its answer."""
         self.games: dict[int, Game] = {}
-        """Running games by handle."""
         self.outbox = Outbox()
         self.opens = False
         """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
@@ -223,7 +221,6 @@ class Game:
         )
 
     def position(self) -> Position:
-        """Return the current position."""
         return Position.after(self.conditions.variant, self.moves)
 
 

@@ -80,7 +80,6 @@ class ConnectedPlayer(Player):
         return self.members
 
     def seats(self, timed: bool) -> int:
-        """Return how many concurrent games the player takes now."""
         if self.members:
             return sum(member.seats(timed) for member in self.members)
         wire = self.wire
@@ -116,7 +115,6 @@ class _Tournament(_SeatPool):
     def __init__(self, conditions: GameConditions, entries: list[ConnectedPlayer]) -> None:
         super().__init__()
         self.withdrawn = dict(conditions.withdrawn)
-        """Withdrawn entries, and why."""
         self.concurrency = conditions.concurrency
         self.is_timed = conditions.timed
         self.guest = conditions.guest

@@ -35,11 +35,10 @@ class RoundTrips:
         return min(min(self._latest, default=0), self._cap_us)
 
     def sent(self, now: int) -> None:
-        """Record that a heartbeat was sent."""
         self._sent_at = now
 
     def echoed(self, now: int, *, busy: bool) -> None:
-        """Record its echo. The echo of a `busy` bot can only shorten the known time: it may have waited for a move."""
+        """Record its echo. If the bot was `busy` with a move, the echo can only shorten the known time."""
         assert self._sent_at is not None
         took, self._sent_at = now - self._sent_at, None
         if not busy or took < min(self._latest, default=0):

@@ -26,7 +26,6 @@ class GameConditions:
     """The time control of every entry without its own."""
     seed: int
     concurrency: int
-    """The largest number of concurrent games."""
     players: tuple[int, ...]
     """The bot version of each entry, by entry number: the key of its player."""
     labels: tuple[str, ...]
@@ -106,7 +105,6 @@ class FinishedGame(NamedTuple):
     tournament: int
     ordinal: int
     attempt: int
-    """The attempt of the slot's unit."""
     first: int
     second: int
     result: int
@@ -123,7 +121,6 @@ class FinishedGame(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """Return its result and termination."""
         return Outcome(Result(self.result), Termination(self.termination))
 
 
@@ -141,7 +138,6 @@ def pack_moves(moves: Sequence[int], cells: int) -> bytes:
 
 
 def unpack_moves(packed: bytes, cells: int) -> list[int]:
-    """Invert `pack_moves`."""
     return list(packed) if cells <= 256 else _unpack("H", packed)
 
 
@@ -155,7 +151,6 @@ def pack_times(times_us: Sequence[int]) -> bytes:
 
 
 def unpack_times(packed: bytes) -> list[int]:
-    """Invert `pack_times`."""
     return _unpack("I", packed)
 
 
@@ -174,7 +169,6 @@ def pack_allowances(first: Allowance, second: Allowance) -> bytes:
 
 
 def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
-    """Invert `pack_allowances`."""
     network, margin, *second = unpack_times(packed)
     return Allowance(network, margin), Allowance(*second)
 

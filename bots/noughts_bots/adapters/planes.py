@@ -47,7 +47,6 @@ def actions_of(position: Position) -> list[int]:
 
 
 def action_count(variant: Variant) -> int:
-    """Return the number of actions."""
     return variant.columns if _drops(variant) else variant.cells
 
 

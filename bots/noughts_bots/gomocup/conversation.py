@@ -67,10 +67,7 @@ def milliseconds(seconds: float) -> int:
 
 
 class Phase(Enum):
-    """The state of an engine's process."""
-
     STARTING = auto()
-    """START was sent and is not answered."""
     TOLD = auto()
     """The terms were sent, which no engine answers, and then ABOUT, whose answer shows that they were read."""
     READY = auto()
@@ -78,32 +75,24 @@ class Phase(Enum):
     PLAYING = auto()
     """It knows some moves of a game, and no question is open."""
     THINKING = auto()
-    """A question for a move is open."""
     CHOOSING = auto()
-    """A question for an opening choice is open."""
     RESTARTING = auto()
-    """RESTART was sent and is not answered."""
     REFUSED = auto()
     """It has refused START, or every RESTART."""
 
 
 class Heard(Enum):
-    """What a line means."""
-
     NOTE = auto()
     """A message for people, without effect on the game."""
     STARTED = auto()
     """It has accepted START, and needs the terms."""
     READY = auto()
-    """The board is set up."""
     REFUSAL = auto()
     """It refuses to set up the board."""
     AGAIN = auto()
     """It has refused RESTART, which must be sent again."""
     MOVE = auto()
-    """Its move."""
     CHOICE = auto()
-    """Its choice for the opening."""
     MISSED = auto()
     """It has not understood the question, which must be repeated."""
     CUT = auto()
@@ -139,7 +128,6 @@ class Conversation:
         self._opening: OpeningChoice | None = None
         """The last question for an opening choice."""
         self._repeats = 0
-        """How often the last question was repeated."""
         self.answers_once = answers_once
         """Whether the engine answers a repeated question once; None if not known yet."""
         self._complaints: set[str] = set()
@@ -158,12 +146,10 @@ class Conversation:
         return [*infos, "ABOUT"]
 
     def settle(self) -> None:
-        """Record that its board is ready."""
         self.phase = Phase.READY
         self._known = self._restarts = self.doubles = 0
 
     def restart(self) -> str:
-        """Return the command before another game."""
         self.phase = Phase.RESTARTING
         self._restarts += 1
         return "RESTART"

@@ -24,11 +24,9 @@ class GomocupEngine:
     def __init__(self, bot: Bot, *, name: str, version: str, seed: int = 0) -> None:
         """`name` and `version` are for ABOUT. `seed` is the source of randomness of all games."""
         self.ended = False
-        """Whether END has arrived."""
         self.games = 0
         """Boards set up so far."""
         self.moves = 0
-        """Moves made so far."""
         self._bot = bot
         self._about = f'name="{name}", version="{version}", author="Noughts"'
         self._seed = seed
@@ -207,7 +205,6 @@ class GomocupEngine:
         return written_point(cell, position.variant.columns)
 
     def _choose(self, position: Position) -> int:
-        """Return the bot's move."""
         try:
             chosen = self._bot.choose(position)
         except Resign:

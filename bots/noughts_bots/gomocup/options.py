@@ -43,8 +43,6 @@ class Swap2(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How to treat one engine."""
-
     restart: Restart = Restart.AUTO
     board: bool = False
     """Whether every question sends the whole board (BOARD), not only the opponent's last move (TURN)."""

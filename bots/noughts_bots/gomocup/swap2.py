@@ -39,7 +39,6 @@ def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...
 
 
 def written_answer(answer: Swap2Answer, columns: int) -> str:
-    """Return the line of an engine's answer."""
     if isinstance(answer.choice, Put):
         return " ".join(written_point(cell, columns) for cell in answer.choice.cells)
     return SWAP if answer.move is None else written_point(answer.move, columns)

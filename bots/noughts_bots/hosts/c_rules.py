@@ -37,7 +37,6 @@ class RulesInC(NamedTuple):
 
 
 def rules_in_c(variant: Variant) -> RulesInC:
-    """Return the rules as the header describes them."""
     lengths = set(map(len, variant.line_cells))
     return RulesInC(
         columns=variant.columns,

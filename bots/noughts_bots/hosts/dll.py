@@ -34,7 +34,6 @@ from noughts_bots.hosts.c_rules import EMPTY, Sets, rules_in_c, written_options
 from noughts_referee.rules import Position, Variant
 
 HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
-"""The C header."""
 SYMBOL = "noughts_bot"
 VERSION = 1
 """NOUGHTS_BOT_VERSION of the header."""
@@ -218,7 +217,6 @@ class LibraryBot(Bot):
         return bot, turn, addressof(turn), array("I", EMPTY)
 
     def close(self) -> None:
-        """Destroy the library's bots."""
         for _, bot, plays in self._prepared.values():
             if plays and bot and self._destroy is not None:
                 self._destroy(bot)

@@ -24,7 +24,6 @@ _STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    """Start the engine. Raises BotSpecError."""
     subject = f"bot 'gtp:{target}'"
     try:
         command = shlex.split(target)
@@ -50,7 +49,6 @@ class GtpBot(Bot):
         self._engine = _Engine(command)
         self._variant: Variant | None = None
         self._moves: list[int] = []
-        """The moves on the engine's board."""
 
     def choose(self, position: Position) -> int:
         variant = position.variant
@@ -73,7 +71,6 @@ class GtpBot(Bot):
         return cell
 
     def close(self) -> None:
-        """End the engine."""
         self._engine.stop()
 
     def _catch_up(self, position: Position) -> None:

@@ -10,13 +10,10 @@ GROUP = "noughts.bots"
 
 
 class InstalledBot(NamedTuple):
-    """A bot of an installed package."""
-
     name: str
     """Its spec is `py:NAME`."""
     package: str
     version: str
-    """The package's version."""
     summary: str
     """The package's description of itself on one line; can be empty."""
 

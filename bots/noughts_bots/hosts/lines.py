@@ -57,7 +57,6 @@ class LinesBot(Bot):
             raise Resign(f"the program answered {error}") from None
 
     def close(self) -> None:
-        """End the program."""
         if self._program is not None:
             self._program.stop()
 

@@ -72,7 +72,6 @@ def _installed(name: str, subject: str) -> Any:
 
 
 def _module(where: str, subject: str) -> ModuleType:
-    """Import the file or the module."""
     here = folder()
     _search(here)
     if where.endswith(".py") or "/" in where:
@@ -150,7 +149,6 @@ def _bots_of(module: ModuleType) -> list[str]:
 
 
 def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:
-    """Return the options as keyword arguments."""
     parameters = _parameters(make)
     any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     known = {
@@ -216,5 +214,4 @@ def _did_you_mean(got: str, known: Iterable[str]) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

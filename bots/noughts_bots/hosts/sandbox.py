@@ -12,9 +12,7 @@ from typing import Any
 
 import wasmtime
 from wasmtime import FuncType, ValType
-from wasmtime import (
-    _ffi as ffi,
-)  # the public calls cost 20 times as much, because they look up the function's type each time
+from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they look up the function's type each time
 from wasmtime._func import maybe_raise_last_exn
 
 from noughts_bots.errors import BotSpecError
@@ -108,7 +106,7 @@ class Instance:
 
     def __init__(self, store: wasmtime.Store, exports: Any, subject: str) -> None:
         self._subject = subject
-        self._store, self._context = store, store._context()  # see `ffi`
+        self._store, self._context = store, store._context()
         self._memory: wasmtime.Memory = exports[_MEMORY]
         self._table: wasmtime.Table = exports[_TABLE]
         for name in ("_initialize", "__wasm_call_ctors"):
@@ -119,8 +117,7 @@ class Instance:
         self.entry: int = self._call_slowly(exports[_ENTRY]) & 0xFFFFFFFF
 
     def function(self, index: int, parameters: int, results: int = 1) -> "Callable[..., int]":
-        """Return the function with this index in the table. It takes `parameters` 32-bit numbers and returns at most
-        one.
+        """Return the function with this index in the table, from `parameters` 32-bit numbers to at most one.
 
         Raises BotSpecError for another signature. Call the result with the fuel and the numbers; it can raise Trapped.
         """
@@ -140,7 +137,7 @@ class Instance:
         for each in given:
             each.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
-        context, target, trap_place = self._context, byref(function._func), byref(trap)  # see `ffi`
+        context, target, trap_place = self._context, byref(function._func), byref(trap)
         call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
         slots, result = [each.of for each in given], returned[0].of
 
@@ -150,11 +147,11 @@ class Instance:
                 slot.i32 = number
             error = call(context, target, given, parameters, returned, results, trap_place)
             if error:  # type: ignore[truthy-bool]  # NULL is false
-                failure = wasmtime.WasmtimeError._from_ptr(error)  # see `ffi`
+                failure = wasmtime.WasmtimeError._from_ptr(error)
                 maybe_raise_last_exn()  # of an import
                 raise Trapped(_line(failure))
             if trap:  # type: ignore[truthy-bool]  # as above
-                found = wasmtime.Trap._from_ptr(trap)  # see `ffi`
+                found = wasmtime.Trap._from_ptr(trap)
                 maybe_raise_last_exn()
                 raise _trapped(found)
             return result.i32 if results else 0

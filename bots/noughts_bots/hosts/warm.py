@@ -16,8 +16,6 @@ from noughts_referee.rules import OWN_NAMES, Position, parse_variant
 
 
 class Rehearsal(Bot):
-    """A bot for rehearsals only."""
-
     def choose(self, position: Position) -> int:
         return position.free[0]
 

@@ -32,7 +32,6 @@ class CachingBot(CandidateBot):
         self._considered: dict[tuple[Variant, int, int, int], Considered] = {}
 
     def plays(self, variant: Variant) -> bool:
-        """Return whether the bot plays this variant."""
         return covers(self.variants, variant.name)
 
     def require(self, variant: Variant) -> None:

@@ -111,8 +111,8 @@ class DepthSearch:
     def _value(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
         """Return the score of the mover's best reply, if there is no line yet and some line is open.
 
-        A win at hand is taken. Two threats of the opponent lose. A single one must be met, because nothing is worse
-        than a loss in two. Without threats, only a draw can happen within two half-moves; with gravity this also
+        A win at hand is taken. Two threats of the opponent lose. A single one must be met, because no result of that is
+        worse than a loss in two. Without threats, only a draw can happen within two half-moves; with gravity this also
         requires that there are no threats on cells that cannot be played yet.
         """
         nearer = self._nearer

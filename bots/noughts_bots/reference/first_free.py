@@ -8,10 +8,7 @@ from noughts_referee.rules import Position, free_of_each
 
 
 class FirstFree(CachingBot):
-    """Plays the lowest free cell.
-
-    Source: article 003, step 6 of the Windows Forms lesson.
-    """
+    """Plays the lowest free cell. Source: article 003, step 6 of the Windows Forms lesson."""
 
     name = "first-free"
     heeds_forbidden_moves = True

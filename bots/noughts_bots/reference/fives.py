@@ -82,7 +82,6 @@ class _Board:
         layer = (1 << variant.columns * variant.rows) - 1
         self._layers = tuple(layer << start for start in range(0, variant.cells, variant.columns * variant.rows))
         self.openings = _openings(variant)
-        """The cells for the first stone."""
 
     def priorities(self, own: int, opponent: int, free: tuple[int, ...]) -> dict[int, int]:
         """Return the priority of each of the cells `free` for the side to move, which has the stones `own`."""

@@ -101,7 +101,6 @@ class Learner(CachingBot):
 
     @property
     def games(self) -> int:
-        """How many games it has learnt from."""
         return (self.table.games or 0) if self.table is not None else 0
 
     def begin(self, variant: Variant) -> None:

@@ -24,7 +24,6 @@ PROVEN = 1000
 _UNKNOWN = 1
 _HALF, _HIGHEST_AVERAGE = 500, 999
 UNTRIED = _UNKNOWN * PROVEN + _HALF
-"""The initial rating of every cell."""
 _MOST_VISITS = 1 << 10
 
 
@@ -56,7 +55,6 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
 
 
 def _positions_of(moves: Sequence[int]) -> list[Key]:
-    """Return the positions in which the moves were made."""
     keys: list[Key] = []
     own = opponent = 0
     for cell in moves:

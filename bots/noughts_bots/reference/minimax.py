@@ -1,4 +1,4 @@
-"""`minimax`: sees everything and takes the first best cell, unless options make it faster or limit its depth."""
+"""`minimax`: sees everything and takes the first best cell, unless options limit its depth or prefer fast wins."""
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered

@@ -26,17 +26,14 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class ReferenceBot:
     name: str
-    """The name in specs."""
     place: str
     """Its class as `MODULE:CLASS` in `noughts_bots.reference`, imported when such a bot is created."""
     description: str
-    """One line."""
     options: tuple[Option, ...] = ()
     """They are passed to the class by name."""
 
     @property
     def bot(self) -> "type[CachingBot]":
-        """Its class."""
         module, _, name = self.place.partition(":")
         return cast("type[CachingBot]", getattr(import_module(f"noughts_bots.reference.{module}"), name))
 
@@ -134,4 +131,3 @@ _TABLE = (
 )
 
 REFERENCE_BOTS = {row.name: row for row in _TABLE}
-"""The reference bots by name, in the order of lists."""

@@ -53,8 +53,6 @@ class Row:
 
 @dataclass(slots=True)
 class TableFile:
-    """The contents of a table file."""
-
     variant: Variant
     level: int = 1
     """The default choice of moves: 0 in proportion to the ratings, 1 among the highest."""
@@ -67,9 +65,6 @@ def position_of(variant: Variant, key: Key) -> Position:
     """Return the position. The number of stones determines the side to move."""
     own, opponent = key
     return Position(variant, own=own, opponent=opponent, side=(own | opponent).bit_count() % 2)
-
-
-# Writing.
 
 
 def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
@@ -136,14 +131,11 @@ def _checksum_line(content: bytes) -> str:
     return _CHECKSUM + hashlib.sha256(content).hexdigest()
 
 
-# Reading.
-
-
 def load(path: Path) -> TableFile:
     """Return the table in the file.
 
     Raises:
-        TableError: the file is missing, unreadable or damaged; the error has the line, its content and what is expected.
+        TableError: the file is missing, unreadable or damaged. It names the line, its content and what is expected.
     """
     try:
         content = path.read_bytes()
@@ -209,7 +201,6 @@ class _Reader:
             begin += len(raw)
 
     def _checked(self, word: str, value: str) -> str:
-        """Return the valid value of a header line."""
         try:
             readable = bool(parse_variant(value)) if word == "variant" else bool(_NUMBER.fullmatch(value))
         except VariantError as error:

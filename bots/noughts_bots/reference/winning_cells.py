@@ -21,11 +21,9 @@ class Threats:
         self._known: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """Return how many sets of stones are cached."""
         return len(self._known)
 
     def forget(self) -> None:
-        """Clear the cache."""
         self._known.clear()
 
     def of(self, stones: int) -> int:

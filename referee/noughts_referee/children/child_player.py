@@ -33,13 +33,12 @@ class Fault:
 
     death: Death
     games: tuple[LostGame, ...]
-    """The games lost with it."""
     benched: bool
     """Whether the child is now disabled."""
 
 
 class ChildProcess(Protocol):
-    """A running child: a process of its own, or an engine behind a seat."""
+    """A running child: a process of its own, or a player of an engine."""
 
     @property
     def frames(self) -> ChildFrames:
@@ -57,8 +56,6 @@ class ChildProcess(Protocol):
 
 
 class ChildPlayer:
-    """One child, on the connection of its player."""
-
     def __init__(
         self,
         command: ChildCommand,

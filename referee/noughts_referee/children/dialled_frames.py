@@ -28,7 +28,6 @@ class DialInvitation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables for the child."""
         # A bot that does not know tickets can use this one as a token.
         return {SERVER_VARIABLE: self.address, TICKET_VARIABLE: self.ticket, TOKEN_VARIABLE: self.ticket}
 
@@ -74,7 +73,6 @@ class DialledFrames(ChildFrames):
         try:
             await self._over.wait()
         finally:
-            # Cancelled: the child has left.
             self._end("left its stream (PlayService.Play)")
 
     async def read(self) -> pb.PlayRequest | None:

@@ -27,7 +27,6 @@ class ChildFrames(ABC):
         self.last_read_us = now()
         """When the child last sent a frame."""
         self.written = 0
-        """Frames sent to the child."""
         self.answered = False
         """Whether the child has ever answered a question."""
         self._unasked = self._empty = 0

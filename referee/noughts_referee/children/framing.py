@@ -17,8 +17,6 @@ class NoFrame(Exception):
 
 
 class Framing(Protocol):
-    """One way to put frames on pipes."""
-
     def arrived(self, buffer: bytearray) -> bool:
         """Return whether the first message of the buffer is complete."""
 

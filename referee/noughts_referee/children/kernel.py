@@ -38,7 +38,6 @@ def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char]) -> 
 
 
 def close_files(first: int, last: int = _HIGHEST_FD) -> None:
-    """Close all file descriptors from the first to the last."""
     try:
         call(_CLOSE_RANGE, first, last, 0)  # Linux 5.9; some Pythons lack it, and the limit can be high
     except OSError:

@@ -12,7 +12,6 @@ class ChildCommand:
     target: str
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Additional environment variables."""
     json_lines: bool = False
     """Whether its frames are JSON, one per line (see `children.framing`)."""
     port: int | None = None
@@ -26,8 +25,6 @@ class ChildCommand:
 
 
 class Started(Protocol):
-    """A running child."""
-
     pid: int
     """Leader of its own session and process group."""
     stdin: int
@@ -42,8 +39,7 @@ class Started(Protocol):
     """After its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
 
     async def wait(self) -> int:
-        """Return its exit code after its whole session has ended; negative: the signal. Can be repeated and
-        cancelled."""
+        """Return its exit code after its whole session has ended; negative: the signal. Repeatable and cancellable."""
 
     def kill(self, signal: int) -> None:
         """Send a signal to the whole process group, if it still exists."""

@@ -227,7 +227,6 @@ class _Zygote:
             self._loop.remove_writer(self._socket)
 
     def _read(self) -> None:
-        """Handle all available reports."""
         with suppress(BlockingIOError):
             while True:
                 try:

@@ -13,7 +13,6 @@ class LostGame(NamedTuple):
     side: int
     """The loser's side: 0 moved first, 1 second."""
     ply: int
-    """The number of moves made."""
     moves: tuple[int, ...] = ()
     """These moves, if known."""
 

@@ -46,8 +46,6 @@ class Death:
 
 
 class RunningChild:
-    """A started child, its frames and its stderr. Use `start_child` to make one."""
-
     def __init__(
         self, started: Started, frames: PipeFrames | DialledFrames, stderr: Tail, settings: ChildSettings
     ) -> None:
@@ -57,7 +55,6 @@ class RunningChild:
         self._stderr = stderr
 
     async def hello(self) -> pb.Hello:
-        """Return the first frame. Raises NotStarted."""
         frames = self.frames
         try:
             async with asyncio.timeout(self._settings.start):
@@ -85,12 +82,10 @@ class RunningChild:
         return self._started.processor_seconds
 
     def kill(self, signal: int) -> None:
-        """Send a signal to its process group."""
         self._started.kill(signal)
 
     @property
     def stderr(self) -> str:
-        """The last 64 KB of its stderr so far."""
         return self._stderr.text
 
     async def stop(self, reason: str = "") -> Death:

@@ -33,7 +33,7 @@ _SINGLE_FILES = (
 )  # fmt: skip
 """Engines read the last three for the number of cores and the memory size."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
-"""Devices and processes. Naming one in a command does not make its folder readable."""
+"""Devices and processes. Naming one in a command makes neither it nor its folder readable."""
 _MEMORY_DISK = "/dev/shm/"  # noqa: S108  # bots stored there have their own folder
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
@@ -79,13 +79,11 @@ class Sandbox:
     readable: tuple[str, ...]
     """Files and folders of its command."""
     programs: bool
-    """Whether it can start programs and processes."""
     user: int | None
     """The user that it becomes; None: no change."""
     tasks: int
     """Processes and threads that its user already has."""
     port: int | None = None
-    """The TCP port that it can connect to."""
 
     def shut(self) -> None:
         """Restrict this process permanently. Raises OSError; then it can be half restricted, and must end."""

@@ -53,7 +53,6 @@ class UnlockedChild:
         return code
 
     def kill(self, signal: int) -> None:
-        """Send a signal to the whole process group."""
         with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies
             os.killpg(self.pid, signal)
 

@@ -117,12 +117,10 @@ def nice_for(running: int, share: int) -> int:
 
 
 def machine_memory() -> int:
-    """Return the machine's memory in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * _PAGE
 
 
 def family(pid: int) -> tuple[int, ...]:
-    """Return a process and all its descendants."""
     found = [pid]
     for parent in found:  # the list grows during the loop
         with suppress(OSError):

@@ -48,8 +48,6 @@ class _Child:
 
 
 class Zygote:
-    """Forks children on request, and is their parent."""
-
     def __init__(self, requests: socket.socket, entry: Entry, limits: Limits, scratch: str) -> None:
         self._requests = requests
         self._entry = entry

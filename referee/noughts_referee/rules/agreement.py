@@ -74,7 +74,6 @@ class OpeningChoice:
 
     @property
     def position(self) -> Position:
-        """Return the position, with the player's seed."""
         position = Position.after(self.variant, self.stones, seed=self.seed)
         position.own_clock_us = self.clock_us
         return position

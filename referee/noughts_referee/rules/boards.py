@@ -33,7 +33,6 @@ class Board(NamedTuple):
         return tuple(self._set([(column, row + 1, layer)]) for column, row, layer in self._places())
 
     def _places(self) -> Iterator[_Place]:
-        """Yield the place of each cell, in the order of the cells."""
         for layer in range(self.layers):
             for row in range(self.rows):
                 for column in range(self.columns):

@@ -21,8 +21,6 @@ class MovesError(ValueError):
 
 
 class LastMove(NamedTuple):
-    """The state of a game after its last move."""
-
     termination: Termination | None
     """`LINE`, `BOARD_FULL` or `ILLEGAL_MOVE`; None if the game continues."""
     kind: str | None = None

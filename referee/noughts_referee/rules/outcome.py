@@ -79,7 +79,7 @@ ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
 """Decided by the stones."""
 
 GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
-"""The loser was disconnected."""
+"""The loser had disconnected or crashed."""
 
 FORFEITS = frozenset(_DEEDS)
 """The loser lost by its own action and not on the board."""
@@ -96,12 +96,10 @@ class Outcome(NamedTuple):
 
     @property
     def winner(self) -> int | None:
-        """The side that won (0 first, 1 second); None if neither did."""
         return self.result.winner
 
     @property
     def loser(self) -> int | None:
-        """The side that lost; None if neither did."""
         return self.result.loser
 
 

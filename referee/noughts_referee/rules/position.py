@@ -54,7 +54,7 @@ class Position:
     """The mover's clock in microseconds: the rest of its base time, or the limit of a move; 0 without a limit."""
     opponent_clock_us: int
     limit_us: int
-    """The limit of this move: `own_clock_us`, or the limit of a move if there is a base time too and that is larger."""
+    """The limit of this move in microseconds: `own_clock_us`, or the limit of each move if that is smaller."""
     memo: Any
     """Data that the bot keeps with the game. None until the bot sets it, and when the game is resumed."""
 

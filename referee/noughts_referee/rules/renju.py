@@ -75,7 +75,7 @@ class _Renju:
         return None if made >= _FIVE else self._kind(black, white, cell, made)
 
     def _made(self, black: int, white: int, cell: int) -> int:
-        """Return what Black's stone on the free cell makes, including threes that may not count."""
+        """Return what Black's stone on the free cell makes, including threes that might not count."""
         made = 0
         for shift, mask, modulus, edge, _ in self._rays[cell]:
             near = black >> shift & mask

@@ -2,7 +2,7 @@
 
 The stones of one side are an integer whose bit `c` is set if cell `c` holds its stone. A line is also such an integer,
 and a side with all cells of a line wins. All variants share one class. They differ in tables that are empty for plain
-boards (`beside`, `blocked_ends`, `supports`), and in one pure function that few variants have (`forbids`).
+boards, and in one pure function that few variants have (`forbids`).
 
 Both sides win with the same lines. Some rules limit one side to the exact number in a row, as renju does for the first.
 For that side `forbids` returns "overline", unless the stone makes five in another direction, which wins. The other side

@@ -33,8 +33,6 @@ _new = tuple.__new__
 
 
 class Board:
-    """The tables of a variant, which never change."""
-
     def __init__(self, variant: Variant) -> None:
         self.cells = variant.cells
         self.full = variant.full
@@ -98,7 +96,6 @@ class Board:
         return cells
 
     def surroundings(self, cells: int) -> int:
-        """Return the cells near these, as a set."""
         near = 0
         while cells:
             cell = cells.bit_length() - 1

@@ -39,7 +39,6 @@ class Effort:
         return Effort(nodes, deadline=now + (self._deadline - now) * share, clock=self._clock)
 
     def add(self, part: "Effort") -> None:
-        """Count the nodes of a part."""
         self.nodes += part.nodes
         self._next_look = self.nodes
 

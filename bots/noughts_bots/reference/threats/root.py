@@ -47,7 +47,7 @@ class Thought:
             self._decide(members(winning), WON - 1)
             return []
         if danger := board.winning_cells(other, own) & self._free:
-            # Two cannot both be stopped, but the opponent may not see it.
+            # Two cannot both be stopped, but the opponent might not see it.
             block = members(danger)[0]
             value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
             self._decide([block], value)

@@ -1,4 +1,4 @@
-"""The board for variants in which a complete line may not count: exactly five, renju and caro.
+"""The board for variants in which a complete line does not always count: exactly five, renju and caro.
 
 A spoiled line (a stone next to it would make six) is counted as missing sixteen more stones. A line blocked by the
 other side at both ends is counted as holding a stone of that side. So a search without these rules finds only lines
@@ -16,8 +16,6 @@ _new = tuple.__new__
 
 
 class RuledBoard(Board):
-    """The tables of such a variant."""
-
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         second = variant.beside

@@ -30,8 +30,6 @@ Table = dict[tuple[int, int], tuple[int, int, int, int]]
 
 
 class Search:
-    """Values of positions of one variant."""
-
     def __init__(self, board: Board, effort: Effort, table: Table) -> None:
         self._board = board
         self._effort = effort
