@@ -1,8 +1,8 @@
-"""Whether neither side is winning after an opening, as far as a quick search tells.
+"""Decide by a quick search whether an opening is balanced.
 
-The search is that of the reference bot `threats`: continuous fours, fours and threes, then all moves deeper and deeper.
-It looks at a fixed number of positions and at no clock, so that the answer is the same everywhere. Variants that it
-does not play (those with gravity, and plugins) are searched for forced wins alone.
+The search is that of the reference bot `threats`: continuous fours, fours and threes, then all moves with increasing
+depth. It visits a fixed number of positions and uses no clock, so the result is the same everywhere. Variants that it
+does not play (those with gravity, and plugins) are only searched for forced wins.
 """
 
 from functools import lru_cache
@@ -11,19 +11,19 @@ from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_referee.rules import Position, Variant, covers
 
 WON = 900_000
-"""On the scale of `threats`; wins are worth more than that, everything else less."""
+"""On the scale of `threats`: wins are worth more, everything else less."""
 NODES = 2_000
-"""Positions that are looked at for an opening."""
+"""The number of positions to visit for an opening."""
 MOST_LEAD = 30
-"""On the scale of `threats`, where an open line that misses two stones counts 60 for the side to move. Played by
-`threats` against itself, openings within this lead come out even, those 60 to 100 ahead are won by three to one."""
+"""On the scale of `threats`, where an open line that lacks two stones counts 60 for the side to move. If `threats`
+plays itself, openings within this lead score evenly, and the side 60 to 100 ahead wins three of four games.
+"""
 
 _WON, _OPEN, _LOST = 1, 0, -1
 
 
 def imbalance(variant: Variant, cells: tuple[int, ...], nodes: int = NODES) -> int:
-    """How far one of the sides is ahead after a legal opening, on the scale of `threats`: at most `MOST_LEAD` where
-    neither is, `WON` or more where one wins."""
+    """Return the lead of either side after a legal opening, on the scale of `threats`; `WON` or more for a win."""
     position = Position.after(variant, cells)
     if not covers(ThreatsBot.variants, variant.name):
         return 0 if _forced(position, nodes) == _OPEN else WON
@@ -31,7 +31,7 @@ def imbalance(variant: Variant, cells: tuple[int, ...], nodes: int = NODES) -> i
 
 
 def lead(position: Position, nodes: int = NODES) -> int:
-    """What the position is worth to the side to move on the scale of `threats`, `WON` or more for a win."""
+    """Return the value of the position for the side to move on the scale of `threats`; `WON` or more for a win."""
     considered = _searcher(nodes).consider(position)
     return int(considered.scores.get(considered.candidates[0], 0))
 
@@ -42,11 +42,11 @@ def _searcher(nodes: int) -> ThreatsBot:
 
 
 class _SpentError(Exception):
-    """No more positions may be looked at."""
+    """The limit of positions is reached."""
 
 
 def _forced(position: Position, nodes: int) -> int:
-    """Whether the side to move can force a win or cannot avoid a loss: deeper and deeper with so many positions."""
+    """Return whether the side to move can force a win or must lose, by a search of `nodes` positions."""
     variant, left = position.variant, nodes
 
     def value(own: int, opponent: int, side: int, depth: int) -> int:

@@ -1,19 +1,19 @@
-"""Openings drawn by lot, ply by ply, none of which ends the game."""
+"""Random openings, chosen ply by ply, that do not end the game."""
 
 from noughts_referee.rules import Draws, Variant, members
 
-# On boards from this edge on the first stone of an opening near the middle lies at most a fifth of the edge from it.
+# On boards with edges of at least this length, the first stone is at most a fifth of the edge from the middle.
 _LARGE_EDGE = 7
 _NEAR = 3
 
 
 def drawn_plies(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """So many plies, each drawn among all legal cells that do not end the game; None where there is none left."""
+    """Return `plies` random legal cells that do not end the game; None if there are too few."""
     return _drawn(variant, plies, draws, near=False)
 
 
 def drawn_near(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """The same, as games begin: on large boards near the middle, and then at most three cells from another stone."""
+    """Return the same in natural places: on large boards near the middle, then up to three cells from another stone."""
     return _drawn(variant, plies, draws, near=min(variant.columns, variant.rows) >= _LARGE_EDGE)
 
 
@@ -39,7 +39,7 @@ def _drawn(variant: Variant, plies: int, draws: Draws, *, near: bool) -> tuple[i
 
 
 def _middle(variant: Variant) -> int:
-    """The cells around the middle, in all layers, as a set."""
+    """Return the cells around the middle, in all layers, as a set."""
     reach = max(1, min(variant.columns, variant.rows) // 5)
     row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
     return _square(variant, row, column, reach)

@@ -1,4 +1,4 @@
-"""Which opening an encounter gets. It follows from the tournament's seed and the encounter's number alone."""
+"""Choose the opening of an encounter, which depends only on the tournament's seed and the encounter's number."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -9,21 +9,21 @@ from noughts_server.openings.legality import OpeningError, check_opening, is_leg
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
 from noughts_server.openings.symmetries import symmetries
 
-# They set the chance of openings apart from that of games, and of each other.
+# They separate the random numbers of openings from those of games and from each other.
 _ENCOUNTERS = 0x6A09E667F3BCC909
 _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
 _TRIES, _SEARCHES = 500, 200
 
 OpeningChoice = tuple[int, ...]
-"""Its cells in the order of play."""
+"""The cells in playing order."""
 
 
 def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
-    """The opening of a tournament's encounter with this number, from 0; empty where there are none.
+    """Return the opening of a tournament's encounter with this number, from 0; empty without openings.
 
-    `seed` is the tournament's. Openings by search take some tenths of a second, the others next to nothing. Raises
-    OpeningError where the variant has no such opening.
+    `seed` is the tournament's. Balanced openings take some tenths of a second, others almost no time. Raises
+    OpeningError if the variant has no such opening.
     """
     if not openings:
         return ()
@@ -33,13 +33,13 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
         images = symmetries(variant)
         image = Draws(chance, _SYMMETRY_PLY).choice(images)
         turned = tuple(image[cell] for cell in opening)
-        # A variant of somebody's own may forbid what is not symmetric.
+        # A plugin's variant may forbid the image of an opening.
         opening = turned if is_legal(variant, turned) else opening
     return opening
 
 
 def check_openings(openings: Openings, variant: Variant) -> None:
-    """Raises OpeningError if a tournament of the variant cannot have these openings."""
+    """Raise OpeningError if a tournament of the variant cannot have these openings."""
     if not openings:
         return
     if variant.agreement:
@@ -73,14 +73,14 @@ def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) 
 
 
 def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
-    """The first one drawn that is even, or else the most even of them; and whether it is.
+    """Return the first random opening that is balanced, or the most balanced one; and whether it is balanced.
 
-    Raises OpeningError where no opening has so many plies.
+    Raises OpeningError if no opening has so many plies.
     """
     draw, bound, tries = drawn_plies, 0, _TRIES
     unevenness: Callable[[Variant, OpeningChoice], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
-        # Loaded only where a search is wanted.
+        # Imported only if a search is needed.
         from noughts_server.openings.balance import MOST_LEAD, imbalance
 
         draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
@@ -101,7 +101,7 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
 
 
 def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:
-    """1 if the side to move can complete a line with its next stone, else 0."""
+    """Return 1 if the side to move can complete a line with its next stone, else 0."""
     side = len(opening) & 1
     own, opponent = (sum(1 << cell for cell in opening[first::2]) for first in (side, 1 - side))
     cells = variant.legal_cells(own, opponent, side)
@@ -118,7 +118,7 @@ def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) 
 
 @lru_cache(maxsize=8, typed=True)
 def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
-    """The order in which a list is gone through for the `turn`th time: each opening once before any comes again."""
+    """Return the order of a list for the `turn`th pass: each opening occurs once before any is repeated."""
     draws, order = Draws(game_seed(apart(seed, _PASSES), turn), 0), list(range(count))
     for last in range(count - 1, 0, -1):
         other = draws.below(last + 1)

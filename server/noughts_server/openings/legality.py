@@ -1,4 +1,4 @@
-"""Whether some moves can be an opening: all of them legal, and the game still open after them."""
+"""Check that moves can be an opening: all are legal, and the game continues after them."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from noughts_referee.rules import Variant, cell_name, placed_wrongly
 
 
 class OpeningError(ValueError):
-    """An opening that no game can begin with: `got` says what is wrong with it, `expected` what would be right."""
+    """An invalid opening: `got` is the problem, `expected` what would be valid."""
 
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"got {got}, expected {expected}")
@@ -15,7 +15,7 @@ class OpeningError(ValueError):
 
 
 def check_opening(variant: Variant, cells: Sequence[int]) -> None:
-    """Raises OpeningError unless every move is legal and the game goes on after the last one."""
+    """Raise OpeningError unless every move is legal and the game continues after the last one."""
     if not cells:
         raise OpeningError("no moves", "at least one")
     own = opponent = 0
@@ -36,7 +36,7 @@ def check_opening(variant: Variant, cells: Sequence[int]) -> None:
 
 
 def is_legal(variant: Variant, cells: Sequence[int]) -> bool:
-    """The same as an answer."""
+    """Return whether `check_opening` accepts the moves."""
     try:
         check_opening(variant, cells)
     except OpeningError:

@@ -1,12 +1,12 @@
-"""Openings from files, an opening a line, in any of these forms, also mixed:
+"""Read openings from files, one a line, in any mixture of these formats:
 
 - Gomocup's offsets, as c-gomoku-cli's `type=offset`: `8,-3, 6,-4, 5,-4`, each a column and a row counted from the
   middle, to the right and down. The middle is cell size / 2, rounded down, from 0: (10, 10) on 20x20, (7, 7) on 15x15.
-- Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`. Rows count from the bottom, as everywhere here.
-- Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`; of a game with an opening, as `-o` writes
-  it, the opening.
+- Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`. Rows count from the bottom.
+- Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`, or a game of an `-o` file with an
+  opening.
 
-Empty lines, and lines that begin with #, say nothing.
+Empty lines, and lines that begin with #, are ignored.
 """
 
 import json
@@ -28,11 +28,11 @@ _LONGEST_SHOWN = 60
 
 
 class OpeningsFileError(ValueError):
-    """A file of openings that cannot be used; the text names the line, what is there and what should be."""
+    """An invalid file of openings; the text names the line, its content and what is expected."""
 
 
 def read_openings_file(openings: Openings, file: Path, variant: Variant) -> Openings:
-    """The openings of a file for games of the variant. Raises OpeningsFileError, OSError."""
+    """Return the openings of a file for games of the variant. Raises OpeningsFileError, OSError."""
     try:
         with file.open(encoding="utf-8") as lines:
             return read_openings(openings, file.name, lines, variant)
@@ -41,8 +41,7 @@ def read_openings_file(openings: Openings, file: Path, variant: Variant) -> Open
 
 
 def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: Variant) -> Openings:
-    """The openings of these lines; `name` is for errors and for people. Raises OpeningsFileError for the first line
-    that is no opening of the variant."""
+    """Return the openings of these lines of the file `name`. Raises OpeningsFileError for the first invalid line."""
     found: list[tuple[int, ...]] = []
     for number, raw in enumerate(lines, start=1):
         line = raw.strip().lstrip("\ufeff")
@@ -66,10 +65,7 @@ def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: 
 
 
 def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
-    """The cells of one opening, in the order of play; whether they may be played there is not asked.
-
-    Raises OpeningError.
-    """
+    """Return the cells of one opening in playing order, without checking that they are legal. Raises OpeningError."""
     if line[0] in "{[":
         return _read_json(line, variant)
     if _OFFSETS.fullmatch(line):

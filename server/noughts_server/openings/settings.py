@@ -1,4 +1,4 @@
-"""What an organiser chooses of openings, as it is stored with a tournament."""
+"""The organiser's choice of openings, as stored with a tournament."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any
 
 MOST_PLIES = 50
-"""Of openings by chance."""
+"""Limit for random openings."""
 MOST_OPENINGS = 10_000
-"""In a list."""
+"""Limit for a list."""
 MOST_CHARACTERS = 1_000_000
-"""Of a list, as it is stored."""
+"""Limit for a stored list."""
 LONGEST_NAME = 100
 
 
 class OpeningsKind(StrEnum):
-    """Where openings come from."""
+    """The source of openings."""
 
     NONE = "none"
     RANDOM = "random"
@@ -25,7 +25,7 @@ class OpeningsKind(StrEnum):
 
 
 class OpeningsOrder(StrEnum):
-    """In what order a list is gone through."""
+    """The order of a list."""
 
     SEQUENTIAL = "sequential"
     RANDOM = "random"
@@ -33,42 +33,40 @@ class OpeningsOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """Where the openings of a tournament come from. Which one an encounter gets, `choosing` says."""
+    """The source of a tournament's openings. `choosing` chooses the opening of an encounter."""
 
     kind: OpeningsKind = OpeningsKind.NONE
     plies: int = 0
-    """Of openings by chance."""
+    """Of random openings."""
     name: str = ""
-    """Of a list: its file or book, for people."""
+    """The displayed name of the list's file or book."""
     order: OpeningsOrder = OpeningsOrder.SEQUENTIAL
-    """Of a list."""
     symmetries: bool = False
-    """Whether each opening is laid on the board in one of its symmetries, drawn by lot."""
+    """Whether each opening is turned or mirrored at random."""
     text: str = ""
-    """Of a list: an opening a line, its cells with spaces between them. As a text, because most of those who read a
-    tournament never ask for it."""
+    """The openings of a list, one a line, its cells separated by spaces; parsed only on demand."""
 
     def __bool__(self) -> bool:
         return self.kind is not OpeningsKind.NONE
 
     def __str__(self) -> str:
-        """As on the command line, e.g. `balanced:6` or the name of a file."""
+        """Return the openings as on the command line, e.g. `balanced:6` or the name of a file."""
         if self.kind in (OpeningsKind.RANDOM, OpeningsKind.BALANCED):
             return f"{self.kind}:{self.plies}"
         return self.name if self.kind is OpeningsKind.LIST else str(self.kind)
 
     @property
     def listed(self) -> tuple[tuple[int, ...], ...]:
-        """The openings of a list."""
+        """Return the openings of a list."""
         return _listed(self.text)
 
     def of_list(self, name: str, openings: Iterable[Iterable[int]]) -> "Openings":
-        """The same with a list of openings, each its cells in the order of play."""
+        """Return a copy with a list of openings, each as cells in playing order."""
         text = "\n".join(" ".join(map(str, cells)) for cells in openings)
         return replace(self, kind=OpeningsKind.LIST, name=name[-LONGEST_NAME:], text=text, plies=0)
 
     def document(self) -> dict[str, Any] | None:
-        """For JSON; what is as usual is left out, and None stands for no openings at all."""
+        """Return the value for JSON without defaults; None if there are no openings."""
         if not self:
             return None
         values: dict[str, Any] = {"kind": str(self.kind), "plies": self.plies, "name": self.name, "text": self.text}
@@ -80,7 +78,7 @@ class Openings:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any] | None) -> "Openings":
-        """The inverse of `document`."""
+        """Return the value of a document, the inverse of `document`."""
         if not document:
             return cls()
         return cls(

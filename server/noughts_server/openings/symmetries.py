@@ -1,4 +1,4 @@
-"""The symmetries of a board: how its cells can change places without anything becoming different."""
+"""The symmetries of a board: permutations of its cells that preserve the game."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,10 +11,10 @@ _MOST_KEPT = 8
 
 @lru_cache(maxsize=_MOST_KEPT)
 def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
-    """Each symmetry as the cell that takes the place of each cell; the first leaves all where it is.
+    """Return each symmetry as the image of every cell; the first is the identity.
 
-    A flat square board has 8, an oblong one 4, one with gravity 2, a cube 48. Found by trying: of the ways to swap and
-    to turn round the axes of the board those remain under which lines stay lines and what is below stays below.
+    A flat square board has 8, an oblong one 4, one with gravity 2, a cube 48. They are found by trial: of all
+    permutations and reflections of the axes, those that map lines to lines and keep what is below a cell below it.
     """
     lines = set(variant.lines)
     found = [
