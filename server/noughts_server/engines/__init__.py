@@ -1,1 +1,1 @@
-"""Engines that speak the Gomocup protocol, driven over their pipes by the event loop: a seat for each process."""
+"""Engines that speak the Gomocup protocol over pipes, in the event loop: a seat for each process."""

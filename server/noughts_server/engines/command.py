@@ -1,4 +1,4 @@
-"""What is started for the spec `gomocup{...}:COMMAND`."""
+"""The command of the spec `gomocup{...}:COMMAND`."""
 
 import os
 import shlex
@@ -11,11 +11,11 @@ from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 
 _ROOM_BYTES = 1 << 30
-"""Above what an engine is told that it may use: for its stacks, threads, code, and a virtual machine's own needs."""
+"""Allowed above the memory limit that the engine gets: for its stacks, threads, code, and a virtual machine."""
 
 
 def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildCommand, EngineOptions]:
-    """The command, with absolute paths, and how its engine is to be treated. Raises BotSpecError."""
+    """Return the command, with absolute paths, and the options of its engine. Raises BotSpecError."""
     subject = f"bot {str(spec)!r}"
     options = read_options(spec.options, subject)
     try:
@@ -31,7 +31,7 @@ def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildComma
 
 
 def _own_folder(words: Sequence[str]) -> str:
-    """Where the engine lies: of `wine ./engine.exe` and `/usr/bin/java -jar engine.jar` it is the file that is run."""
+    """Return the folder of the engine, also for `wine ./engine.exe` and `/usr/bin/java -jar engine.jar`."""
     program, *arguments = words
     folder = os.path.dirname(program)
     files = [word for word in arguments if os.path.isabs(word) and os.path.isfile(word)]

@@ -1,7 +1,7 @@
-"""An engine at the referee: its seat is a wire that carries no frames.
+"""The referee's connection to an engine, without frames.
 
-What an engine says is a move on the spot: the line is read, judged, and the opponent's engine asked, all in one turn of
-the event loop.
+An engine's line becomes a move at once: it is read and judged, and the opponent's engine is asked, in one turn of the
+event loop.
 """
 
 import asyncio
@@ -40,16 +40,16 @@ def _score_pattern(word: str) -> re.Pattern[str]:
 
 
 def score_in(message: str, word: str = "") -> float | None:
-    """The score in what an engine said before its move, if there is one: `eval 12`, `score: -3`, `ev=0.5`.
+    """Return the score in an engine's message before its move, if any: `eval 12`, `score: -3`, `ev=0.5`.
 
-    It stands behind the word, if one is given.
+    It follows `word`, if that is given.
     """
     found = _score_pattern(word).search(message) if message else None
     return None if found is None else float(found[1])
 
 
 def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
-    """What an engine is told before such a game; None for games that the protocol does not know."""
+    """Return the terms that an engine gets before such a game; None for games that the protocol does not have."""
     rule = rule_of(variant)
     if rule is None:
         return None
@@ -58,7 +58,7 @@ def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
 
 
 class EngineConnection:
-    """The wire of one engine's process: one game at a time."""
+    """The connection to an engine's process, for one game at a time."""
 
     def __init__(
         self,
@@ -85,23 +85,23 @@ class EngineConnection:
         self._game: Game | None = None
         self._conditions: GameConditions | None = None
         self._terms: Terms | None = None
-        """Of games under these conditions."""
+        """The terms of games under these conditions."""
         self._is_asked = False
         self._chosen_cell: int | None = None
-        """The stone that the engine has placed with its choice for the opening."""
+        """The stone that the engine has placed together with its choice for the opening."""
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
-        """When the timer rings, at the earliest."""
+        """The earliest time of the timer."""
 
     @property
     def online(self) -> bool:
-        """Whether it takes games."""
+        """Return whether it accepts games."""
         return self.capacity_timed > 0
 
     async def play(self, terms: Terms, agreement: str = "") -> None:
-        """Plays games on these terms until it is cancelled, or the engine cannot be started; see `EngineSeat.play`.
+        """Play games on these terms until it is cancelled or the engine cannot be started; see `EngineSeat.play`.
 
-        `agreement` is the rule by which openings are agreed on, if they are: engines know swap2.
+        `agreement` is the rule for agreeing on openings, if any: engines know swap2.
         """
         self.seat.expect(terms)
         self.player.opens = self.seat.options.swap2 is not Swap2.OFF and agreement == "swap2"
@@ -112,21 +112,21 @@ class EngineConnection:
             self._stop_timer()
 
     def close(self, closed: StreamClosed) -> None:
-        """An engine has no stream that could be closed."""
+        """Do nothing: an engine has no stream."""
 
     def dismiss(self) -> None:
-        """The engine plays no more: it loses its running game."""
+        """Stop playing: the engine loses its running game."""
         self.capacity_timed = self.capacity_untimed = 0
         self._referee.forfeit(self.player, Termination.DISCONNECTED)
 
     def shut(self, closed: StreamClosed) -> None:
-        """The server stops: no limit runs on."""
+        """Stop all timers, because the server stops."""
         self._stop_timer()
 
-    # The referee's side.
+    # Called by the referee.
 
     def wake(self) -> None:
-        """The player is told something; see `PlayerConnection`."""
+        """Handle news for the player; see `PlayerConnection`."""
         outbox = self.player.take_outbox()
         if outbox.ends:
             self._game, self._is_asked, self._chosen_cell = None, False, None
@@ -144,7 +144,7 @@ class EngineConnection:
             self.seat.ask_choice(game.opening)
             self._watch(self._patience_us(game) / 1e6)
         elif outbox.turn_game and self._chosen_cell is not None:
-            # It has said so with its choice, and took its time for both then.
+            # The engine sent this move with its choice, and the time counted for both.
             self._is_asked = True
             self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, "")))
             self._chosen_cell = None
@@ -163,17 +163,17 @@ class EngineConnection:
         assert self._terms is not None
         self.seat.begin(self._terms)
 
-    # The seat's side.
+    # Called by the seat.
 
     def ready(self) -> None:
-        """See `Owner`."""
+        """See `Owner.ready`."""
         if not self.capacity_timed:
             self.capacity_timed = self.capacity_untimed = 1
             self._referee.joined(self.player, self)
             self._on_ready()
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
-        """See `Owner`."""
+        """See `Owner.moved`."""
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -184,7 +184,7 @@ class EngineConnection:
         self._referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
-        """See `Owner`."""
+        """See `Owner.chose`."""
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -195,19 +195,19 @@ class EngineConnection:
         self._referee.chosen(self.player, chosen, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
-        """See `Owner`."""
+        """See `Owner.lost`."""
         lost = running_games(self.player)
         self._referee.forfeit(self.player, Termination.CRASHED)
         return lost
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """See `Owner`."""
+        """See `Owner.died`."""
         self._on_died(death, lost, benched)
 
-    # Time.
+    # Timers.
 
     def _watch(self, seconds: float) -> None:
-        """Looks at the clock after so long. A timer that rings too early costs less than one for each move."""
+        """Check the clock after so many seconds. A timer that fires too early costs less than one for each move."""
         due = self._loop.time() + seconds
         if self._timer is None or due < self._due:
             self._stop_timer()
@@ -215,12 +215,12 @@ class EngineConnection:
             self._timer = self._loop.call_at(due, self.seat.guarded(self._look))
 
     def _credited_us(self, took: int) -> int:
-        """What is left of a time that ends now without that in which the server stood still."""
+        """Return a time that ends now, less the part in which the server itself was stalled."""
         now = self._settings.now()
         return took if took <= LEAST_US else took - self._referee.stalls.within(now - took, now)
 
     def _patience_us(self, game: Game) -> int:
-        """How long the engine may take for this move before it is not waited for."""
+        """Return how long the referee waits for this move."""
         return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
 
     def _stop_timer(self) -> None:
@@ -235,7 +235,7 @@ class EngineConnection:
             return
         seat, now = self.seat, self._settings.now()
         if seat.question is not None:
-            self._watch(_AGAIN_SECONDS)  # the engine is being made ready: no clock runs
+            self._watch(_AGAIN_SECONDS)  # the engine is still being prepared: no clock runs
             return
         took = self._credited_us(now - seat.asked_us)
         patience = self._patience_us(game)

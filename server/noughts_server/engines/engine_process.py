@@ -1,4 +1,4 @@
-"""A running engine: commands go in, lines come out, in the event loop and without a task or a future for either."""
+"""A running engine's pipes in the event loop, without a task or a future for each command or line."""
 
 import asyncio
 import os
@@ -14,33 +14,35 @@ from noughts_referee.children.running_child import Death, ended_with
 from noughts_referee.monotonic import Now
 
 _READ_BYTES = 1 << 14
-"""Read at once: thousands of lines without a pause would stop everybody else's clock."""
+"""Read at once: thousands of lines without a pause would delay all other clocks."""
 _LINES_AT_ONCE, _LINES_A_SECOND = 20_000, 20_000
-"""What is heard of an engine, far more than any says that thinks. Whoever says more has a full pipe, and waits. A line
-costs 7 us here: so many take a seventh of a core."""
+"""Limits of the lines that are read, far more than any thinking engine writes; then the engine blocks on its pipe.
+
+A line costs 7 us here, so the limit is a seventh of a core.
+"""
 _CLOSED, _DEAF = "closed its standard output", "closed its standard input"
 
 
 class Listener(Protocol):
-    """Who is told what an engine says."""
+    """The receiver of an engine's lines."""
 
     def said(self, line: str, now: int) -> None:
-        """A line has come, read at that time in microseconds."""
+        """Receive a line, read at that time in microseconds."""
 
     def ended(self, reason: str) -> None:
-        """No more lines will come; `reason` is a phrase that follows "it". Called once."""
+        """Receive the end of the lines; `reason` is a phrase that follows "it". Called once."""
 
     def failed(self, error: Exception) -> None:
-        """What was raised by one of the others: an error of ours, which the loop would only log."""
+        """Receive an internal error of the other methods, which the loop would only log."""
 
 
 class EngineProcess:
-    """The pipes of one engine. What it says besides its moves is kept with its stderr."""
+    """The pipes of one engine. Lines other than moves are kept with its stderr."""
 
     def __init__(
         self, started: Started, listener: Listener, now: Now, heard: Callable[[bytes], None] | None = None
     ) -> None:
-        """`heard` is given what it writes to stderr, and its notes, as they come."""
+        """Start reading. `heard` receives its stderr, and notes, as they come."""
         self.scratch = started.scratch
         self._started = started
         self._listener = listener
@@ -56,7 +58,7 @@ class EngineProcess:
         self._loop.add_reader(self._stdout, self._readable)
 
     def send(self, data: bytes) -> None:
-        """Writes commands. An engine that does not take them has ended: all of a game fit into a pipe many times."""
+        """Write commands. An engine that does not read them has ended, because a pipe has room for many games."""
         try:
             written = os.write(self._stdin, data)
         except BlockingIOError:
@@ -68,22 +70,22 @@ class EngineProcess:
             self._loop.call_soon(self._end, "does not read its commands")
 
     def note(self, text: str) -> None:
-        """Keeps a line with what it writes to stderr."""
+        """Add a line to what it writes to stderr."""
         self._tail.add(f"{text}\n".encode())
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to the engine and what it has started."""
+        """Send a signal to the engine and its own processes."""
         self._started.kill(signal)
 
     @property
     def said(self) -> str:
-        """The last 64 KB of its stderr and its notes."""
+        """Return the last 64 KB of its stderr, with notes."""
         return self._tail.text
 
     async def stop(self, reason: str, seconds: float) -> Death:
-        """END, and so long for the engine to end itself; then it is killed with all that it has started.
+        """Send END, wait up to `seconds` for the engine to end, then kill it and its processes.
 
-        `reason` is what it did; empty: what its exit code says.
+        `reason` is what it did wrong; if empty, its exit code decides.
         """
         self._ended = True
         if self._resuming is not None:
@@ -115,7 +117,7 @@ class EngineProcess:
             self._listener.failed(error)
 
     def _read(self) -> None:
-        # The time at which a line was there is when the loop says so: what others do afterwards is not the engine's.
+        # The time counts from the loop's report: what other callbacks do afterwards is not the engine's fault.
         now = self._now()
         try:
             data = os.read(self._stdout, _READ_BYTES)
@@ -126,7 +128,7 @@ class EngineProcess:
         if not data:
             self._loop.remove_reader(self._stdout)
         if self._ended:
-            return  # nobody listens any more, but an engine that writes can end
+            return  # the lines are dropped, but an engine that writes can end
         lines = self._lines.feed(data) if data else self._lines.rest()
         said = self._listener.said
         for line in lines:
@@ -137,7 +139,7 @@ class EngineProcess:
             self._end(_CLOSED)
 
     def _bound(self, lines: int, now: int) -> None:
-        """Reads no more for a while once it has said more lines than anybody needs."""
+        """Stop reading for a while after the engine has written too many lines."""
         earned = (now - self._read_us) * (_LINES_A_SECOND / 1_000_000)
         self._allowance = min(_LINES_AT_ONCE, self._allowance + earned) - lines
         self._read_us = now

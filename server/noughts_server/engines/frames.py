@@ -1,6 +1,6 @@
-"""An engine where frames are expected: at a server elsewhere (`bot run`), and where one question is asked at a time.
+"""Frames for an engine: for a remote server (`bot run`), and for asking one question at a time.
 
-It says hello, takes frames and answers with frames as any child does; behind them is a seat for each process.
+The engine appears as a child that sends a hello, takes frames and answers with frames; a seat runs each process.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ from noughts_server.engines.seat import EngineRefused, EngineSeat
 
 @dataclass(slots=True)
 class _Game:
-    """A running game, as the frames tell it."""
+    """A running game, according to the frames."""
 
     handle: int
     terms: Terms | None
-    """None: no engine plays it."""
+    """None if no engine can play it."""
     variant: Variant
     moves: list[int]
     seat: "_Seat | None" = None
     waits: tuple[int, int] | None = None
-    """The question that waits for a seat: its ply, and what the clock shows."""
+    """The question that waits for a seat: its ply and the clock."""
 
 
 class _Seat:
-    """One process of the engine, and the game that it plays."""
+    """One process of the engine, and its game."""
 
     def __init__(
         self,
@@ -60,23 +60,23 @@ class _Seat:
         self._frames = frames
 
     def ready(self) -> None:
-        """See `Owner`."""
+        """See `Owner.ready`."""
         self._frames.prepared()
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
-        """See `Owner`."""
+        """See `Owner.moved`."""
         if self.game is not None:
             self._frames.answer(self.game, cell, message)
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
-        """See `Owner`. Its hello does not say that it opens, so it is not asked."""
+        """Do nothing: its hello does not offer opening choices."""
 
     def lost(self) -> tuple[LostGame, ...]:
-        """See `Owner`."""
+        """See `Owner.lost`."""
         return ()
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """See `Owner`."""
+        """See `Owner.died`."""
         self._frames.died(death)
 
 
@@ -92,12 +92,12 @@ class EngineFrames(ChildFrames):
         processes: int,
         heard: Callable[[bytes], None] | None,
     ) -> None:
-        """Starts nothing: a process is started on the terms of its first game."""
+        """Prepare the seats; a process starts with its first game, whose terms it needs."""
         super().__init__(settings.now)
         self._seats = [_Seat(self, command, options, launcher, settings, heard) for _ in range(processes)]
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
-        """Games that have no seat yet."""
+        """Games without a seat so far."""
         self._outgoing = pb.PlayRequest()
         self._has_news = asyncio.Event()
         self._frame = 0
@@ -114,15 +114,15 @@ class EngineFrames(ChildFrames):
         self.death: Death | None = None
         self.seats = [seat.engine for seat in self._seats]
 
-    # What its reader and writer see.
+    # Called by the reader and the writer of frames.
 
     @property
     def has_arrived(self) -> bool:
-        """Whether `read` would return at once."""
+        """Return whether `read` would return at once."""
         return self._has_news.is_set()
 
     async def read(self) -> pb.PlayRequest | None:
-        """The next frame; None when there will be no more: `reason` says why."""
+        """Return the next frame; None at the end, whose cause is in `reason`."""
         await self._has_news.wait()
         if self._hello is not None:
             hello, self._hello = self._hello, None
@@ -136,7 +136,7 @@ class EngineFrames(ChildFrames):
         return request
 
     async def write(self, frame: pb.PlayResponse) -> None:
-        """Takes a frame."""
+        """Handle a frame."""
         self._count_written()
         if frame.HasField("welcome"):
             return
@@ -156,22 +156,22 @@ class EngineFrames(ChildFrames):
         self.prepared()
 
     def close_writing(self) -> None:
-        """It is over."""
+        """End all games."""
         self._end("was told to end")
 
     def close(self) -> None:
-        """Nothing is left to close: the processes are ended by their owner."""
+        """Do nothing: the owner ends the processes."""
 
-    # What its seats say.
+    # Called by the seats.
 
     def prepared(self) -> None:
-        """A frame is acknowledged when all games that it began can be played, each with a process that is ready."""
+        """Acknowledge a frame when all games that it began have a process that is ready."""
         if all(seat.engine.is_ready for seat in self._seats if seat.game is not None):
             self._outgoing.done_through = self._frame
             self._tell(True)
 
     def answer(self, game: _Game, cell: int, message: str) -> None:
-        """The engine's move."""
+        """Send the engine's move."""
         moves = self._outgoing.moves
         score = None if game.seat is None else score_in(message, game.seat.engine.options.score)
         if score is not None:
@@ -185,12 +185,12 @@ class EngineFrames(ChildFrames):
         self._tell(True)
 
     def died(self, death: Death) -> None:
-        """A process has ended: all of them do, and whoever reads begins anew."""
+        """End everything after a process has ended; the reader then starts again."""
         self.death = death
         self._end(death.reason)
 
     def refused(self, reason: str) -> None:
-        """The engine does not play on the board."""
+        """End because the engine does not support the board."""
         self._end(f"refuses the board: it {reason}")
 
     # Games.
@@ -241,7 +241,7 @@ class EngineFrames(ChildFrames):
         elif len(game.moves) != ply:
             del game.moves[ply:]
             if game.seat is not None:
-                game.seat.engine.forget()  # what it answered did not arrive, and does not count
+                game.seat.engine.forget()  # its answer did not arrive and does not count
         if game.terms is None:
             self._resign(game)
         elif game.seat is None:
@@ -270,34 +270,34 @@ class EngineFrames(ChildFrames):
 
 @dataclass(slots=True)
 class EngineChild:
-    """What `RunningChild` is to a child that speaks frames. Made by `engine_child`."""
+    """An engine with the interface of `RunningChild`. Created by `engine_child`."""
 
     frames: EngineFrames
     playing: "asyncio.Task[None]" = field(repr=False)
 
     async def hello(self) -> pb.Hello:
-        """Its first frame."""
+        """Return its first frame."""
         first = await self.frames.read()
         assert first is not None
         return first.hello
 
     @property
     def stderr(self) -> str:
-        """What its processes have written last."""
+        """Return the last output of its processes."""
         return "".join(seat.stderr for seat in self.frames.seats)
 
     @property
     def manners(self) -> dict[str, None]:
-        """What its processes did that not all engines do, in the order in which it was seen."""
+        """Return the peculiarities of its processes, in the order in which they were seen."""
         return {manner: None for seat in self.frames.seats for manner in seat.manners}
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to its processes."""
+        """Send a signal to its processes."""
         for seat in self.frames.seats:
             seat.kill(signal)
 
     async def stop(self, reason: str = "") -> Death:
-        """Ends its processes. `reason` is what it did; else what its frames say."""
+        """End its processes. `reason` is what it did wrong; by default that of its frames."""
         said = self.stderr
         self.frames.close_writing()
         self.playing.cancel()
@@ -317,7 +317,7 @@ def engine_child(
     memory_bytes: int = 0,
     heard: Callable[[bytes], None] | None = None,
 ) -> EngineChild:
-    """An engine that says hello at once, and is so many processes. Raises BotSpecError."""
+    """Create an engine with this number of processes that sends a hello at once. Raises BotSpecError."""
     command, options = engine_command(spec)
     command = replace(command, memory_bytes=memory_bytes or command.memory_bytes)
     frames = EngineFrames(command, options, launcher, settings, processes, heard)

@@ -1,7 +1,7 @@
-"""A seat for an engine: one game at a time, and a process that is made ready for it before any clock runs.
+"""A seat for an engine: one game at a time, and a process that is prepared for it before any clock runs.
 
-A process is started on the terms of the game that it is for. START, the infos, RESTART, whatever it takes to end one
-and to start the next: all of it is over before the engine is asked, and only then its clock begins.
+A process is started on the terms of its game. START, the infos, RESTART, and replacing a process all come before the
+question, and only then does the engine's clock start.
 """
 
 import asyncio
@@ -22,21 +22,21 @@ from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
 _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
-"""How long reading the terms may take an engine that does not answer ABOUT; if it never does, later processes."""
+"""How long an engine that does not answer ABOUT may take to read the terms; later processes of such an engine: 1 s."""
 _NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.5
-"""How long an engine may think about a game that is over before another process takes its place."""
+"""How long an engine may think about a finished game before another process replaces it."""
 _FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
-"""Between the last line of an engine that loses words and the next question; doubled while it loses more."""
+"""The pause between the last line of an engine that loses words and the next question; doubled if it loses more."""
 _QUIET_SECONDS = 0.003
-"""After a question of several lines, each of which it can complain about, the complaints end before it is repeated."""
+"""The time for complaints about a question of several lines to end before the question is repeated."""
 _LONGEST_TRIAL_US = 500_000
-"""The longest wait for a second answer to the first question that was put again."""
+"""The longest wait for a second answer to the first question that was repeated."""
 _MOST_ENDING = 1
-"""Processes of a seat that may be about to end while another begins."""
+"""The limit of a seat's processes that are ending while another one starts."""
 _MOST_RESTARTS_FAILED = 2
-"""An engine that could not be made ready so often, one after the other, is not asked again: it gets new processes."""
-# LF, as managers on Linux write it, and what the protocol says for engines that refuse that.
+"""After this many consecutive failures to restart, an engine gets a new process for each game."""
+# LF, as managers on Linux write it, and the protocol's CRLF for engines that refuse LF.
 _LINE_ENDS = ("\n", "\r\n")
 
 _COMPLAINTS = {
@@ -44,36 +44,36 @@ _COMPLAINTS = {
     Phase.THINKING: "says ERROR or UNKNOWN before a move",
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
-"""What a complaint shows that decides nothing."""
+"""What a complaint shows if it has no other effect."""
 _LOSES_WORDS = "loses words of commands that follow its own line at once"
 _MISSES = "answers questions with ERROR or UNKNOWN until they are put again"
 
 
 class EngineRefused(Exception):
-    """The engine does not play on such a board; the text says what it said, a phrase that follows "it"."""
+    """The engine does not play on such a board; the text is its answer, a phrase that follows "it"."""
 
 
 class Owner(Protocol):
-    """Whose seat it is. What one of these raises is an error of ours, and ends `EngineSeat.play`."""
+    """The owner of a seat. An exception of these methods is an internal error and ends `EngineSeat.play`."""
 
     def ready(self) -> None:
         """A process can play now."""
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
-        """The engine has answered the question so long after that was written; `message` is the last it said before."""
+        """The engine has moved, `took_us` after the question was written; `message` is its last line before."""
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         """The engine has made its choice for the opening."""
 
     def lost(self) -> tuple[LostGame, ...]:
-        """The engine has ended while its game ran: that is over. Returns it."""
+        """The engine has ended during its game. Return the game, which is lost."""
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """A process has gone that ended by itself, or for what it did; if `benched` there will be no other."""
+        """A process has ended by itself or for a fault; if `benched`, there will be no other."""
 
 
 class EngineSeat:
-    """`play` keeps a process of the engine running; the rest is what the seat's owner wants of it."""
+    """The seat of an engine: `play` keeps a process running; the other methods are requests of the owner."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class EngineSeat:
         transcript: Transcript | None = None,
         heard: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`heard` is given what its processes write to stderr, and say besides moves, as it comes."""
+        """Prepare the seat. `heard` receives stderr, and lines other than moves, as they come."""
         self.options = options
         self.settings = settings
         self.owner = owner
@@ -93,22 +93,22 @@ class EngineSeat:
         self.heard = heard
         self.line_end = _LINE_ENDS[0]
         self.manners: dict[str, None] = {}
-        """What the engine does that not all do, in the order in which it was seen."""
+        """The engine's peculiarities, in the order in which they were seen."""
         self.death: Death | None = None
-        """How its last process has ended."""
+        """The end of its last process."""
         self.in_game = False
         self.question: OpeningChoice | tuple[Sequence[int], int] | None = None
-        """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
+        """What to ask when the engine is ready: moves with its clock in microseconds, or an opening."""
         self.asked_us = 0
         """When the last question was written."""
         self.repeats = 0
-        """How many questions were put again, because the engine answered ERROR or UNKNOWN."""
+        """The number of questions that were repeated because the engine answered ERROR or UNKNOWN."""
         self.pause_us = options.settle_us
-        """Between its last line and the next question; no clock runs."""
+        """The pause between its last line and the next question; no clock runs."""
         self.answers_once: bool | None = None
         """See `Conversation`."""
         self._lost_us = 0
-        """When the last question was written of which it lost words."""
+        """When the last question was written of which the engine lost words."""
         self._command = command
         self._launcher = launcher
         self._loop = asyncio.get_running_loop()
@@ -120,46 +120,46 @@ class EngineSeat:
         self._endings: set[asyncio.Task[None]] = set()
         self._failure: Exception | None = None
 
-    # What its owner wants.
+    # Requests of the owner.
 
     def expect(self, terms: Terms) -> None:
-        """A process is made ready for games on these terms."""
+        """Have a process prepared for games on these terms."""
         self._terms = terms
         self._wanted.set()
 
     def begin(self, terms: Terms) -> None:
-        """A game begins."""
+        """Begin a game."""
         self.expect(terms)
         self.in_game = True
         if self._life is not None:
             self._life.begin(terms)
 
     def ask(self, moves: Sequence[int], own_clock_us: int) -> None:
-        """Asks for a move after these of the game, as soon as the engine is ready."""
+        """Ask for a move after these moves as soon as the engine is ready."""
         self.question = moves, own_clock_us
         if self._life is not None:
             self._life.put_question()
 
     def ask_choice(self, opening: OpeningChoice) -> None:
-        """Asks for a choice for the opening of the game, as soon as the engine is ready."""
+        """Ask for a choice for the opening as soon as the engine is ready."""
         self.question = opening
         if self._life is not None:
             self._life.put_question()
 
     def finish(self) -> None:
-        """The game is over."""
+        """End the game."""
         self.in_game = False
         self.question = None
         if self._life is not None:
             self._life.finish()
 
     def forget(self) -> None:
-        """What the engine knows of the game is not so: it is told all of it with the next question."""
+        """Discard what the engine knows of the game: the next question has all moves."""
         if self._life is not None:
             self._life.talk.forget()
 
     def lost_words(self) -> None:
-        """The engine has lost words of a command: the pause before its questions grows."""
+        """Record that the engine lost words of a command: the pause before its questions grows."""
         if self._lost_us == self.asked_us:
             return
         self._lost_us = self.asked_us
@@ -169,23 +169,23 @@ class EngineSeat:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it could be asked now, or has been."""
+        """Return whether it can be asked now, or has been asked."""
         return self._life is not None and self._life.is_ready
 
     def give_up(self, reason: str) -> None:
-        """Ends the process for what it did, a phrase that follows "it"."""
+        """End the process for a fault; `reason` is a phrase that follows "it"."""
         if self._life is not None:
             self._life.ended(reason)
 
     def fail(self, error: Exception) -> None:
-        """An error of ours in what the loop has called, of which it would say no more than a line: `play` raises it."""
+        """Make `play` raise an internal error of a callback, which the loop would only log."""
         self._failure = self._failure or error
         self._wanted.set()
         if self._life is not None:
             self._life.leave(None)
 
     def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """The callback, for the loop: what it raises is raised by `play`."""
+        """Return the callback for the loop; `play` raises its exceptions."""
 
         def run() -> None:
             try:
@@ -197,20 +197,20 @@ class EngineSeat:
 
     @property
     def stderr(self) -> str:
-        """The last that its process has written there, or said besides moves."""
+        """Return the last stderr of its process, with lines other than moves."""
         return self._life.process.said if self._life is not None else ""
 
     # Processes, one after the other.
 
     def kill(self, signal: int) -> None:
-        """Sends a signal to its process, if there is one."""
+        """Send a signal to its process, if there is one."""
         if self._life is not None:
             self._life.process.kill(signal)
 
     async def play(self) -> None:
-        """Keeps a process running until it is cancelled, or three in a row did not start.
+        """Keep a process running until it is cancelled, or until three consecutive processes did not start.
 
-        Raises EngineRefused for a board that the engine does not set up, what the launcher raises, and `fail`'s error.
+        Raises EngineRefused for an unsupported board, and the errors of the launcher and of `fail`.
         """
         failures = 0
         was_ready = False
@@ -251,7 +251,7 @@ class EngineSeat:
         self.line_end = _LINE_ENDS[-1]
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
-        """Lets the process end while others play on."""
+        """Let the process end while other games continue."""
         self.answers_once = life.talk.answers_once
 
         async def end() -> None:
@@ -268,58 +268,58 @@ class EngineSeat:
 
     @property
     def restarts(self) -> bool:
-        """Whether a process plays one game after the other."""
+        """Return whether a process plays several games in turn."""
         return self._restarts
 
     def restarted(self, well: bool) -> None:
-        """A process was to be made ready for another game, which went well or not."""
+        """Record whether preparing a process for another game succeeded."""
         self._failed_restarts = 0 if well else self._failed_restarts + 1
         if self._failed_restarts == _MOST_RESTARTS_FAILED:
             self._restarts = False
 
 
 class _Life:
-    """One process of an engine, from its START on, and the conversation with it."""
+    """One process of an engine from its START on, with its conversation."""
 
     def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
         self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
         self.talk = Conversation(terms, seat.options, answers_once=seat.answers_once)
         self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        """Why it is given up: what it did, a phrase that follows "it"; None: another process is wanted."""
+        """Why it is abandoned: its fault, a phrase that follows "it"; None if another process is wanted."""
         self.was_ready = False
         self.refused_start = False
         self.lost: tuple[LostGame, ...] = ()
-        """The game that ended with it."""
+        """The game that it lost by ending."""
         self._seat = seat
         self._timer: asyncio.TimerHandle | None = None
         self._message = ""
         self._free_us = 0
-        """When the next question may be written, at the earliest."""
+        """The earliest time of the next question."""
         self._is_stale = False
-        """Whether it thinks about a game that is over."""
+        """Whether it thinks about a finished game."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it could be asked now, or has been."""
+        """Return whether it can be asked now, or has been asked."""
         return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
 
-    # What the seat wants.
+    # Requests of the seat.
 
     def start(self, seconds: float) -> None:
-        """Sends START, which is to be answered within so many seconds."""
+        """Send START, which must be answered within so many seconds."""
         start = self.talk.terms.start
         limit = f"{self._seat.settings.start:g} s of its start (see --start-timeout)"
         self._within(seconds, lambda: self.leave(f"did not answer {start} within {limit}"))
         self._send([start])
 
     def begin(self, terms: Terms) -> None:
-        """A game begins on these terms."""
+        """Begin a game on these terms."""
         talk, seat = self.talk, self._seat
         if self.over.done():
             return
         if terms != talk.terms:
             if (terms.start, terms.rule) != (talk.terms.start, talk.terms.rule):
-                self.leave(None)  # not every engine may be told START twice
+                self.leave(None)  # not every engine accepts a second START
                 return
             talk.terms = terms
             if talk.phase is not Phase.STARTING:
@@ -328,18 +328,18 @@ class _Life:
             self._restart()
 
     def finish(self) -> None:
-        """The game is over. Whoever still thinks about it may finish the thought."""
+        """End the game. An engine that still thinks about it may finish."""
         if not self._seat.restarts:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
             if self._seat.pause_us > self._seat.options.settle_us:
-                self._seat.lost_words()  # as before, and perhaps all of the question
+                self._seat.lost_words()  # as before, perhaps the whole question
             thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
             self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
 
     def put_question(self) -> None:
-        """Asks what is to be asked, if the engine can be asked now."""
+        """Ask the pending question, if the engine can be asked now."""
         talk, seat = self.talk, self._seat
         if (
             seat.question is not None
@@ -355,15 +355,15 @@ class _Life:
             seat.asked_us = seat.settings.now()
 
     def leave(self, reason: str | None) -> None:
-        """The process is given up."""
+        """Abandon the process."""
         self._cancel_timer()
         if not self.over.done():
             self.over.set_result(reason)
 
-    # What the engine says.
+    # Called by the process.
 
     def said(self, line: str, now: int) -> None:
-        """See `Listener`."""
+        """See `Listener.said`."""
         seat = self._seat
         if seat.transcript is not None:
             seat.transcript.heard(line)
@@ -373,12 +373,12 @@ class _Life:
         if self.over.done():
             return
         if heard is Heard.CHOICE and self._is_stale:
-            heard = Heard.MOVE  # like any answer about a game that is over
+            heard = Heard.MOVE  # like any answer about a finished game
         if heard is Heard.MOVE:
             if self.talk.cell == OFF_BOARD and not self._is_stale:
                 self.process.note(f"({line} is no point of the board)")
             if not self._is_stale:
-                # Where the machine let the engine answer before us, it took no time.
+                # An engine that answered before we could run took no time.
                 took_us = max(0, now - seat.asked_us)
                 if self._timer is not None or self.talk.doubles:
                     self._answered_late(now, took_us)
@@ -430,13 +430,13 @@ class _Life:
             self._refused(line)
 
     def ended(self, reason: str) -> None:
-        """See `Listener`; also whoever gives it up calls this. A game that it plays is lost."""
+        """Handle the end; see `Listener.ended`. Also called to abandon the process. It loses its running game."""
         if not self.over.done():
             playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
             self._give_up(reason, lost=playing and not self._is_stale)
 
     def failed(self, error: Exception) -> None:
-        """See `Listener`."""
+        """See `Listener.failed`."""
         self._seat.fail(error)
 
     def _give_up(self, reason: str, *, lost: bool) -> None:
@@ -445,7 +445,7 @@ class _Life:
             self.lost = self._seat.owner.lost()
 
     def _ask_again(self) -> None:
-        """Puts the open question again, its clock running."""
+        """Repeat the open question while its clock runs."""
         seat = self._seat
         seat.lost_words()
         seat.repeats += 1
@@ -456,7 +456,7 @@ class _Life:
         self._send(commands)
 
     def _answered_late(self, now: int, took_us: int) -> None:
-        """A question was answered that may have been put again: a second answer is not taken for that to the next."""
+        """Prevent a second answer to a repeated question from counting for the next one."""
         self._cancel_timer()
         if self.talk.doubles:
             self._free_us = now + max(_LONGEST_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))

@@ -1,4 +1,4 @@
-"""All that engines are told and say, with times: a file for each game, and one for what they say besides moves."""
+"""Transcripts of engines with times: a file for each game, and one for lines other than moves."""
 
 import errno
 import json
@@ -14,28 +14,29 @@ from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
 _Line = tuple[int, str, str, str]
-"""When it was said in microseconds, the engine's label, whether to it (<), by it (>) or about it (#), and what.
+"""The time in microseconds, the engine's label, the direction (< to it, > from it, # about it), and the text.
 
-It is worded when the game is over: that takes longer than to keep it, and the opponent waits."""
+Lines are formatted after the game, because that takes longer than storing them and the opponent waits.
+"""
 
 
 class _Record:
-    """One game's lines, while it is played."""
+    """The lines of a game in progress."""
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
         self.seats = 0
-        """Engines that play it still."""
+        """The number of engines that still play it."""
         self.lines: list[_Line] = []
 
 
 class Transcripts:
-    """Those of a run. A context manager; both files and folder are made when it is entered."""
+    """The transcripts of a run. A context manager that creates the file and the folder when entered."""
 
     def __init__(self, folder: Path | None = None, messages: Path | None = None, *, goes_on: bool = False) -> None:
-        """`folder` gets a file for each game, `messages` a line (JSON) for each message.
+        """Prepare the transcripts. `folder` gets a file for each game, `messages` a line (JSON) for each message.
 
-        If the run goes on with an earlier one, they are added to what that has written.
+        If the run resumes an earlier one, they are appended to its files.
         """
         self._goes_on = goes_on
         self._folder = folder
@@ -46,10 +47,10 @@ class Transcripts:
         # The next game does not wait for the disk.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transcripts")
         self.failure: OSError | None = None
-        """Why nothing more is written: the games go on, whatever becomes of their records."""
+        """Why nothing more is written; the games continue without their transcripts."""
 
     def __enter__(self) -> Self:
-        """Raises OSError, and FileExistsError for a folder with the logs of an earlier run: two would be mixed up."""
+        """Create the files. Raises OSError, and FileExistsError for a folder with logs of an earlier run."""
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
             earlier = None if self._goes_on else next(filter(Path.is_file, self._folder.glob("*.log")), None)
@@ -73,11 +74,11 @@ class Transcripts:
                 self.failure = self.failure or failure
 
     def of(self, label: str) -> "Transcript | None":
-        """Of a seat of the bot with this label; None where nobody wants one."""
+        """Return the transcript of a seat of the bot with this label; None if transcripts are off."""
         return None if self._folder is None and self._path is None else Transcript(self, label)
 
     def begin(self, ordinal: int) -> _Record:
-        """An engine begins the game of this number."""
+        """Record that an engine begins the game with this number."""
         record = self._records.get(ordinal)
         if record is None:
             record = self._records[ordinal] = _Record(ordinal)
@@ -85,13 +86,13 @@ class Transcripts:
         return record
 
     def finish(self, record: _Record) -> None:
-        """An engine has finished it."""
+        """Record that an engine has finished it."""
         record.seats -= 1
         if not record.seats:
             self._hand_on(record)
 
     def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
-        """An engine has said something that is no move."""
+        """Record a line of an engine other than a move."""
         if self._messages is not None and self.failure is None:
             said = {"game": ordinal, "ply": ply, "bot": label, "line": line}
             try:
@@ -115,7 +116,7 @@ class Transcripts:
 
 
 class Transcript:
-    """What is said at one seat. Lines before its first game count for that."""
+    """The transcript of one seat. Lines before its first game belong to that game."""
 
     def __init__(self, transcripts: Transcripts, label: str) -> None:
         self._transcripts = transcripts
@@ -125,28 +126,28 @@ class Transcript:
         self._moves: Sequence[int] = ()
 
     def begin(self, game: Game) -> None:
-        """A game begins here."""
+        """Begin a game."""
         self._record = self._transcripts.begin(game.slot[0])
         self._moves = game.moves
         self._record.lines += self._early
         self._early.clear()
 
     def finish(self) -> None:
-        """The game is over."""
+        """End the game."""
         if self._record is not None:
             self._transcripts.finish(self._record)
             self._record = None
 
     def told(self, commands: Sequence[str]) -> None:
-        """To the engine."""
+        """Record commands to the engine."""
         self._keep("<", commands)
 
     def note(self, text: str) -> None:
-        """What was done, and why."""
+        """Record what was done, and why."""
         self._keep("#", (text,))
 
     def heard(self, line: str) -> None:
-        """By the engine."""
+        """Record a line of the engine."""
         self._keep(">", (line,))
         if self._record is not None and word_and_rest(line)[0] in _MESSAGES:
             self._transcripts.message(self._record.ordinal, len(self._moves), self._label, line)
