@@ -1,4 +1,4 @@
-"""A channel: one thing that is watched, whatever it is."""
+"""A channel of the feed, for any watched resource."""
 
 from collections import deque
 from collections.abc import Callable
@@ -17,37 +17,37 @@ from noughts_server.store.games.results import TournamentProgress
 
 @dataclass(frozen=True, slots=True)
 class FeedSettings:
-    """Limits of the feed. Times in seconds."""
+    """Limits of the feed. Times are in seconds."""
 
     kept_events: int = 1_024
-    """So many messages of a channel are kept for those who come back."""
+    """Messages of a channel that are kept for watchers that reconnect."""
     buffered_events: int = 1_024
-    """So many messages may wait for one watcher of a game; more, and it is told to resync."""
+    """Messages that can wait for one watcher of a game; beyond that it must resync."""
     buffered_frames: int = 64
     """The same for watchers of tournaments, whose messages are larger and fewer."""
     interval: float = 0.25
     """Between two messages about a tournament."""
     linger: float = 10.0
-    """How long a channel lives without watchers, so that those who lost their connection can resume."""
+    """How long a channel without watchers stays, so that those that lost their connection can resume."""
     boards: int = 4
     """Games of a tournament that are shown move by move."""
 
 
 class Numbering(NamedTuple):
-    """What a new channel gets from the feed."""
+    """What the feed gives to a new channel."""
 
     settings: FeedSettings
     counts: FeedCounts
     epoch: int
     sequence: int
-    """Larger than any number of an earlier channel, so that numbers of that are not taken for numbers of this."""
+    """Larger than any number of an earlier channel, so that numbers are never confused."""
 
 
 class Channel:
-    """Numbers what happens, keeps the last of it, and hands it to its watchers."""
+    """A channel numbers events, keeps the last ones, and passes them to its watchers."""
 
     def __init__(self, numbering: Numbering, buffered: int) -> None:
-        """At most so many messages are buffered for a watcher."""
+        """Create a channel; `buffered` limits the messages that wait for a watcher."""
         self.view = View()
         self.sequence = numbering.sequence
         """The number of the last increments."""
@@ -61,34 +61,34 @@ class Channel:
         self._buffered = buffered
         self._kept: deque[bytes] = deque(maxlen=numbering.settings.kept_events)
 
-    # For the feed.
+    # Called by the feed.
 
     async def load(self) -> None:
-        """Reads what there is to know before the first watcher is let in. Raises NotFound."""
+        """Read the current state before the first watcher is admitted. Raises NotFound."""
         raise NotImplementedError
 
     async def tick(self) -> None:
         """Called every `FeedSettings.interval`."""
 
     def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
-        """Something happened in a game that the channel follows."""
+        """Handle an event in a game that the channel follows."""
 
     def stored(self, slot: SlotKey, game: FinishedGame) -> None:
-        """A game that the channel follows was committed."""
+        """Handle the commit of a game that the channel follows."""
 
     def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
-        """Games of a tournament were committed, with so many bytes of moves."""
+        """Handle the commit of games of a tournament, whose moves have so many bytes."""
 
     def changed(self, tournament: int) -> None:
-        """A tournament was started, paused or cancelled."""
+        """Handle the start, pause or cancellation of a tournament."""
 
     def release(self) -> None:
-        """The channel is no longer needed."""
+        """Release the resources of a channel that is no longer needed."""
 
-    # For watchers.
+    # Called by watchers.
 
     def join(self, from_sequence: int, epoch: int) -> Watcher:
-        """A new watcher: what it missed, if that is kept, else a snapshot."""
+        """Return a new watcher that starts with the missed messages, if they are kept, or with a snapshot."""
         if not from_sequence and not epoch:
             first = [self._serialised(snapshot=self.view.snapshot())]
         elif epoch == self._epoch and 0 <= self.sequence - from_sequence <= len(self._kept):
@@ -101,18 +101,18 @@ class Channel:
         return watcher
 
     def resynced(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
-        """A resync and a snapshot, serialised."""
+        """Return a resync and a snapshot, serialised."""
         return [self._serialised(resync=pb.Resync(reason=reason)), self._serialised(snapshot=self.view.snapshot())]
 
     def close(self, reason: Unavailable) -> None:
-        """Streams end with the reason as soon as they have told the rest."""
+        """Make the streams end with the reason after the remaining messages."""
         self.closed = reason
         self._for_all(Watcher.wake)
 
-    # For subclasses.
+    # Called by subclasses.
 
     def emit(self, increments: pb.Increments) -> None:
-        """Something happened: applied to the view, numbered, serialised once, handed to all."""
+        """Apply an event to the view, number it, serialise it once and pass it to all watchers."""
         self.view.apply(increments)
         self.sequence += 1
         message = self._serialised(increments=increments)
@@ -121,13 +121,13 @@ class Channel:
             watcher.offer(message)
 
     def start_again(self, reason: "pb.Resync.Reason.ValueType") -> None:
-        """The view was replaced: no increments lead from what was known to what is."""
+        """Start again after the view was replaced, because no increments lead to it."""
         self.sequence += 1
         self._kept.clear()
         self._for_all(lambda watcher: watcher.resync(reason))
 
     def finish(self) -> None:
-        """Nothing will happen any more: streams end when they have told the rest."""
+        """End the streams after the remaining messages, because nothing more will happen."""
         self.over = True
         self._for_all(Watcher.wake)
 

@@ -1,4 +1,4 @@
-"""What watchers are told of the two sides' times."""
+"""The time controls and clocks in messages to spectators."""
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -8,12 +8,12 @@ from noughts_server.messages.settings_codec import time_control_message
 
 
 def own_time_message(conditions: GameConditions, entry: int) -> types_pb2.TimeControl | None:
-    """The time of an entry, where bots have times of their own; else None: it is the tournament's."""
+    """Return the time control of an entry if bots have their own; None if it is the tournament's."""
     return time_control_message(conditions.limits[entry] or TimeControl()) if conditions.own_times else None
 
 
 def tell_clocks(message: pb.WatchedGame | pb.WatchedPly, first_us: int | None, second_us: int | None) -> None:
-    """Fills in what the two clocks show; None of a side without a limit."""
+    """Set the two clocks; None for a side without a limit."""
     if first_us is not None:
         message.first_clock_us = first_us
     if second_us is not None:

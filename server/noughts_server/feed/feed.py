@@ -1,4 +1,4 @@
-"""The feed: a channel for each thing that is watched, while it is watched."""
+"""The feed: a channel for each resource while it is watched."""
 
 import asyncio
 import secrets
@@ -26,17 +26,17 @@ from noughts_server.store.games.results import CommitReport
 logger = structlog.get_logger("noughts.feed")
 
 FEATURED = "featured"
-"""The name under which everything featured is watched."""
+"""The name of the channel of everything featured."""
 
 
 class Feed:
-    """Lets watchers in, and has the channels do their work."""
+    """The feed admits watchers and drives the channels."""
 
     def __init__(self, store: Store, observer: Observed, bus: Bus, settings: FeedSettings) -> None:
         self.settings = settings
         self.counts = FeedCounts()
         self.epoch = secrets.randbits(64) or 1
-        """Of this server's numbers."""
+        """The epoch of this server's numbers."""
         self._store = store
         self._bus = bus
         self._observer = observer
@@ -45,12 +45,12 @@ class Feed:
         self._opening = asyncio.Lock()
         self._opened = asyncio.Event()
         self._sequence = 0
-        """No channel that is gone had a larger number."""
+        """No earlier channel had a larger number."""
         self._closing = False
 
     @asynccontextmanager
     async def feeding(self) -> AsyncIterator[None]:
-        """Watchers may come while the block runs."""
+        """Serve watchers while the block runs."""
         with (
             self._observer.listening(self._played),
             listening(self._bus, COMMITTED, self._committed),
@@ -66,7 +66,7 @@ class Feed:
 
     @asynccontextmanager
     async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:
-        """A watcher of `tournaments/ID`, `tournaments/ID/games/N` or `featured`, from where an earlier one stopped.
+        """Watch `tournaments/ID`, `tournaments/ID/games/N` or `featured`, from where an earlier watcher stopped.
 
         Raises InvalidArgument, NotFound, Draining.
         """
@@ -85,7 +85,7 @@ class Feed:
             self.counts.watchers -= 1
 
     def close(self) -> None:
-        """Every stream ends when it has told what there is. May be called again."""
+        """Make every stream end after its remaining messages. Further calls do nothing."""
         self._closing = True
         for channel in self._channels.values():
             channel.close(Draining())
@@ -120,7 +120,7 @@ class Feed:
             return GameChannel(slug, ordinal, self._store, self._followers, numbering)
         return TournamentsChannel(tournament_id("name", name), self._store, self._followers, self._observer, numbering)
 
-    # What happens. It is told in the middle of the play, of a commit, of a call: no fault of the feed must get there.
+    # Events. They arrive during a game, a commit or a call, so no error of the feed may reach the caller.
 
     def _played(self, played: GameEvent) -> None:
         for channel in self._followers.of(played.slot):
@@ -158,7 +158,7 @@ class Feed:
             await asyncio.sleep(self.settings.interval)
             for name, channel in list(self._channels.items()):
                 if self._channels.get(name) is not channel:
-                    continue  # it has failed while another one was waited for
+                    continue  # it failed while the loop waited for another one
                 if self._deserted(channel):
                     self._drop(name, channel)
                 elif not channel.over:
@@ -167,7 +167,7 @@ class Feed:
 
     @contextmanager
     def _alone(self, channel: Channel) -> Iterator[None]:
-        """What goes wrong in the block ends the channel and nothing else; its watchers come back to a new one."""
+        """End only this channel if the block fails; its watchers reconnect to a new one."""
         try:
             yield
         except Exception:

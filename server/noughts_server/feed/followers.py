@@ -1,4 +1,4 @@
-"""Which channels follow which slots."""
+"""The channels that follow each slot."""
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SlotFollowers:
-    """The channels of each slot that is followed; the observer is told which those are."""
+    """The channels of each followed slot, which also controls the observer."""
 
     def __init__(self, observer: Observed) -> None:
         self._observer = observer
@@ -21,20 +21,20 @@ class SlotFollowers:
         return bool(self._channels)
 
     def __contains__(self, slot: tuple[int, int]) -> bool:
-        """Whether anybody follows it."""
+        """Return whether any channel follows the slot."""
         return slot in self._channels
 
     def of(self, slot: SlotKey) -> "tuple[Channel, ...]":
-        """Who follows the slot."""
+        """Return the channels that follow the slot."""
         return tuple(self._channels.get(slot, ()))
 
     def follow(self, slot: SlotKey, channel: "Channel") -> pb.WatchedGame | None:
-        """From now on the channel is told what happens there. The game, if it is running."""
+        """Send all further events of the slot to the channel. Return its game if that is running."""
         self._channels[slot].append(channel)
         return self._observer.want(slot)
 
     def leave(self, slot: SlotKey, channel: "Channel") -> None:
-        """The inverse of `follow`."""
+        """Undo `follow`."""
         self._channels[slot].remove(channel)
         if not self._channels[slot]:
             del self._channels[slot]

@@ -1,4 +1,4 @@
-"""The channel of one game: every ply at once."""
+"""The channel of one game, which sends every ply at once."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from noughts_server.store.engine.database import Store
 
 
 class GameChannel(Channel):
-    """A game that waits for its begin, is running, or was played."""
+    """A game that is waiting, running or finished."""
 
     def __init__(self, slug: str, ordinal: int, store: Store, followers: SlotFollowers, numbering: Numbering) -> None:
         super().__init__(numbering, numbering.settings.buffered_events)
@@ -33,7 +33,7 @@ class GameChannel(Channel):
         if running is not None:
             self._set(running)
             return
-        # It may have been played and stored since it was read; from now on nothing is missed.
+        # It may have been stored since the first read; from now on no event is missed.
         found = await self._store.read(self._read)
         if found.message.state == pb.GAME_STATE_ENDED and not self.over:
             self._set(found.message)
@@ -54,7 +54,7 @@ class GameChannel(Channel):
 
     def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         if self.over:
-            return  # told by its commit, which in a cluster may be heard of first
+            return  # its commit ended it, which can arrive first in a cluster
         if isinstance(event, pb.WatchedPly):
             self.emit(pb.Increments(plies=[event]))
         elif self._known.state == pb.GAME_STATE_WAITING:

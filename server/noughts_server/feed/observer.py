@@ -1,7 +1,7 @@
-"""The observer: looks over the referee's shoulder, only at the games that somebody wants to see.
+"""The observer of the referee, which watches only the games that a client wants to see.
 
-It publishes values on the bus: in a cluster it sits in another process than the feed. While nobody watches, the referee
-has no observer.
+It publishes values on the bus, because in a cluster the feed is in another process. Without watchers, the referee has
+no observer.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.runtime.bus import Bus, listening
 
 PLAYED = "feed.played"
-"""The subject under which what happens in followed games is published, as `GameEvent`."""
+"""The subject of events in followed games, published as `GameEvent`."""
 
 
 class SlotKey(NamedTuple):
@@ -29,32 +29,32 @@ class SlotKey(NamedTuple):
 
 
 class GameEvent(NamedTuple):
-    """Something that happened in a followed game: it began, or got a ply."""
+    """An event in a followed game: its begin, or a ply."""
 
     slot: SlotKey
     event: pb.WatchedGame | pb.WatchedPly
 
 
 class Observed(Protocol):
-    """What the feed needs to know of games that are being played, wherever that is."""
+    """The running games that the feed can watch, on this machine or elsewhere."""
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
-        """Calls the handler with what happens in wanted slots, each event once and in order, while the block runs."""
+        """Call the handler with each event in wanted slots, once and in order, while the block runs."""
 
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """What happens in this slot is published until `unwant` was called as often. Its game, if that is running."""
+        """Publish the events of this slot until `unwant` was called as often. Return its game if that is running."""
 
     def unwant(self, slot: SlotKey) -> None:
-        """One reason less to look at the slot."""
+        """Undo one `want`."""
 
     def follows(self, slot: SlotKey) -> bool:
-        """Whether a game is running in this slot, which is wanted."""
+        """Return whether a game is running in this slot, which is wanted."""
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
-        """The slots of the tournament whose games are running; of very many, some."""
+        """Yield the slots of the tournament with running games; of very many, only some."""
 
     def in_flight(self, tournament: int) -> int:
-        """How many those are."""
+        """Return the number of running games of the tournament."""
 
 
 class FeedObserver:
@@ -68,25 +68,25 @@ class FeedObserver:
         """The running games that are wanted, by handle."""
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
-        """As `Observed.listening`."""
+        """See `Observed.listening`."""
         return listening(self._bus, PLAYED, handler)
 
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """As `Observed.want`."""
+        """See `Observed.want`."""
         if not self._wanted:
             self._referee.observe(self)
         self._wanted[slot] += 1
         return self.snapshot(slot)
 
     def snapshot(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """The game of a slot that is wanted, if it is running."""
+        """Return the game of a wanted slot if it is running."""
         for game in self._referee.running(slot.tournament):
             if game.slot.ordinal == slot.ordinal:
                 return _game_message(self._following.setdefault(game.handle, _Followed(game)))
         return None
 
     def unwant(self, slot: SlotKey) -> None:
-        """One reason less to look at the slot."""
+        """See `Observed.unwant`."""
         self._wanted[slot] -= 1
         if self._wanted[slot] > 0:
             return
@@ -96,21 +96,21 @@ class FeedObserver:
             self._referee.observe(None)
 
     def follows(self, slot: SlotKey) -> bool:
-        """Whether a game is running in this slot, which is wanted."""
+        """See `Observed.follows`."""
         return any(followed.slot == slot for followed in self._following.values())
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
-        """The slots of the tournament whose games are running."""
+        """See `Observed.running`."""
         return (SlotKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
 
     def in_flight(self, tournament: int) -> int:
-        """How many those are."""
+        """See `Observed.in_flight`."""
         return self._referee.in_flight(tournament)
 
-    # What the referee tells.
+    # Called by the referee.
 
     def began(self, game: Game) -> None:
-        # Every game of the server comes by here while anybody watches: a plain tuple is found as well, and made sooner.
+        # Every game of the server comes here while there are watchers; a plain tuple is equal and faster to make.
         if (game.conditions.tournament, game.slot.ordinal) in self._wanted:
             followed = self._following[game.handle] = _Followed(game)
             self._bus.publish(PLAYED, GameEvent(followed.slot, _game_message(followed)))
@@ -123,7 +123,7 @@ class FeedObserver:
         for handle in followed_games:
             followed = self._following[handle]
             game = followed.game
-            # An answer that came late, or lost the game, is no ply.
+            # An answer that came too late or lost the game is not a ply.
             if len(game.moves) > followed.plies:
                 followed.plies = len(game.moves)
                 ply = followed.plies - 1
@@ -150,11 +150,11 @@ class _Followed:
         self.game = game
         self.slot = _slot(game)
         self.plies = len(game.moves)
-        """So many are known to those who follow."""
+        """The number of plies that followers know."""
         self.scores: list[float | None] = [None, None]
-        """The last of each side, since the game is followed."""
+        """The last score of each side since the game is followed."""
         self.withholds = game.conditions.timed and not game.conditions.live_scores
-        """Whether nobody is told the scores yet: they would help the opponent."""
+        """Whether scores are still secret, because they would help the opponent."""
 
 
 def _slot(game: Game) -> SlotKey:
@@ -188,14 +188,14 @@ def _game_message(followed: _Followed) -> pb.WatchedGame:
 
 
 def _clocks(game: Game) -> tuple[int | None, int | None]:
-    """What the clocks of the two sides show; None of a side without a limit."""
+    """Return the clocks of the two sides; None for a side without a limit."""
     first, second = (None if game.time_of(side) is None else game.clock_us(side) for side in (0, 1))
     return first, second
 
 
 def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     ply = len(game.moves) - 1
-    # A resignation or a lost clock adds a time without a move, but then the game got no ply.
+    # A resignation or a timeout adds a time without a move, but then the game got no ply.
     message = pb.WatchedPly(
         game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF), score=score
     )

@@ -1,4 +1,4 @@
-"""What channels read in the store."""
+"""What channels read from the store."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -27,20 +27,20 @@ from noughts_server.store.tournaments.tournaments import (
 )
 
 OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
-"""No game will be played any more."""
+"""States in which no more games are played."""
 
 _MOST_FEATURED = 16
 
 
 class ReadGame(NamedTuple):
-    """A game as the store knows it."""
+    """A game as stored."""
 
     slot: SlotKey
     message: pb.WatchedGame
 
 
 def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
-    """A slot of a started tournament with its game, if that is stored. Raises NotFound."""
+    """Return a slot of a started tournament with its game, if stored. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
@@ -52,7 +52,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     with suppress(NotFound):
         game = get_game(connection, slug, ordinal)
     if game is not None and game.first != playing.labels[slot.first]:
-        # They changed sides by agreement.
+        # They swapped sides by agreement.
         slot = slot._replace(first=slot.second, second=slot.first)
     message = pb.WatchedGame(
         name=name,
@@ -81,20 +81,19 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
         if game.agreement is None:
-            # A move that came too late has a time, and did not happen. Of choices for an opening it is not known here
-            # whose clock they were on.
+            # A late move has a time but was not played. Choices for an opening do not say whose clock they used.
             tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies))
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
 def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedTournament]:
-    """The tournament's key in the store and all of its standings. Raises NotFound."""
+    """Return the tournament's key and its standings. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     return tournament.id, _with_standings(connection, tournament)
 
 
 def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
-    """The running tournaments, the newest if there are many, and those that are known; without standings."""
+    """Return the running tournaments (of many, the newest) and the known ones, without standings."""
     running = {tournament.id: tournament for tournament in running_tournaments(connection)[-_MOST_FEATURED:]}
     running |= {key: get_tournament_by_id(connection, key) for key in known if key not in running}
     return [(key, _message(tournament)) for key, tournament in running.items()]
@@ -112,7 +111,7 @@ def _message(tournament: Tournament) -> pb.WatchedTournament:
 
 
 def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedPly]:
-    """The moves of a stored game that are not known yet: none, if it was followed from its begin."""
+    """Return the moves of a stored game that are not known yet; none if it was followed from the start."""
     moves = unpack_moves(game.moves, parse_variant(known.variant).cells)
     times = unpack_times(game.times)
     return [
@@ -122,7 +121,7 @@ def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedP
 
 
 def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
-    """How a stored game ended."""
+    """Return how a stored game ended."""
     variant = parse_variant(variant_name)
     return pb.WatchedEnd(
         game=name,

@@ -1,4 +1,4 @@
-"""The channels of tournaments: a few boards move by move, the rest as numbers, together a few times a second."""
+"""The channels of tournaments: a few boards move by move, and numbers for the rest, sent a few times a second."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -15,7 +15,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import TournamentProgress
 
-# In ticks, of a quarter of a second by default.
+# In ticks, by default 0.25 s.
 _BETWEEN_READS = 4
 _BETWEEN_LOOKS_WHILE_OPEN = 8
 _ENDED_BOARD_STAYS = 4
@@ -24,7 +24,7 @@ _OVER_STAYS_FEATURED = 40
 
 
 class _Member:
-    """A tournament as it is, and as the watchers know it."""
+    """The current state of a tournament, and the state that watchers have."""
 
     def __init__(self, message: pb.WatchedTournament) -> None:
         self.now = pb.WatchedTournament()
@@ -45,13 +45,13 @@ class _Member:
         return self.now.state == tournaments_pb2.TOURNAMENT_STATE_OPEN
 
     def read(self, message: pb.WatchedTournament) -> None:
-        """What the store says."""
+        """Set the state from the store."""
         self.rows = {row.standing.label: row for row in message.standings}
         self.now = message
         del self.now.standings[:]
 
     def changes(self, running: int) -> pb.WatchedTournament | None:
-        """What the watchers do not know yet."""
+        """Return what the watchers do not have yet."""
         self.now.games_running = running
         self.now.plies = self.packed_moves // self.bytes_per_move
         rows = [row for label, row in self.rows.items() if self.sent_rows.get(label) != row]
@@ -72,11 +72,11 @@ class _Board:
         self.variant = game.variant
         self.ended = False
         self.idle = 0
-        """Ticks since the game has ended, or was last seen running."""
+        """Ticks since the game ended or was last seen running."""
 
 
 class TournamentsChannel(Channel):
-    """One tournament with its standings (`slug`), or those that are running, the newest if they are many (None)."""
+    """One tournament with its standings (`slug`), or the running ones, of many the newest (None)."""
 
     def __init__(
         self, slug: str | None, store: Store, followers: SlotFollowers, observer: Observed, numbering: Numbering
@@ -109,7 +109,7 @@ class TournamentsChannel(Channel):
         if isinstance(event, pb.WatchedPly):
             self._pending.plies.append(event)
             return
-        # The game is played again: what is pending of its first attempt must not be added to the second.
+        # The game is played again: pending plies of its first attempt must not be added to the second.
         kept = [ply for ply in self._pending.plies if ply.game != event.name]
         del self._pending.plies[:]
         self._pending.plies.extend(kept)
@@ -148,18 +148,18 @@ class TournamentsChannel(Channel):
             member = self._members.get(key)
             if member is None:
                 self._members[key] = _Member(message)
-                # What was committed while it was being read is counted by the next look.
+                # The next look counts what was committed during the read.
                 self._dirty = True
             else:
                 member.read(message)
 
     def _show(self) -> None:
-        """Sends what has accumulated."""
+        """Send the accumulated changes."""
         self._choose_boards()
         increments, self._pending = self._pending, pb.Increments()
         for key, member in list(self._members.items()):
             if member.sent_rows.keys() - member.rows.keys():
-                # Somebody withdrew: the table is sent anew.
+                # An entry withdrew: send the table again.
                 increments.gone.append(member.now.name)
                 member.sent_rows = {}
             message = member.changes(self._observer.in_flight(key))
@@ -205,7 +205,7 @@ class TournamentsChannel(Channel):
             free -= 1
 
     def _candidates(self) -> Iterator[SlotKey]:
-        """Running games without a board; those about to be chosen are looked up before anything else happens."""
+        """Return running games without a board; those to be chosen are known before anything else happens."""
         running = chain.from_iterable(self._observer.running(key) for key in self._members)
         found: list[SlotKey] = []
         for slot in running:

@@ -1,4 +1,4 @@
-"""One who watches: a bounded buffer between a channel and a stream, so that nobody who reads slowly costs others."""
+"""A watcher: a bounded buffer between a channel and a stream, so that a slow reader costs others nothing."""
 
 import asyncio
 from collections import deque
@@ -12,32 +12,32 @@ from noughts_server.errors import Unavailable
 
 @dataclass(slots=True)
 class FeedCounts:
-    """What the feed has done since the server started."""
+    """The counters of the feed since the server's start."""
 
     watchers: int = 0
-    """Streams that are open now."""
+    """Open streams."""
     events: int = 0
-    """Messages that were made, each serialised once."""
+    """Messages created, each serialised once."""
     frames: int = 0
-    """Messages that were handed to watchers' streams."""
+    """Messages passed to watchers' streams."""
     resyncs: int = 0
-    """Watchers that were told to resync."""
+    """Watchers that had to resync."""
 
 
 class Source(Protocol):
     """What a watcher needs of its channel."""
 
     over: bool
-    """Nothing will happen any more."""
+    """Whether nothing more will happen."""
     closed: Unavailable | None
-    """Why streams end before it is over."""
+    """Why streams end early."""
 
     def resynced(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
-        """A resync and a snapshot, serialised."""
+        """Return a resync and a snapshot, serialised."""
 
 
 class Watcher:
-    """A stream's end of a channel."""
+    """The stream's end of a channel."""
 
     def __init__(self, source: Source, first: Iterable[bytes], most_buffered: int, counts: FeedCounts) -> None:
         self._source = source
@@ -45,11 +45,11 @@ class Watcher:
         self._most = max(most_buffered, len(self._buffer))
         self._counts = counts
         self._resync = pb.Resync.REASON_UNSPECIFIED
-        """Why it is to be told to resync; nothing is buffered then."""
+        """Why it must resync; nothing is buffered then."""
         self._news = asyncio.Event()
 
     def offer(self, message: bytes) -> None:
-        """Puts a message into the buffer; one too many empties it."""
+        """Buffer a message; if the buffer is full, empty it and resync."""
         if self._resync:
             return
         if len(self._buffer) >= self._most:
@@ -59,20 +59,20 @@ class Watcher:
         self._news.set()
 
     def resync(self, reason: "pb.Resync.Reason.ValueType") -> None:
-        """What is buffered is worth nothing any more; a snapshot will follow as soon as the stream takes one."""
+        """Drop the buffer; a snapshot follows as soon as the stream takes one."""
         self._buffer.clear()
         self._resync = reason
         self._news.set()
 
     def wake(self) -> None:
-        """The channel is over, or closing."""
+        """Wake the stream because the channel is over or closing."""
         self._news.set()
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """What is to be written, until the watched thing is over. Raises what the channel was closed with."""
+        """Yield the messages until the end. Raises the reason for which the channel was closed."""
         while True:
             if self._resync:
-                # Both at once: what happens while they are being written goes into the buffer.
+                # Both at once: events during their writing go into the buffer.
                 self._buffer.extend(self._source.resynced(self._resync))
                 self._resync = pb.Resync.REASON_UNSPECIFIED
                 self._counts.resyncs += 1
