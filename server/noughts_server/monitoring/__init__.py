@@ -1,1 +1,1 @@
-"""What a server counts, and whom it tells: counters, metrics for Prometheus, the log of events."""
+"""Monitoring of a server: counters, metrics for Prometheus, the event log."""

@@ -1,7 +1,7 @@
-"""What a server measures of itself, in plain counters that are read when somebody asks.
+"""A server's measurements of itself, as plain counters that are read on demand.
 
-They are counted where something happens for many games at once: a commit, a second, a tick of the timer. Nothing here
-is called for a game or a move.
+They count events that cover many games: a commit, a second, a tick of the timer. No code here runs for a single game or
+move.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
 _TICK_SECONDS = 0.02
-"""How often the loop is expected: what it is late by is known to that."""
+"""The interval of the timer, to whose accuracy the event loop's delay is known."""
 _TICKS_A_SECOND = 50
 _LEAST_SECONDS = 0.1
 _RATE_SECONDS = 10
@@ -31,30 +31,30 @@ _TERMINATION = attrgetter("termination")
 
 
 class Distribution:
-    """How many of the observed values fall into which bucket, as Prometheus counts them."""
+    """Counts of observed values by bucket, as in Prometheus."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
-        """The upper end of each bucket, ascending; above the last one there is one more."""
+        """The upper limit of each bucket, ascending; one more bucket has larger values."""
         self.counts = [0] * (len(self.bounds) + 1)
         self.total = 0.0
         """The sum of all values."""
         self.latest: deque[float] = deque(maxlen=100)
 
     def observe(self, value: float) -> None:
-        """Counts one value."""
+        """Count a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
         self.latest.append(value)
 
     @property
     def worst(self) -> float:
-        """The largest of the last hundred values; 0 without any."""
+        """Return the largest of the last hundred values; 0 without values."""
         return max(self.latest, default=0.0)
 
 
 class Sample(NamedTuple):
-    """What the counters said at a moment of the monotonic clock, in seconds."""
+    """The counters at a time of the monotonic clock, in seconds."""
 
     moment: float
     games: int
@@ -62,37 +62,37 @@ class Sample(NamedTuple):
 
 
 class Counters:
-    """What is measured from the server's start on."""
+    """The measurements since the server's start."""
 
     def __init__(self, referee: RefereeCounts, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds that never go back."""
+        """Create the counters. `clock` gives seconds that never decrease."""
         self.started = datetime.now(UTC)
         self.draining = False
         self.games = 0
-        """Games stored."""
+        """Stored games."""
         self.terminations: Counter[int] = Counter()
-        """Games stored, by how they ended."""
+        """Stored games by termination."""
         self.errors: Counter[str] = Counter()
         """Calls that ended with an error, by its reason."""
         self.refused: Counter[str] = Counter()
-        """Calls that were beyond a bound, by its name."""
+        """Calls that exceeded a limit, by its name."""
         self.commits = Distribution((0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
-        """Seconds that commits took."""
+        """Durations of commits in seconds."""
         self.commit_games = Distribution((1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000))
-        """Games in each commit."""
+        """Games of each commit."""
         self.lag = Distribution((0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2))
-        """Seconds by which a timer of the event loop was late."""
+        """Delays of the event loop's timer in seconds."""
         self._referee = referee
         self._bus = bus
         self._clock = clock
         self._began = clock()
         self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
         self._progress: dict[int, deque[tuple[float, int]]] = {}
-        """When a running tournament had how many games, each second at most."""
+        """The numbers of games of a running tournament with their times, at most one each second."""
 
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
-        """Measures inside the `async with` block."""
+        """Measure inside the `async with` block."""
         with listening(self._bus, COMMITTED, self._committed):
             async with asyncio.TaskGroup() as tasks:
                 timer = tasks.create_task(self._tick(), name="counters")
@@ -103,18 +103,18 @@ class Counters:
 
     @property
     def uptime(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return self._clock() - self._began
 
     def rates(self) -> tuple[float, float]:
-        """Games and plies a second over the last ten seconds."""
+        """Return the games and plies a second over the last ten seconds."""
         last = self._sample()
         first = self._samples[-min(_RATE_SECONDS, len(self._samples))]
         seconds = max(last.moment - first.moment, _LEAST_SECONDS)
         return (last.games - first.games) / seconds, (last.plies - first.plies) / seconds
 
     def plies_history(self) -> list[float]:
-        """Plies a second in each of the last sixty seconds at most, oldest first."""
+        """Return the plies a second in each of up to sixty last seconds, oldest first."""
         samples = list(self._samples)
         return [
             (after.plies - before.plies) / max(after.moment - before.moment, _LEAST_SECONDS)
@@ -122,9 +122,9 @@ class Counters:
         ]
 
     def tournament_rate(self, tournament: int) -> float:
-        """Games a second that were stored of a running tournament, over the last minute.
+        """Return the stored games a second of a running tournament, over the last minute.
 
-        One that stands still comes down to 0 within that minute; 0 also before it has been seen for a second.
+        If it stands still, the rate falls to 0 within that minute; it is also 0 during the first second.
         """
         known = self._progress.get(tournament)
         if not known:
@@ -166,6 +166,6 @@ class Counters:
                 known.append((now, progress.games_done))
 
     def _forget_old(self, now: float) -> None:
-        """Drops the tournaments that are not played any more: of a cancelled one nothing is heard."""
+        """Drop the tournaments that are no longer played, because cancelled ones send no event."""
         for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
             del self._progress[old]

@@ -1,6 +1,6 @@
-"""The lines of the log that name games and bots: bots that come and go, and games that a bot lost by its own fault.
+"""Log events that name games and bots: bots that connect or disconnect, and games that a bot lost by its own fault.
 
-Never a line for an ordinary game or a move.
+Ordinary games and moves are not logged.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,23 +19,23 @@ from noughts_server.store.games.results import CommitReport
 logger = structlog.get_logger("noughts.events")
 
 MOST_FAULTS = 20
-"""Of one commit. A bot that goes for good may lose a thousand games at once."""
+"""Limit for one commit. A bot that disconnects can lose a thousand games at once."""
 
 _TERMINATION = attrgetter("termination")
 
 
 class EventLog:
-    """Writes down what the bus tells."""
+    """The log of events from the bus."""
 
     def __init__(self, bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> None:
-        """`conditions`: those of a tournament whose games are played here, by the store's key."""
+        """Create the log. `conditions` returns those of a tournament, by key, whose games are played here."""
         self._bus = bus
         self._conditions = conditions
         self._sessions = sessions
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Writes inside the `with` block."""
+        """Log events inside the `with` block."""
         with listening(self._bus, COMMITTED, self._committed), listening(self._bus, PRESENCE, self._presence):
             yield
 
@@ -44,7 +44,7 @@ class EventLog:
         logger.info(event, bot=self._sessions.name(version))
 
     def _committed(self, report: CommitReport) -> None:
-        # Nearly all commits end here.
+        # Almost all commits end here.
         if FAULTS.isdisjoint(map(_TERMINATION, report.games)):
             return
         faults = [game for game in report.games if game.termination in FAULTS]

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, read from the parts' own counters when somebody asks: games pay nothing for them.
+"""Metrics for Prometheus, read from existing counters on demand, so that games cost nothing extra.
 
 The table in docs/operations.md names them all; a test compares.
 """
@@ -31,17 +31,16 @@ from noughts_server.version import software_version
 
 _PATIENCE_SECONDS = 5.0
 _SCRAPE_SECONDS = 10.0
-"""All the time that a caller has: those who send a byte now and then would keep a thread for ever."""
+"""Limit for the whole scrape: a client that sends single bytes would otherwise occupy a thread for ever."""
 _MOST_SCRAPES = 8
-"""Callers that are answered at once, a thread for each."""
+"""Limit of concurrent scrapes, with a thread for each."""
 
 
 @asynccontextmanager
 async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str) -> AsyncIterator[str]:
-    """Metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block.
+    """Serve metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block.
 
-    `collect` is called on the event loop's thread. Yields the address, with the port that it got.
-    Raises AddressUnusable.
+    `collect` is called on the event loop's thread. Yields the address with the actual port. Raises AddressUnusable.
     """
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
@@ -64,12 +63,12 @@ async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str)
     try:
         yield f"{host}:{web.server_port}"
     finally:
-        # Not on the loop: a scrape that is being answered needs the loop to be read.
+        # Not on the loop, because a scrape in progress needs the loop.
         await asyncio.to_thread(stop)
 
 
 class _WebServer(ThreadingMixIn, WSGIServer):
-    """Answers a few callers at once, and hangs up on more."""
+    """A server that answers a few clients concurrently and disconnects others."""
 
     daemon_threads = True
 
@@ -78,14 +77,14 @@ class _WebServer(ThreadingMixIn, WSGIServer):
         self._free = Semaphore(_MOST_SCRAPES)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """In a thread, if one is free."""
+        """Handle the request in a thread, if one is free."""
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """In its thread."""
+        """Handle the request within the time limit."""
         ending = Timer(_SCRAPE_SECONDS, _hang_up, [request])
         ending.daemon = True
         ending.start()
@@ -96,7 +95,7 @@ class _WebServer(ThreadingMixIn, WSGIServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that hangs up or is too slow is nobody's trouble."""
+        """Ignore clients that disconnect or are too slow."""
 
 
 def _hang_up(request: socket) -> None:
@@ -110,14 +109,14 @@ class _WebServer6(_WebServer):
 
 class _Request(WSGIRequestHandler):
     timeout = 5
-    """Seconds; whoever sends nothing for so long does not keep a thread."""
+    """Seconds without data after which a client is disconnected."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 class _ThreadSafe(Collector):
-    """Reads the counters on the event loop's thread, which alone changes them; scrapes come on others."""
+    """A collector that reads the counters on the event loop's thread, which changes them; scrapes use others."""
 
     def __init__(self, collect: Callable[[], Iterator[Metric]], loop: asyncio.AbstractEventLoop) -> None:
         self._collect = collect
@@ -128,11 +127,11 @@ class _ThreadSafe(Collector):
         try:
             yield from reading.result(_PATIENCE_SECONDS)
         except (TimeoutError, CancelledError):
-            # A loop that does not get round to it says so by what is missing; the process metrics are there still.
+            # If the loop is too slow, these metrics are missing and only those of the process remain.
             reading.cancel()
 
     def describe(self) -> list[Metric]:
-        # Registering would else collect, and wait for the loop that it blocks.
+        # Without this, registering would collect and wait for the loop that it blocks.
         return []
 
     async def _read(self) -> list[Metric]:
@@ -140,7 +139,7 @@ class _ThreadSafe(Collector):
 
 
 class ServerMetrics:
-    """All metrics of a server itself, read from what its parts count anyway."""
+    """All metrics of a server, read from the counters of its parts."""
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class ServerMetrics:
         self._feed_counts = feed_counts
 
     def collect(self) -> Iterator[Metric]:
-        """Called on the event loop's thread, which alone changes what is read."""
+        """Yield the metrics. Called on the event loop's thread, which alone changes the counters."""
         build = GaugeMetricFamily(
             "noughts_build_info", "Always 1; the label says which version runs.", labels=["version"]
         )
