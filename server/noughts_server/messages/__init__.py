@@ -1,1 +1,1 @@
-"""The protocol's words for the store's values: conversions between both, and resource names."""
+"""Conversions between the store's values and the protocol's messages, and resource names."""

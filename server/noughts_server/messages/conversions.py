@@ -1,4 +1,4 @@
-"""Between the store's values and the protocol's messages."""
+"""Conversions between the store's values and the protocol's messages."""
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -16,7 +16,7 @@ from noughts_server.store.tournaments.tournaments import Tournament
 
 
 def timestamp(milliseconds: int | None) -> Timestamp | None:
-    """A moment in milliseconds since 1970; None stays unset."""
+    """Return a time in milliseconds since 1970 as a message; None for None."""
     if milliseconds is None:
         return None
     moment = Timestamp()
@@ -25,9 +25,9 @@ def timestamp(milliseconds: int | None) -> Timestamp | None:
 
 
 def milliseconds(field: str, message: Message) -> int | None:
-    """A moment or a duration in milliseconds; None where `field`, the last part of its path, is unset.
+    """Return a time or a duration in milliseconds; None if `field`, the last part of its path, is unset.
 
-    Raises InvalidArgument for one that cannot be.
+    Raises InvalidArgument for an invalid value.
     """
     name = field.rpartition(".")[2]
     if not message.HasField(name):
@@ -40,7 +40,7 @@ def milliseconds(field: str, message: Message) -> int | None:
 
 
 def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
-    """A tournament without its standings."""
+    """Return the message of a tournament, without standings."""
     joining = tournament.joining
     settings = tournament.settings
     return settings_message(
@@ -70,7 +70,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
 
 
 def standing_message(row: Standing) -> tournaments_pb2.Standing:
-    """An entry's line in the table, for the wire."""
+    """Return the message of an entry's standing."""
     return tournaments_pb2.Standing(
         label=row.label,
         bot_version=row.bot_version,
@@ -87,7 +87,7 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
 
 
 def match_message(match: BracketMatch) -> tournaments_pb2.Match:
-    """A place in a knockout's bracket, for the wire."""
+    """Return the message of a match of a bracket."""
     return tournaments_pb2.Match(
         round=match.round,
         first=match.first or "",

@@ -1,4 +1,4 @@
-"""Resource names: the paths by which callers name things."""
+"""Parse resource names, by which clients name things."""
 
 import re
 
@@ -8,7 +8,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def tournament_id(field: str, name: str) -> str:
-    """`ID` of `tournaments/ID`. Raises InvalidArgument."""
+    """Return `ID` of `tournaments/ID`. Raises InvalidArgument."""
     parts = name.split("/")
     if len(parts) != 2 or parts[0] != "tournaments" or not parts[1]:
         raise InvalidArgument.of(field, name, "tournaments/ID")
@@ -16,7 +16,7 @@ def tournament_id(field: str, name: str) -> str:
 
 
 def game_id(field: str, name: str) -> tuple[str, int]:
-    """`ID` and `NUMBER` of `tournaments/ID/games/NUMBER`. Raises InvalidArgument."""
+    """Return `ID` and `NUMBER` of `tournaments/ID/games/NUMBER`. Raises InvalidArgument."""
     parts = name.split("/")
     if len(parts) != 4 or parts[0] != "tournaments" or parts[2] != "games" or not _NUMBER.fullmatch(parts[3]):
         raise InvalidArgument.of(field, name, "tournaments/ID/games/NUMBER")
@@ -24,7 +24,7 @@ def game_id(field: str, name: str) -> tuple[str, int]:
 
 
 def token_id(field: str, name: str, own: int) -> int:
-    """`ID` of `tokens/ID`; `own` of `tokens/self`. Raises InvalidArgument."""
+    """Return `ID` of `tokens/ID`; `own` for `tokens/self`. Raises InvalidArgument."""
     parts = name.split("/")
     if len(parts) == 2 and parts[0] == "tokens":
         if parts[1] == "self":
@@ -35,7 +35,7 @@ def token_id(field: str, name: str, own: int) -> int:
 
 
 def bot_id(field: str, name: str) -> str:
-    """`NAME` of `bots/NAME`. Raises InvalidArgument."""
+    """Return `NAME` of `bots/NAME`. Raises InvalidArgument."""
     bot, version = bot_version_id(field, name)
     if version:
         raise InvalidArgument.of(field, name, "bots/NAME")
@@ -43,7 +43,7 @@ def bot_id(field: str, name: str) -> str:
 
 
 def bot_version_id(field: str, name: str) -> tuple[str, str]:
-    """`NAME` and `V` of `bots/NAME/versions/V`; `V` is empty for `bots/NAME`. Raises InvalidArgument."""
+    """Return `NAME` and `V` of `bots/NAME/versions/V`; `V` is empty for `bots/NAME`. Raises InvalidArgument."""
     parts = name.split("/")
     if len(parts) in (2, 4) and parts[0] == "bots" and parts[1] and (len(parts) == 2 or parts[2] == "versions"):
         return parts[1], parts[3] if len(parts) == 4 else ""

@@ -1,6 +1,6 @@
-"""The settings of a tournament in the messages of the protocol, both ways.
+"""Conversions between the settings of a tournament and the protocol's messages.
 
-`store.tournament_options` has their form in the database, `TournamentSettings` what they mean.
+`store.tournament_options` has their form in the database, `TournamentSettings` their meaning.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _USUAL = TournamentSettings()
 
 
 def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments_pb2.Tournament:
-    """Return a message with these settings; `fields` are others of the message, or take the place of settings."""
+    """Return a message with these settings; `fields` set or override other fields of the message."""
     values: dict[str, Any] = {name: getattr(settings, name) for name in _SAME}
     values |= {
         "variant": settings.variant,
@@ -36,9 +36,9 @@ def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments
 
 
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:
-    """Return the settings of a request, with the usual value of each that it leaves out. Raise InvalidArgument.
+    """Return the settings of a request, with defaults for missing values. Raises InvalidArgument.
 
-    `seed` is taken if the request has none.
+    `seed` is used if the request has none.
     """
     return TournamentSettings(
         variant=message.variant or _USUAL.variant,
@@ -63,17 +63,17 @@ def _format(message: tournaments_pb2.Tournament) -> TournamentFormat:
 
 
 def time_control_message(time: TimeControl) -> types_pb2.TimeControl:
-    """A time control for the wire."""
+    """Return the message of a time control."""
     return types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us)
 
 
 def time_control(message: types_pb2.TimeControl) -> TimeControl:
-    """A time control from the wire; its bounds are checked where it is stored."""
+    """Return the time control of a message; the store checks its limits."""
     return TimeControl(move_us=message.move_us, bank_us=message.bank_us, increment_us=message.increment_us)
 
 
 def openings_message(openings: Openings, *, whole: bool = True) -> tournaments_pb2.Openings | None:
-    """Openings for the wire, with `whole` also the text of a list; None if there are none."""
+    """Return the message of openings, with the text of a list if `whole`; None without openings."""
     if not openings:
         return None
     listed = openings.kind is OpeningsKind.LIST
@@ -89,7 +89,7 @@ def openings_message(openings: Openings, *, whole: bool = True) -> tournaments_p
 
 
 def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
-    """Openings from the wire; whether a variant has such is checked where they are stored. Raises InvalidArgument."""
+    """Return the openings of a message; the store checks them against the variant. Raises InvalidArgument."""
     try:
         kind = OpeningsKind(message.kind or OpeningsKind.NONE)
     except ValueError as error:
@@ -103,7 +103,7 @@ def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
         return Openings()
     openings = Openings(kind, message.plies, message.name, order, message.symmetries, message.text)
     try:
-        openings.listed  # noqa: B018  # read once, for what is wrong with it
+        openings.listed  # noqa: B018  # parsed once to find errors
     except ValueError as error:
         raise InvalidArgument.of(f"{field}.text", "no numbers", "the cells of an opening a line") from error
     return openings
