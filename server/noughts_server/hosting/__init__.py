@@ -1,1 +1,1 @@
-"""Bots that a server or referee plays for others: those that were submitted, those that it offers."""
+"""Bots that a server or referee runs itself: submitted bots, and bots that it offers."""

@@ -1,4 +1,4 @@
-"""Bots that a referee of a cluster has on its own machine: played in their locks, whenever a tournament needs them."""
+"""Bots installed on the machine of a cluster's referee, run in sandboxes whenever a tournament needs them."""
 
 import asyncio
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Offer:
 
 
 class Offers:
-    """All of them. Each is as many processes as the referee has seats."""
+    """All installed bots, each with as many processes as the referee has capacity."""
 
     def __init__(
         self, referee: Referee, sessions: Sessions, launcher: Launcher, seats: int, on_ready: Callable[[], None]
@@ -47,10 +47,10 @@ class Offers:
         self._bench = ForfeitingPlayers(referee)
         self._on_ready = on_ready
         self.bots: dict[int, LoggedIn] = {}
-        """By key of the bot version: those that have said hello."""
+        """Bots that have sent a hello, by key of the bot version."""
 
     def presence(self) -> list[cluster_pb2.BotPresence]:
-        """What the servers are told of them."""
+        """Return what the servers need to know about the bots."""
         return [
             cluster_pb2.BotPresence(
                 version=version,
@@ -65,7 +65,7 @@ class Offers:
         ]
 
     async def play(self, offer: Offer, bot: LoggedIn) -> None:
-        """Plays one of them, in a process a seat, until it is cancelled, or cannot be started any more."""
+        """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
             for wire in self._sessions.team_wires(bot.bot_version_id, self._seats, self._times.wire):
                 tasks.create_task(self._play_seat(offer.spec, bot, wire))
@@ -101,7 +101,7 @@ class Offers:
 
 
 async def register(store: Store, owner: str, offers: tuple[Offer, ...]) -> list[LoggedIn]:
-    """The offered bots, made where they are new. Raises PermissionDenied when a name is somebody else's."""
+    """Return the offered bots, created if new. Raises PermissionDenied if a name belongs to another owner."""
     now = store.now_ms()
 
     def enter(connection: Connection) -> list[LoggedIn]:

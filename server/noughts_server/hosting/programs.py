@@ -1,7 +1,7 @@
-"""Bots that were submitted, as files: examined in a locked child, unpacked, and named by a spec.
+"""Submitted programs as files: examined in a sandboxed process, unpacked, and named by a spec.
 
-What a stranger sends is parsed only there: `python -m noughts_server.hosting.programs FILE REQUEST` unpacks a zip file
-and reads source within limits of its own, and prints what it found. The server unpacks what has passed.
+Only that process parses untrusted data: `python -m noughts_server.hosting.programs FILE REQUEST` unpacks a zip file and
+reads source code within its own limits, and prints the result. The server unpacks accepted programs.
 """
 
 import ast
@@ -25,12 +25,12 @@ from noughts_server.errors import InvalidArgument
 
 WASM, PY = "wasm", "py"
 KINDS = (WASM, PY)
-"""The kinds that can be handed in. Native code and commands never are."""
+"""The kinds that can be submitted. Native code and commands cannot."""
 UNPACKED_BYTES = 64 << 20
-"""Of a folder that is handed in as zip."""
+"""Limit for a folder that is submitted as a zip file."""
 UNPACKED_FILES = 1_000
 SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
-"""Of one file of Python, and of all of them: parsing takes several hundred times as much memory."""
+"""Limits for one Python file, and for all of them; parsing takes several hundred times as much memory."""
 
 _OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
 _REFUSED = frozenset(
@@ -40,21 +40,21 @@ _REFUSED = frozenset(
         *("poplib", "telnetlib", "nntplib", "subprocess", "_posixsubprocess", "multiprocessing", "concurrent"),
     }
 )
-"""Of the standard library: what leads out of the process. The lock shuts it anyway; so its author learns it sooner."""
+"""Modules of the standard library that reach out of the process: the sandbox blocks them, but later than this check."""
 _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
 _LONGEST_PATH = _LONGEST_CLASS = 200
 _PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
 _EXAMINATIONS = 3
-"""How often a program is examined if the child is killed meanwhile."""
+"""Attempts to examine a program if the child is killed meanwhile."""
 
 
 async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
-    """Let a child examine the program in this file; return the bot's entry in full, empty for WebAssembly.
+    """Have a child examine the program in this file; return the bot's full entry, empty for WebAssembly.
 
-    `packages`: what a program in Python may import beside the standard library. Raises InvalidArgument for what is no
-    such program; nothing of it is run.
+    `packages` are those that a Python program can import in addition to the standard library. Raises InvalidArgument
+    for an invalid program; the program itself does not run.
     """
     request = json.dumps({"kind": kind, "entry": entry, "packages": sorted(packages)})
     for _ in range(_EXAMINATIONS):
@@ -67,7 +67,7 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
 
 
 async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
-    """Return what a child found; None if another process killed it, for example the kernel for want of memory."""
+    """Return the result of a child; None if another process killed it, for example the kernel for lack of memory."""
     line = shlex.join([sys.executable, "-P", "-m", "noughts_server.hosting.programs", str(file), request])
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
@@ -89,7 +89,7 @@ async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict
 
 
 def main(arguments: list[str]) -> int:
-    """Examine the file of the first argument, as the JSON of the second asks; print what was found as JSON."""
+    """Examine the file of the first argument, as the JSON of the second requests; print the result as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (_EXAMINE_SECONDS, _EXAMINE_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINE_BYTES, _EXAMINE_BYTES))
     file, request = arguments[0], json.loads(arguments[1])
@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
 
 
 def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Iterable[str] = ()) -> str:
-    """Return the entry of a program in full. Takes memory and time as its author pleases: only for the child.
+    """Return the full entry of a program. Only for the child, because its author controls the time and memory it takes.
 
     A zip file is unpacked into the folder. Raises InvalidArgument, MemoryError.
     """
@@ -121,7 +121,7 @@ def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Itera
 
 
 def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
-    """Write a program that has been examined into an empty folder of its own; return the bot's spec."""
+    """Write an examined program into its own empty folder; return the bot's spec."""
     folder.mkdir(parents=True, exist_ok=True)
     if kind == WASM:
         file = folder / "bot.wasm"
@@ -135,7 +135,7 @@ def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
 
 
 def _unpack(content: bytes, folder: Path) -> None:
-    """Raises InvalidArgument for what is no folder, or leads out of it, or is too much."""
+    """Unpack a zip file. Raises InvalidArgument if it is invalid or too large, or has paths outside the folder."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -148,7 +148,7 @@ def _unpack(content: bytes, folder: Path) -> None:
                     continue
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                # What a file says of its size may be wrong: what comes out is what counts.
+                # The declared size of a file may be wrong, so the unpacked bytes count.
                 with archive.open(member) as packed, target.open("wb") as unpacked:
                     while data := packed.read(_PIECE_BYTES):
                         left -= len(data)
@@ -160,7 +160,7 @@ def _unpack(content: bytes, folder: Path) -> None:
             raise
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
         raise _bad(f"one that cannot be unpacked ({reason})", "a whole zip file, without a password") from None
-    except Exception as error:  # of its compressions, each of which has errors of its own
+    except Exception as error:  # raised by compression modules
         if isinstance(error, InvalidArgument):
             raise
         raise _bad(f"one that cannot be unpacked ({type(error).__name__})", "a whole zip file") from None
@@ -188,7 +188,7 @@ def _bad(got: str, expected: str) -> InvalidArgument:
 
 
 def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
-    """The entry `FILE.py:CLASS`. Raises InvalidArgument for what cannot be read, imports too much, or is no bot."""
+    """Return the entry `FILE.py:CLASS`. Raises InvalidArgument for invalid code, a forbidden import or no bot."""
     files = sorted(file for file in folder.rglob("*.py") if file.is_file())
     _check_sizes(files, folder)
     own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
@@ -258,7 +258,7 @@ def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]
 
 
 def _bots(module: ast.Module) -> Iterator[str]:
-    """The classes of a module that say of themselves that they are bots, or derive from one that does."""
+    """Yield the classes of a module that derive from Bot, directly or through another one."""
     known = {"Bot"}
     for node in module.body:
         if isinstance(node, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Bots that were handed in: tried when they come, and played in locked children whenever a tournament needs them."""
+"""Submitted bots: tried on arrival, and run in sandboxed processes whenever a tournament needs them."""
 
 import asyncio
 import os
@@ -50,11 +50,11 @@ from noughts_server.store.people.submissions import (
 logger = structlog.get_logger("noughts.submitted")
 
 MOST_PLAYING = 500
-"""Processes of bots that were handed in."""
+"""Limit of the processes of submitted bots."""
 _TICK_SECONDS = 2.0
-"""How often bots that play are charged; the database is not read for that."""
+"""How often running bots are charged, without reading the database."""
 _LOOK_SECONDS = 30.0
-"""How often the database is read though nothing has happened here: other servers may share it."""
+"""How often the database is read even without local events, because other servers may share it."""
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
@@ -67,39 +67,39 @@ _DEFAULT_VARIANT = "tictactoe"
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What an operator takes."""
+    """What the operator accepts."""
 
     kinds: tuple[str, ...]
     """Of `programs.KINDS`."""
     packages: tuple[str, ...] = ()
-    """What bots in Python may import beside the standard library."""
+    """What Python bots can import in addition to the standard library."""
 
     @property
     def locking(self) -> Locking:
-        """A module of WebAssembly has a sandbox of its own; Python has the lock, and needs all of it."""
+        """Return the required sandbox: WebAssembly has its own, Python needs the complete one."""
         return Locking.REQUIRED if PY in self.kinds else Locking.USUAL
 
 
 @dataclass(slots=True)
 class _Playing:
-    """A bot that plays."""
+    """A running bot."""
 
     submission: Submission
     task: "asyncio.Task[None]"
     life: RunningChild | None = field(default=None, repr=False)
     seconds: float = 0.0
-    """Of the processor time of this life, what its owner was charged."""
+    """The processor time of this process that its owner was charged for."""
 
 
 class _Metered:
-    """A launcher for trials: its children give way to games, and it knows how much processor time they took."""
+    """A launcher for trials: its children have a lower priority than games, and it measures their processor time."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._children: list[Started] = []
 
     async def start(self, command: ChildCommand) -> Started:
-        """Start one as the other launcher does."""
+        """Start a child with the other launcher."""
         child = await self._launcher.start(command)
         self._children.append(child)
         with suppress(ProcessLookupError):
@@ -107,11 +107,11 @@ class _Metered:
         return child
 
     async def close(self) -> None:
-        """Do nothing: the other launcher goes on."""
+        """Do nothing: the other launcher is still needed."""
 
     @property
     def processor_seconds(self) -> float:
-        """Of all its children that have ended."""
+        """Return the processor time of all children that have ended."""
         return sum(child.processor_seconds for child in self._children)
 
 
@@ -128,11 +128,11 @@ async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Serv
 
 
 class SubmittedBots:
-    """All of them."""
+    """All submitted bots of a server."""
 
     def __init__(self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path) -> None:
         self.accepts = acceptance.kinds
-        """The kinds that are taken."""
+        """The accepted kinds."""
         self._server = server
         self._launcher = launcher
         self._packages = acceptance.packages
@@ -145,19 +145,19 @@ class SubmittedBots:
         """By key of the bot version."""
         self._benched: set[int] = set()
         self._usage: Counter[tuple[int, int]] = Counter()
-        """Thousandths of a second of processor time, by day (since 1970) and owner."""
+        """Milliseconds of processor time, by day (since 1970) and owner."""
         self._news = asyncio.Event()
         self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
         self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._attempts: dict[int, deque[float]] = {}
-        """When an owner's trials of the latest hour began."""
+        """The start times of an owner's trials of the last hour."""
 
-    # Trying.
+    # Trials.
 
     async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """See `Hosting.try_out`: a few games against chance in a locked child, twice.
+        """Try an upload as `Hosting.try_out` describes: a few games against random moves in a sandboxed process, twice.
 
-        An owner has one trial at a time, and pays for it; so owners wait for each other in turn.
+        An owner has one trial at a time and is charged for it, so owners take turns.
         """
         newest = await self._server.store.read(lambda connection: newest_submission(connection, upload.bot))
         if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
@@ -181,7 +181,7 @@ class SubmittedBots:
         return upload._replace(entry=entry)
 
     def _count_trial(self, owner: int) -> None:
-        """Raises LimitReached for an owner who has had too many trials, or has used up the processor time of today."""
+        """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
         limits, now = self._server.settings.limits, time.monotonic()
         latest = self._attempts.setdefault(owner, deque())
         while latest and latest[0] <= now - _HOUR_SECONDS:
@@ -202,7 +202,7 @@ class SubmittedBots:
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
     async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> None:
-        """Raises InvalidArgument for what is no bot, with what it has printed. Notes what is `reached`."""
+        """Try a bot; add its progress to `reached`. Raises InvalidArgument, with its output, for an invalid bot."""
         hint = "Try it where you wrote it: noughts bot check SPEC"
         try:
             chosen = parse_variant(variant) if variant else await self._own_variant(spec, launcher)
@@ -230,7 +230,7 @@ class SubmittedBots:
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
 
     async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:
-        """The first of its own variants that is one, else a small one."""
+        """Return the first of its own variants that is known, else a small one."""
         async with child_session(spec, launcher, self._times, move_seconds=_MOVE_SECONDS) as session:
             await session.greet()
         for name in session.variants:
@@ -238,14 +238,14 @@ class SubmittedBots:
                 return parse_variant(name)
         return parse_variant(_DEFAULT_VARIANT)
 
-    # Playing.
+    # Play.
 
     def look(self) -> None:
-        """Others may be needed than before."""
+        """Check soon which bots are needed."""
         self._news.set()
 
     async def run(self) -> None:
-        """Sees to it that those play that are needed, until it is cancelled."""
+        """Run the bots that are needed, until it is cancelled."""
         bus, loop, due = self._server.bus, asyncio.get_running_loop(), 0.0
         with listening(bus, CHANGED, lambda tournament: self.look()), listening(bus, COMMITTED, self._committed):
             async with asyncio.TaskGroup() as tasks:
@@ -262,7 +262,7 @@ class SubmittedBots:
                     await set_within(self._news, _TICK_SECONDS)
 
     def playing(self) -> list[Submission]:
-        """Those that run now."""
+        """Return the submissions that run now."""
         return [playing.submission for playing in self._playing.values()]
 
     def _committed(self, report: CommitReport) -> None:
@@ -270,7 +270,7 @@ class SubmittedBots:
             self.look()
 
     async def _read(self) -> float:
-        """Looks up who is needed; returns in how many seconds to do so again, unless something happens before."""
+        """Read which bots are needed; return the seconds until the next read, unless an event comes first."""
         store = self._server.store
         try:
             ready, needed = await store.read(ready_submissions), await store.read(needed_submissions)
@@ -282,7 +282,7 @@ class SubmittedBots:
         return _LOOK_SECONDS
 
     def _tend(self, tasks: asyncio.TaskGroup) -> None:
-        """Has those play that are needed and may, and charges them."""
+        """Start the bots that are needed and allowed, and charge the running ones."""
         sessions, playing = self._server.sessions, self._playing
         for each in playing.values():
             if each.life is not None:
@@ -300,12 +300,12 @@ class SubmittedBots:
                 each.task.cancel()
 
     def _is_spent(self, owner: int) -> bool:
-        """Whether an owner's bots have used up the day's processor time."""
+        """Return whether an owner's bots have used up the day's processor time."""
         limit = self._server.settings.limits.processor_seconds
         return self._usage[_today(), owner] >= limit * 1000
 
     def _charge_life(self, playing: _Playing, seconds: float) -> None:
-        """Charge what a life has used in all, as far as that is new: also what it used between looks, once it ended."""
+        """Charge the new part of a process's total time, including what it used between looks if it has ended."""
         self._charge(playing.submission.owner_id, seconds - playing.seconds)
         playing.seconds = max(seconds, playing.seconds)
 
@@ -320,7 +320,7 @@ class SubmittedBots:
         try:
             spec = await self._placed(submission)
             await self._play_as(submission, spec, self._playing[key])
-        except InvalidArgument as error:  # the operator takes less now than when it was handed in
+        except InvalidArgument as error:  # the operator accepts less now than at the submission
             self._bench_for(submission, f"is no bot that this server takes: {error}")
         finally:
             del self._playing[key]
@@ -362,7 +362,7 @@ class SubmittedBots:
         self._bench.add(self._server.referee.player(submission.bot_version_id), what, lambda games: None)
 
     async def _placed(self, submission: Submission) -> BotSpec:
-        """Write the program into a folder of this version alone; bots of several owners may have the same file."""
+        """Write the program into the folder of this version only; bots of several owners may have the same file."""
         folder = self._folder / str(submission.bot_version_id)
         content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
         folder.mkdir(exist_ok=True)
@@ -383,7 +383,7 @@ def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
 
 
 def _without_paths(text: str) -> str:
-    """Text for the owner of a bot: paths of this server begin where they are the owner's, or a module's."""
+    """Return a text for the owner of a bot, without the server's parts of paths."""
     text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/trial-\w+(/bot)?|lock-\w+/\d+)/?", "", text)
     for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
         text = text.replace(f"{folder}/", "") if folder.startswith("/") else text
@@ -391,10 +391,10 @@ def _without_paths(text: str) -> str:
 
 
 def _open_for_passage(folder: str | Path) -> None:
-    """Children of other users go through to what is theirs, and cannot look around."""
+    """Let child processes of other users pass through a folder without listing it."""
     os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
 
 
 def _today() -> int:
-    """Days since 1970, in UTC."""
+    """Return the days since 1970, in UTC."""
     return int(time.time() // 86_400)  # noqa: TID251  # a day of the calendar, as people and other servers count it
