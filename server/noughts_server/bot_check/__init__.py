@@ -1,1 +1,1 @@
-"""What `noughts bot check` asks of a bot, and the trial of a submitted one."""
+"""The checks of `noughts bot check`, and of a submitted bot's trial."""

@@ -1,4 +1,4 @@
-"""What `noughts bot check` asks a bot to do, step by step: each has a name, and says what to do when it fails."""
+"""The steps of `noughts bot check`: each has a name, and advice for a failure."""
 
 import re
 import time
@@ -41,30 +41,30 @@ _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
 
 
 class StepFailed(Exception):
-    """What a bot has done instead, in words."""
+    """The bot failed a step; the text says what it did."""
 
 
 class NotForThisBot(Exception):
-    """The step says nothing about such a bot; why."""
+    """The step does not apply to this bot; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How one step went."""
+    """The result of a step."""
 
     name: str
     outcome: str
     """`passed`, `failed` or `skipped`."""
     seconds: float
     detail: str = ""
-    """What it did, or why it was left out."""
+    """What it did, or why the step was skipped."""
     advice: str = ""
-    """What to do; of failed ones."""
+    """What to do, after a failure."""
     said: str = field(default="", repr=False)
-    """What the bot printed, as far as it has ended."""
+    """The bot's output, if it has ended."""
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         shown = {"name": self.name, "outcome": self.outcome, "seconds": round(self.seconds, 4)}
         return {**shown, "detail": self.detail, "advice": self.advice}
 
@@ -77,7 +77,7 @@ class _Step:
 
 
 class _Trial:
-    """One bot, and the life of it that is asked; a new one begins after each step that failed."""
+    """A bot with its running process; a new process starts after each failed step."""
 
     def __init__(self, spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> None:
         chosen = plan.variant
@@ -89,12 +89,12 @@ class _Trial:
         self._context: Any = None
         self._session: ChildSession | None = None
         self.chosen = chosen
-        """The variant that the bot is checked in."""
+        """The variant in which the bot is checked."""
         self.variants: tuple[str, ...] = ()
         self.name = ""
 
     async def session(self) -> ChildSession:
-        """The running life."""
+        """Return the session of the running process, started if needed."""
         if self._session is None:
             self._context = self._begin()
             session = await self._context.__aenter__()
@@ -105,16 +105,16 @@ class _Trial:
         return self._session
 
     def another(self) -> Any:
-        """A life beside it."""
+        """Return a second process in addition."""
         return self._begin()
 
     async def anew(self) -> ChildSession:
-        """A fresh life in the place of the running one."""
+        """Replace the running process; return the session of the new one."""
         await self.leave()
         return await self.session()
 
     async def leave(self) -> str:
-        """Ends the running life; returns what it has printed."""
+        """End the running process; return its output."""
         session, context = self._session, self._context
         self._session = self._context = None
         if session is None:
@@ -123,7 +123,7 @@ class _Trial:
         return session.said
 
     def variant(self) -> Variant:
-        """A small one that it plays."""
+        """Return a small variant that it plays."""
         if not self.variants or covers(self.variants, self.chosen.name):
             return self.chosen
         wanted = ("tictactoe", "connect4", _FAMILY, *self.variants, "gomoku", *OWN_NAMES)
@@ -140,7 +140,7 @@ class _Trial:
 async def run_steps(
     spec: BotSpec, launcher: Launcher, plan: ConformancePlan, tell: Callable[[StepResult], None] = lambda result: None
 ) -> list[StepResult]:
-    """Takes all steps, one after the other, as far as may be in the plan's variant; `tell` hears of each result."""
+    """Run all steps in order, in the plan's variant if possible; `tell` receives each result."""
     trial = _Trial(spec, launcher, plan)
     results: list[StepResult] = []
     try:
@@ -164,17 +164,17 @@ async def run_steps(
             results.append(StepResult(step.name, outcome, time.perf_counter() - began, detail, advice, said))
             tell(results[-1])
             if outcome == "failed" and step is _STEPS[0]:
-                break  # nothing else can be asked
+                break  # no other step is possible
     finally:
         await trial.leave()
     return results
 
 
-# What the steps have in common.
+# Parts of steps.
 
 
 async def _moved(session: ChildSession, game: int, position: Position, side: int) -> None:
-    """The bot's move is made. Raises StepFailed for one that is illegal, and Resign."""
+    """Make the bot's move. Raises StepFailed if it is illegal, and Resign."""
     cell = (await session.ask(game, position.moves)).cell
     if cell not in position.free:
         raise StepFailed(
@@ -186,7 +186,7 @@ async def _moved(session: ChildSession, game: int, position: Position, side: int
 async def _play(
     session: ChildSession, variant: Variant, side: int, *, plies: int = 10_000, opening: int = 0, seed: int = 1
 ) -> Position:
-    """A game against chance, or its first plies after an opening by chance; ended in order."""
+    """Play a game against random moves, or its first plies after a random opening; end it properly."""
     position = Position(variant, seed=side_seed(seed, 1 - side))
     draws = 0
     while len(position.moves) < opening and position.outcome() is None:
@@ -212,7 +212,7 @@ _MOVES_TO_FIND_IT = 10_000
 
 
 def _nearly_full(variant: Variant) -> Position | None:
-    """A position with one free cell, and no line: by chance, if that comes soon."""
+    """Return a random position with one free cell and no line; None if that takes too long."""
     for seed in range(_MOVES_TO_FIND_IT // variant.cells):
         position = Position(variant, seed=seed)
         while position.outcome() is None and len(position.free) > 1:
@@ -222,7 +222,7 @@ def _nearly_full(variant: Variant) -> Position | None:
     return None
 
 
-# The steps, in their order.
+# The steps, in order.
 
 
 async def _starts(trial: _Trial) -> None:
@@ -278,7 +278,7 @@ def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
 
 
 def _unclaimed(failure: Exception) -> str:
-    """Who claims nothing may be entered everywhere, and is told; it may never be meant for that."""
+    """Return the failure of a bot that declares no variants, which can be entered in all by mistake."""
     return f"it claims no variants, and would lose here: {failure}. Name those that it plays"
 
 
@@ -331,7 +331,7 @@ async def _no_clock(trial: _Trial) -> None:
 
 async def _many_games(trial: _Trial) -> None:
     session, variant = await _frames(trial), trial.variant()
-    # Who thinks for long gets fewer: all of them together have the time of one answer.
+    # A slow bot gets fewer games, because all of them together have the time of one answer.
     began = time.perf_counter()
     await _play(session, variant, 0, plies=1, seed=9)
     seconds = time.perf_counter() - began
@@ -513,7 +513,7 @@ async def _leaves(trial: _Trial) -> None:
 
 
 async def _frames(trial: _Trial) -> ChildSession:
-    """The session of a bot that answers for itself."""
+    """Return the session of a bot that speaks frames itself."""
     session = await trial.session()
     if session.is_engine:
         raise NotForThisBot("engines are asked one question at a time")

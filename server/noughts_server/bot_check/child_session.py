@@ -1,6 +1,6 @@
-"""One child player asked one question at a time: for `noughts bot ask` and `noughts bot check`.
+"""A child player that answers one question at a time, for `noughts bot ask` and `noughts bot check`.
 
-It is started as for a tournament, behind the same lock; only that here somebody waits for each of its answers.
+It is started as for a tournament, in the same sandbox, but the caller waits for each answer.
 """
 
 import asyncio
@@ -25,31 +25,31 @@ from noughts_server.engines.frames import EngineChild
 from noughts_server.launching.players import Player, start_player
 
 _SHARE = 0.5
-"""Of the time that is waited for its answer, what an engine is told that it may think."""
+"""The share of the time limit of an answer that an engine gets as its time to think."""
 
 
 class ChildSession:
-    """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
+    """The conversation with a child, whose errors are BotFaults. Created by `child_session`."""
 
     def __init__(self, spec: BotSpec, child: Player, move_seconds: float, start_seconds: float) -> None:
         self.name = ""
-        """What it calls itself; may be empty."""
+        """The name in its hello; may be empty."""
         self.variants: tuple[str, ...] = ()
-        """Those it says it plays; empty means every one."""
+        """The variants in its hello; empty means all."""
         self.said = ""
-        """The last 64 KB that it wrote to stderr; known at its end."""
+        """The last 64 KB of its stderr, after its end."""
         self._spec = spec
         self._subject = f"bot {str(spec)!r}"
         self._child = child
         self._move_seconds = move_seconds
         self._frame = pb.PlayResponse()
-        """What the next question travels with."""
+        """The frame of the next question."""
         self._frames = 0
         self._games = 0
         self._stopped = False
         self._reading: asyncio.Task[pb.PlayRequest | None] | None = None
-        """A read that has been begun and is waited for by nobody."""
-        # Without a limit an engine thinks as long as it likes; what is asked here are a few moves.
+        """A started read for which no caller waits."""
+        # Without a limit an engine thinks as long as it likes, but only a few moves are needed here.
         is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
         self.is_engine = is_engine
         self._start_seconds = start_seconds if is_engine else 0.0
@@ -57,11 +57,11 @@ class ChildSession:
 
     @property
     def manners(self) -> dict[str, None]:
-        """Of an engine: what it does that not all do."""
+        """Return the peculiarities of an engine."""
         return self._child.manners if isinstance(self._child, EngineChild) else {}
 
     async def greet(self) -> None:
-        """Waits for its hello and welcomes it."""
+        """Wait for its hello and send the welcome."""
         try:
             hello = await self._child.hello()
         except NotStarted as failure:
@@ -73,18 +73,18 @@ class ChildSession:
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 
     def knows(self, variant: Variant) -> bool:
-        """Whether the bot says that it plays this variant; an engine, whether its protocol can say it."""
+        """Return whether the bot declares this variant; for an engine, whether its protocol has the variant."""
         return covers(self.variants, variant.name) and (not self.is_engine or rule_of(variant) is not None)
 
     def require(self, variant: Variant) -> None:
-        """Raises VariantRefused unless the bot plays this variant."""
+        """Raise VariantRefused unless the bot plays this variant."""
         if not self.knows(variant):
             expected = PLAYED if self.is_engine else f"one of {', '.join(self.variants)}"
             advice = "choose such a variant, or another bot"
             raise VariantRefused(self._subject, f"variant {variant.name}", expected, advice)
 
     def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
-        """Begins a game after these moves, together with its first question. Returns its handle."""
+        """Begin a game after these moves, together with its first question; return its handle."""
         self._games += 1
         self._frame.starts.add(
             tournament="tournaments/check",
@@ -102,11 +102,11 @@ class ChildSession:
         return self._games
 
     async def ask(self, game: int, moves: list[int]) -> Move:
-        """Its answer after the moves: any number, with a score perhaps. Raises Resign, BotFault."""
+        """Return its answer after the moves: any number, possibly with a score. Raises Resign, BotFault."""
         await self._send_questions({game: moves})
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, f"a move after {moves}" if moves else "a move")).moves.game:
-            pass  # an acknowledgement alone
+            pass  # an acknowledgement only
         answered = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
         if answered != ([game], [len(moves)], 1):
             got = f"an answer to games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
@@ -127,7 +127,7 @@ class ChildSession:
         await self._send_frame()
 
     async def ask_many(self, games: dict[int, list[int]]) -> dict[int, int | None]:
-        """Its answers to the questions of one frame, by game; None where it resigns. Raises BotFault."""
+        """Return its answers to the questions of one frame, by game; None if it resigns. Raises BotFault."""
         await self._send_questions(games)
         deadline = time.monotonic() + self._move_seconds
         answers: dict[int, int | None] = {}
@@ -141,7 +141,7 @@ class ChildSession:
         return answers
 
     async def heartbeat(self, number: int) -> None:
-        """Returns when it has sent a heartbeat back. Raises BotFault."""
+        """Return after its answer to a heartbeat. Raises BotFault."""
         self._frame.heartbeat.id = number
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds
@@ -149,10 +149,10 @@ class ChildSession:
             pass
 
     async def quiet(self, seconds: float) -> None:
-        """Raises BotFault when it says anything but heartbeats within the time."""
+        """Raise BotFault if it sends anything except heartbeats within the time."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
-            # Not given up at the end of the time: a read that is cancelled would end a stream.
+            # Not cancelled at the end of the time, because that would end the stream.
             reading = self._reading = self._reading or asyncio.get_running_loop().create_task(self._child.frames.read())
             done, _ = await asyncio.wait({reading}, timeout=left)
             if not done:
@@ -165,18 +165,18 @@ class ChildSession:
                 raise self.fault("an answer that nobody asked for", "silence while nothing is asked")
 
     async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
-        """As `ask`; its process is halted meanwhile, as on a machine with other things to do."""
+        """Ask as `ask` does, while its process is stopped for a time, as on a busy machine."""
         assert isinstance(self._child, RunningChild | EngineChild)
         self._child.kill(signal.SIGSTOP)
         asyncio.get_running_loop().call_later(halted_seconds, self._child.kill, signal.SIGCONT)
         return await self.ask(game, moves)
 
     async def close(self) -> Death:
-        """Closes its input as a referee does in the end. Returns how it has ended."""
+        """Close its input as a referee does at the end; return how it ended."""
         return await self._stop("")
 
     async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:
-        """Tells that the game is over, and waits until the bot has heard it."""
+        """End a game, and wait for the acknowledgement."""
         ends = self._frame.ends
         ends.game.append(game)
         ends.result.append(outcome.result.value)  # type: ignore[arg-type]
@@ -186,20 +186,20 @@ class ChildSession:
         await self._heard()
 
     async def prepared(self) -> None:
-        """Waits until the bot is ready for the games that have begun: what it does for that is no part of a move."""
+        """Wait until the bot is ready for the games that have begun: preparation does not count for a move."""
         await self._heard()
 
     async def _heard(self) -> None:
-        """Sends what is to be told, and waits until the bot has heard it."""
+        """Send the pending frame, and wait for the acknowledgement."""
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds + self._start_seconds
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:
             pass
 
     async def answer(self, position: Position) -> Move:
-        """Its answer to a single position, in a game of its own.
+        """Return its answer to a single position, in a separate game.
 
-        Raises Resign, BotFault, and PositionError for a position to which no moves lead.
+        Raises Resign, BotFault, and PositionError for a position that no moves reach.
         """
         moves = position.moves or moves_to(position)
         game = self.begin(position.variant, position.side, position.seed, moves)
@@ -210,16 +210,16 @@ class ChildSession:
         return move
 
     def fault(self, got: str, expected: str) -> BotFault:
-        """An error about this bot."""
+        """Return an error of this bot."""
         return BotFault(self._subject, got, expected, "what it printed may say why")
 
     async def stop(self) -> None:
-        """Ends the child; nothing of it is left."""
+        """End the child with all its processes."""
         if not self._stopped:
             await self._stop("")
 
     async def _stop(self, reason: str) -> Death:
-        """Ends the child. Returns what it did."""
+        """End the child; return how it ended."""
         self._stopped = True
         if self._reading is not None:
             self._reading.cancel()
@@ -256,9 +256,9 @@ class ChildSession:
 async def child_session(
     spec: BotSpec, launcher: Launcher, times: ChildSettings, *, move_seconds: float, invite: Invite | None = None
 ) -> AsyncIterator[ChildSession]:
-    """A child of this spec, to be greeted first; afterwards no process is left.
+    """Start a child of this spec, which must be greeted first; end all its processes after the block.
 
-    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer; one that dials in needs an
+    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer; a bot that connects needs an
     invitation.
     """
     child = await start_player(spec, launcher, times, invite=invite)
@@ -270,9 +270,9 @@ async def child_session(
 
 
 def moves_to(position: Position) -> list[int]:
-    """Moves in turns after which the stones lie so: one order of many. Raises PositionError if there is none.
+    """Return alternating moves that reach the position, in one of many orders. Raises PositionError if there are none.
 
-    With gravity each stone comes after those below it wherever taking turns allows it.
+    With gravity, each stone comes after those below it if the alternation allows it.
     """
     first, second = (
         list(members(stones))
@@ -291,5 +291,5 @@ def moves_to(position: Position) -> list[int]:
 
 
 def wrong_move(position: Position, cell: int) -> str:
-    """What is wrong with a move that the side to move may not make, a phrase that follows "it"."""
+    """Return what is wrong with an illegal move, as a phrase that follows "it"."""
     return placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)

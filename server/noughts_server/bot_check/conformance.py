@@ -1,4 +1,4 @@
-"""What is wrong with a bot that plays in a child: a few games against chance, for `noughts bot check`."""
+"""Check a bot in a child process with a few games against random moves, for `noughts bot check`."""
 
 import time
 from collections.abc import Callable
@@ -21,43 +21,45 @@ _FEW_CELLS = 9
 
 @dataclass(slots=True)
 class ConformanceReport:
-    """What a few games have shown."""
+    """The result of a few games."""
 
     spec: str
     variant: str
     name: str = ""
-    """What the bot calls itself."""
+    """The name in the bot's hello."""
     start_ms: float = 0.0
-    """Until it was there: the quicker of two starts, for with the first one what starts children is started too."""
+    """Time until its hello: the shorter of two starts, because the first may also start the launcher's own
+    processes.
+    """
     games: list[list[int]] = field(default_factory=list)
     """The moves of each game; in the first, the third and so on the bot moved first."""
     wins: int = 0
     draws: int = 0
     losses: int = 0
     resigned: int = 0
-    """Of the losses."""
+    """Part of the losses."""
     move_us: list[float] = field(default_factory=list)
-    """Of each answer, the way there and back included."""
+    """Time of each answer, including the transfer."""
     repeats: bool = True
     """Whether the same seeds gave the same games again."""
     faults: list[str] = field(default_factory=list)
     """A line for each."""
     lost_by: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Games that it lost by its own doing: of each way how many, and what it did in the first of them."""
+    """Games lost by its own fault: for each kind their number, and what it did in the first."""
     said: str = ""
-    """The last 64 KB of what it printed."""
+    """The last 64 KB of its output."""
     manners: dict[str, None] = field(default_factory=dict)
-    """Of an engine: what it does that not all do, in the order in which it was seen."""
+    """The peculiarities of an engine, in the order in which they were seen."""
     rules: dict[str, str] = field(default_factory=dict)
-    """Of an engine: whether it keeps to the rule of each variant that has one."""
+    """Whether an engine keeps the rule of each variant that has one."""
 
     def count(self, way: str, first: str) -> None:
-        """A game that it lost by its own doing; `first` is told if it is the first one lost in this way."""
+        """Count a game that it lost by its own fault; `first` describes it if it is the first of this kind."""
         times, known = self.lost_by.get(way, (0, first))
         self.lost_by[way] = times + 1, known
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report for JSON."""
         times = self.move_us
         return {
             "spec": self.spec,
@@ -79,7 +81,7 @@ class ConformanceReport:
 
 @dataclass(frozen=True, slots=True)
 class ConformancePlan:
-    """What is to be played."""
+    """The games to play."""
 
     variant: Variant
     games: int
@@ -88,15 +90,15 @@ class ConformancePlan:
     """The longest wait for a move."""
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     invite: Invite | None = None
-    """Of a bot that dials in."""
+    """For a bot that connects."""
     clock_us: int = 0
-    """The limit of each move that the bot gets; 0: none in the games, a usual one in the steps."""
+    """The limit of each move; 0 means none in the games and a usual one in the steps."""
     tell: Callable[[int, int, str], None] = lambda done, total, what: None
-    """Hears how many games or steps are done, of how many, and what comes next."""
+    """Receives the number of finished games or steps, the total, and what comes next."""
 
 
 async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
-    """Plays the games twice, in two processes. `spec` is of a kind that is started."""
+    """Play the games twice, in two processes. `spec` is of a kind that is started."""
     report = await _games(spec, plan, launcher)
     if not report.faults:
         again = await _games(spec, plan, launcher)
@@ -113,7 +115,7 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
 
 
 async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
-    """Plays the games once, in one process."""
+    """Play the games once, in one process."""
     report = ConformanceReport(str(spec), plan.variant.name)
     began = time.perf_counter()
     async with child_session(spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite) as session:
@@ -141,7 +143,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
 
 
 async def _play(session: ChildSession, variant: Variant, seed: int, number: int, report: ConformanceReport) -> None:
-    """One game against random moves. Raises BotError when it cannot go on."""
+    """Play one game against random moves. Raises BotError if it cannot continue."""
     side = number % 2
     position = Position(variant, seed=side_seed(seed, 1 - side))
     moves = position.moves

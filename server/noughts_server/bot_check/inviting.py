@@ -1,4 +1,4 @@
-"""A server for a bot that dials in, where there is no tournament: it is there to be dialled."""
+"""A server without tournaments, to which a bot can connect."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -9,8 +9,8 @@ from noughts_referee.children.dialled_frames import Carry, DialInvitation, Invit
 
 @asynccontextmanager
 async def inviting() -> AsyncIterator[Invite]:
-    """Makes the invitations of such a bot, a ticket for each of its lives."""
-    # What a server needs is loaded by who needs one.
+    """Create the invitations of such a bot, with a ticket for each process."""
+    # Imported only if a server is needed.
     from noughts_server.runtime.sessions import Ticket
     from noughts_server.server import running_server
     from noughts_server.settings import ServerSettings

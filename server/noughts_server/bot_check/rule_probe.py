@@ -1,6 +1,6 @@
-"""Whether an engine keeps to the rule that it is told: positions in which a move wins by the freest rule alone.
+"""Test whether an engine keeps its rule: positions in which a move wins only by the freest rule.
 
-The opponent has a four that must be stopped. Whoever plays the other move instead takes it for a win.
+The opponent has a four that must be stopped. An engine that plays the other move takes it for a win.
 """
 
 from typing import NamedTuple
@@ -17,13 +17,13 @@ KEEPS, IGNORES, UNCLEAR = "keeps it", "ignores it", "cannot be told"
 
 
 class _Probe(NamedTuple):
-    """X is to move."""
+    """A position with X to move."""
 
     first: str
-    """X's stones, as cells that people write."""
+    """X's stones, as cells in notation."""
     second: str
     tempting: str
-    """It makes more than five in a row, or five that are shut at both ends."""
+    """A move that makes more than five in a row, or five that are blocked at both ends."""
     stop: str
 
 
@@ -33,7 +33,7 @@ PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "ca
 
 
 async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
-    """What an engine does of each variant whose rule it has to be told: KEEPS, IGNORES, UNCLEAR, or what it says."""
+    """Return for each variant with a rule whether an engine KEEPS or IGNORES it, UNCLEAR, or its error."""
     found = {}
     for name, probe in PROBES.items():
         variant = parse_variant(name)
@@ -46,7 +46,7 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
             except Resign:
                 found[name] = UNCLEAR
             except BotError as fault:
-                # To play what renju forbids is to ignore it.
+                # An engine that plays a move forbidden in renju ignores the rule.
                 found[name] = IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
             else:
                 played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
@@ -55,5 +55,5 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
 
 
 def _cell(written: str, columns: int) -> int:
-    """The cell at `h8` of a board with 15 rows, which are counted from below."""
+    """Return the cell `h8` of a board with 15 rows, which are counted from below."""
     return (15 - int(written[1:])) * columns + ord(written[0]) - ord("a")
