@@ -1,1 +1,1 @@
-"""How the processes of a player are started, behind the lock or without it, and joined to a stream."""
+"""Start the processes of a player, in the sandbox or without it, and connect them to a stream."""

@@ -1,4 +1,4 @@
-"""What is started for a bot, and which launcher does it: behind the lock, unless somebody has chosen otherwise."""
+"""The command of a bot and its launcher, with the sandbox unless the user has switched it off."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -14,18 +14,18 @@ _ENTRY = "noughts_bots.hosts.warm:main"
 
 
 class Locking(StrEnum):
-    """What is asked of the lock."""
+    """The required sandbox."""
 
     REQUIRED = "required"
-    """All of it, or nothing is played."""
+    """The complete sandbox, or nothing is played."""
     USUAL = "usual"
-    """Whatever the kernel can lock; what it cannot is said."""
+    """All that the kernel supports, with a warning about the rest."""
     OFF = "off"
-    """None: children may do what their user may."""
+    """None: children have the rights of their user."""
 
 
 def command_of(spec: "BotSpec") -> "ChildCommand":
-    """What is started for a bot of a kind that is. Raises BotSpecError for options of a program that there are not."""
+    """Return the command of a bot that is started. Raises BotSpecError for unknown options of a program."""
     from noughts_bots.specs import Speech, speech
     from noughts_referee.children.launcher import ChildCommand
 
@@ -39,11 +39,11 @@ def command_of(spec: "BotSpec") -> "ChildCommand":
 async def launching(
     locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0
 ) -> "AsyncIterator[Launcher]":
-    """A launcher for child players, which waits while the machine starts none.
+    """Return a launcher for child players, which waits while the machine cannot start processes.
 
-    `tell` gets lines for people: that it waits, and one for each thing that cannot be locked here. Behind the lock all
-    children together may use so much memory; 0: as the launcher's limits say. Raises LockIncomplete when the lock is
-    required and cannot be had.
+    `tell` receives lines for the user: that it waits, and each gap of the sandbox here. In the sandbox all children
+    together can use `all_memory_bytes`; 0 means the launcher's default. Raises LockIncomplete if the sandbox is
+    required but incomplete.
     """
     from noughts_referee.children.start_retry import PatientLauncher, StartRetry
 

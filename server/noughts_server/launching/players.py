@@ -1,4 +1,4 @@
-"""A child player of any kind, as something that says hello and carries frames."""
+"""A child player of any kind, which sends a hello and speaks frames."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,11 +25,9 @@ async def start_player(
     heard: Callable[[bytes], None] | None = None,
     invite: Invite | None = None,
 ) -> Player:
-    """Starts a child, which may be several processes. `heard` is given what they write to stderr, as it comes.
+    """Start a child, possibly as several processes. `heard` receives their stderr as it comes.
 
-    One that dials in needs an invitation, and is one process.
-
-    Raises BotSpecError, and what the launcher raises.
+    A bot that connects needs an invitation, and is one process. Raises BotSpecError, and the errors of the launcher.
     """
     assert spec.child_kind is not None
     if invite is not None:
@@ -48,7 +46,7 @@ async def start_process(
     memory_bytes: int = 0,
     heard: Callable[[bytes], None] | None = None,
 ) -> RunningChild | EngineChild:
-    """Starts a child that is one process. See `start_player`."""
+    """Start a child as one process. See `start_player`."""
     assert spec.child_kind is not None
     if spec.child_kind.speaks_frames:
         return await _start(spec, launcher, settings, memory_bytes, heard)

@@ -1,7 +1,7 @@
-"""A program or plugin on its author's machine at a server elsewhere: frames go to and fro between pipes and a stream.
+"""Connect a program or plugin on its author's machine to a remote server: frames pass between pipes and a stream.
 
-A session has a child of its own: when the stream is lost, the next one begins with a child that knows nothing, as every
-session does, and the server sends it its running games again.
+Each session has its own child. After a lost stream, the next session starts with a new child, and the server sends it
+its running games again.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ class PlayerFailed(Exception):
 
 
 class PlayerRefused(Exception):
-    """A player that cannot be had as its spec says; the text is what its host said about it."""
+    """A player that cannot be started as its spec says; the text is its host's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerEnded:
-    """The player's process has ended by itself; the next one is another."""
+    """The player's process has ended by itself and is replaced."""
 
     reason: str
     """A phrase that follows "it"."""
@@ -54,7 +54,7 @@ class PlayerEnded:
 
 @dataclass(frozen=True, slots=True)
 class LockNotice:
-    """Something that the player is not kept from."""
+    """A gap of the sandbox."""
 
     text: str
 
@@ -64,7 +64,7 @@ class LockNotice:
 
 @dataclass(frozen=True, slots=True)
 class PlayerLost:
-    """The player has lost a game by what it must not do; a Python bot says so itself."""
+    """The player has lost a game by a fault; a Python bot reports that itself."""
 
     game: str
     """`tournaments/ID/games/NUMBER`."""
@@ -81,26 +81,26 @@ RelayEvent = SessionEvent | PlayerEnded | PlayerLost | LockNotice
 
 @dataclass(frozen=True, slots=True)
 class RelayPlan:
-    """What plays, and what its hello is to say instead of what it says itself."""
+    """The player, and values that override its hello."""
 
     spec: BotSpec
     max_games: int = 0
-    """0: as many as it says."""
+    """0: as in its hello."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     locking: Locking = Locking.USUAL
     processes: int = 1
-    """How many there are: their games add up."""
+    """Number of processes, whose games add up."""
     memory_bytes: int = 0
-    """What each process may use; 0: as its kind is used to."""
+    """Limit of each process; 0 means the default of its kind."""
 
 
 async def relay(
     plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None], heard: Callable[[bytes], None]
 ) -> None:
-    """Plays until the server ends the session. `heard` is given what the player writes to stderr, as it comes.
+    """Play until the server ends the session. `heard` receives the player's stderr as it comes.
 
-    Raises PlayerFailed, PlayerRefused, LockIncomplete, and what `keep_dialling` raises.
+    Raises PlayerFailed, PlayerRefused, LockIncomplete, and the errors of `keep_dialling`.
     """
     deaths = 0
 
@@ -150,7 +150,7 @@ class _RelaySession:
         self.welcomed = False
         self._heard = heard
         self._names: dict[int, str] = {}
-        """Of running games, by handle."""
+        """Names of running games, by handle."""
         self._plan = plan
         self._launcher = launcher
         self._login = login
@@ -158,7 +158,7 @@ class _RelaySession:
         self._answered = False
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
-        """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
+        """Play until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
         plan = self._plan
         child = await start_player(
             plan.spec,
@@ -187,7 +187,7 @@ class _RelaySession:
         return pb.PlayRequest(hello=hello)
 
     async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
-        """Carries frames both ways until one end has gone; returns whether it was the child's."""
+        """Pass frames both ways until one end closes; return whether it was the child."""
         died = False
 
         async def up() -> None:
@@ -196,7 +196,7 @@ class _RelaySession:
                 self._answered = self._answered or request.HasField("moves")
                 await call.write(request)
             died = True
-            # The server ends the stream then, as it does when a bot leaves.
+            # The server then ends the stream, as it does when a bot disconnects.
             await call.done_writing()
 
         with end_of_stream(call):
@@ -214,7 +214,7 @@ class _RelaySession:
         return died
 
     def _tell_faults(self, frame: pb.PlayResponse) -> None:
-        """Says which games were lost by a fault of a player that does not say so itself."""
+        """Report games lost by a fault of a player that does not report them itself."""
         if child_kind(self._plan.spec.kind).hosted:
             return
         for starts in frame.starts:

@@ -1,4 +1,4 @@
-"""Several processes of one player behind one stream: one of them plays each game, and frames are split by game."""
+"""Several processes of one player behind one stream: each game has one process, and frames are split by game."""
 
 import asyncio
 from collections import deque
@@ -14,26 +14,26 @@ _END_COLUMNS = ("game", "result", "termination", "plies", "cell")
 
 
 class TeamFrames:
-    """The frames of all members, as if they were of one child."""
+    """The frames of all members, as if they came from one child."""
 
     def __init__(self, members: Sequence[RunningChild]) -> None:
         self.ended: int | None = None
-        """The member that was the first to end."""
+        """The first member that ended."""
         self._members = members
         self._loads = [0] * len(members)
-        """Running games of each."""
+        """Running games of each member."""
         self._places: dict[int, int] = {}
         """The member of each running game."""
         self._sent = [0] * len(members)
-        """Frames to each."""
+        """The number of frames to each member."""
         self._done = [0] * len(members)
         self._open: deque[tuple[int, dict[int, int]]] = deque()
-        """Frames that are not acknowledged: their number, and that of each member's part."""
+        """Frames without acknowledgement: their number, and that of each member's part."""
         self._done_through = 0
         self._incoming: asyncio.Queue[tuple[int, pb.PlayRequest | None]] = asyncio.Queue()
 
     async def listen(self, place: int) -> None:
-        """Takes what one member sends, until it sends no more."""
+        """Receive the frames of one member until its end."""
         frames = self._members[place].frames
         while (request := await frames.read()) is not None:
             self._incoming.put_nowait((place, request))
@@ -41,7 +41,7 @@ class TeamFrames:
         self._incoming.put_nowait((place, None))
 
     async def read(self) -> pb.PlayRequest | None:
-        """The next frame; None when a member has ended."""
+        """Return the next frame; None if a member has ended."""
         place, request = await self._incoming.get()
         if request is None:
             return None
@@ -50,11 +50,11 @@ class TeamFrames:
             self._done_through = self._open.popleft()[0]
         request.done_through = self._done_through
         if place:
-            request.ClearField("heartbeat")  # the first one answers for all
+            request.ClearField("heartbeat")  # the first member answers for all
         return request
 
     async def write(self, frame: pb.PlayResponse) -> None:
-        """Gives each member its part of a frame."""
+        """Send each member its part of a frame."""
         if frame.HasField("welcome"):
             for member in self._members:
                 await member.frames.write(frame)
@@ -71,7 +71,7 @@ class TeamFrames:
 
     def _split(self, frame: pb.PlayResponse) -> dict[int, pb.PlayResponse]:
         parts: dict[int, pb.PlayResponse] = {}
-        # Somebody acknowledges a frame in which nothing is for anybody.
+        # The first member acknowledges a frame that has nothing for any member.
         first = parts.setdefault(0, pb.PlayResponse())
         first.statuses.extend(frame.statuses)
         if frame.HasField("heartbeat"):
@@ -94,7 +94,7 @@ class TeamFrames:
         return parts
 
     def _place_of(self, game: int) -> int:
-        """Who plays the game: of a new one the member with the fewest."""
+        """Return the member of the game; a new game gets the one with the fewest games."""
         place = self._places.get(game)
         if place is None:
             place = self._places[game] = self._loads.index(min(self._loads))
@@ -102,7 +102,7 @@ class TeamFrames:
         return place
 
     def _rows(self, games: Sequence[int]) -> dict[int, list[int]]:
-        """The rows of each member."""
+        """Return the rows of each member."""
         rows: dict[int, list[int]] = {}
         for row, game in enumerate(games):
             rows.setdefault(self._place_of(game), []).append(row)
@@ -130,7 +130,7 @@ def _copy_starts(starts: pb.Starts, rows: Sequence[int], target: pb.Starts) -> N
 
 
 class TeamChild:
-    """What `RunningChild` is to one process."""
+    """A team with the interface of `RunningChild`."""
 
     def __init__(self, members: Sequence[RunningChild]) -> None:
         self.frames = TeamFrames(members)
@@ -138,7 +138,7 @@ class TeamChild:
         self._listening: list[asyncio.Task[None]] = []
 
     async def hello(self) -> pb.Hello:
-        """The members' first frames in one. Raises NotStarted."""
+        """Return the members' first frames as one. Raises NotStarted."""
         hellos = [await member.hello() for member in self._members]
         loop = asyncio.get_running_loop()
         self._listening = [loop.create_task(self.frames.listen(place)) for place in range(len(hellos))]
@@ -149,11 +149,11 @@ class TeamChild:
 
     @property
     def stderr(self) -> str:
-        """What they have written there last."""
+        """Return their last output to stderr."""
         return "".join(member.stderr for member in self._members)
 
     async def stop(self, reason: str = "") -> Death:
-        """Ends them all. Tells of the one that ended by itself, if one did."""
+        """End all members; return how the one ended that ended by itself, if any."""
         for task in self._listening:
             task.cancel()
             with suppress(asyncio.CancelledError):
