@@ -50,8 +50,6 @@ class NotForThisBot(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step."""
-
     name: str
     outcome: str
     """`passed`, `failed` or `skipped`."""
@@ -64,7 +62,6 @@ class StepResult:
     """The bot's output, if it has ended."""
 
     def document(self) -> dict[str, Any]:
-        """Return the result for JSON."""
         shown = {"name": self.name, "outcome": self.outcome, "seconds": round(self.seconds, 4)}
         return {**shown, "detail": self.detail, "advice": self.advice}
 
@@ -570,4 +567,3 @@ _STEPS = (
     _Step("ends when its input is closed", "end at the end of standard input, with exit code 0", _leaves),
 )
 STEPS = tuple(step.name for step in _STEPS)
-"""Their names, in order."""

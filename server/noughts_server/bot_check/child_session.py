@@ -210,7 +210,6 @@ class ChildSession:
         return move
 
     def fault(self, got: str, expected: str) -> BotFault:
-        """Return an error of this bot."""
         return BotFault(self._subject, got, expected, "what it printed may say why")
 
     async def stop(self) -> None:
@@ -258,8 +257,7 @@ async def child_session(
 ) -> AsyncIterator[ChildSession]:
     """Start a child of this spec, which must be greeted first; end all its processes after the block.
 
-    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer; a bot that connects needs an
-    invitation.
+    `move_seconds` is the longest wait for an answer. A bot that connects needs an invitation.
     """
     child = await start_player(spec, launcher, times, invite=invite)
     session = ChildSession(spec, child, move_seconds, times.start)

@@ -50,7 +50,6 @@ class Rating:
         return self.games < PROVISIONAL_GAMES
 
     def copy(self) -> "Rating":
-        """Return an independent copy."""
         return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
 
 

@@ -42,10 +42,7 @@ def usual_plies(variant: Variant, draw_after: int = 0) -> int:
 
 
 def longest_game(times: list[TimeControl], plies: int) -> float | None:
-    """Return the seconds of a game in which both sides use all their time, as the mean over these time controls.
-
-    None if one of them is unlimited.
-    """
+    """Return the mean seconds of games that use all time of these controls; None if one is unlimited."""
     if not all(time.timed for time in times):
         return None
     moves = plies / 2

@@ -1,7 +1,6 @@
 """Arguments and results of formats whose pairings depend on results, wave by wave.
 
-A wave is what can be paired at once. The next wave follows, after every game of the previous ones, only from what is
-stored: the same field always gives the same wave.
+A wave is what can be paired at once. After its games, the next one follows only from what is stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,6 @@ class Encounter(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A finished encounter."""
-
     round: int
     first: int
     second: int

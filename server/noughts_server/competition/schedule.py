@@ -24,10 +24,7 @@ class Schedule(Protocol):
         """Yield the slots with these ordinals, in their order."""
 
     def encounter(self, ordinal: int) -> int:
-        """Return the number, from 0, of the encounter of this slot.
-
-        An encounter is two games of the same entries on the same opening, with sides swapped.
-        """
+        """Return the number, from 0, of the slot's encounter: two games on one opening, with sides swapped."""
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """Yield the ordinals below `before` of the slots of this entry, in descending order."""

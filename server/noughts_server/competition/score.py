@@ -21,7 +21,6 @@ class Score:
 
     @property
     def games(self) -> int:
-        """Return the number of games."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -30,5 +29,4 @@ class Score:
         return self.wins + self.draws / 2
 
     def document(self) -> dict[str, int]:
-        """Return the counts for JSON."""
         return asdict(self)

@@ -21,7 +21,6 @@ class TournamentSettings:
     schedule: TournamentFormat = ROUND_ROBIN
     games_per_pair: int = 2
     concurrency: int = 1024
-    """The maximal number of concurrent games."""
     seed: int = 0
     """Unsigned 64 bits, from which all random numbers of the tournament follow."""
     rated: bool = True

@@ -9,10 +9,7 @@ _SHARED_AT_LEAST = 256
 
 
 def unit_games(total: int, *, shared: bool = False) -> int:
-    """Return the slots of a unit for a tournament of `total` games; the last unit may have fewer.
-
-    `shared` means that several referees will play it.
-    """
+    """Return the slots of a unit for a tournament of `total` games, which several referees play if `shared`."""
     largest, at_least = (_LARGEST_SHARED, _SHARED_AT_LEAST) if shared else (_LARGEST_UNIT, _UNITS_AT_LEAST)
     return max(1, min(largest, total // at_least))
 

@@ -1,7 +1,6 @@
 """The referee's connection to an engine, without frames.
 
-An engine's line becomes a move at once: it is read and judged, and the opponent's engine is asked, in one turn of the
-event loop.
+One turn of the event loop reads and judges an engine's move, and writes the next question to the opponent's engine.
 """
 
 import asyncio
@@ -40,10 +39,7 @@ def _score_pattern(word: str) -> re.Pattern[str]:
 
 
 def score_in(message: str, word: str = "") -> float | None:
-    """Return the score in an engine's message before its move, if any: `eval 12`, `score: -3`, `ev=0.5`.
-
-    It follows `word`, if that is given.
-    """
+    """Return the score in an engine's message: `eval 12`, `score: -3`, `ev=0.5`; after `word`, if given."""
     found = _score_pattern(word).search(message) if message else None
     return None if found is None else float(found[1])
 
@@ -163,17 +159,15 @@ class EngineConnection:
         assert self._terms is not None
         self.seat.begin(self._terms)
 
-    # Called by the seat.
+    # The seat's `Owner`.
 
     def ready(self) -> None:
-        """See `Owner.ready`."""
         if not self.capacity_timed:
             self.capacity_timed = self.capacity_untimed = 1
             self._referee.joined(self.player, self)
             self._on_ready()
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
-        """See `Owner.moved`."""
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -184,7 +178,6 @@ class EngineConnection:
         self._referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
-        """See `Owner.chose`."""
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -195,13 +188,11 @@ class EngineConnection:
         self._referee.chosen(self.player, chosen, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
-        """See `Owner.lost`."""
         lost = running_games(self.player)
         self._referee.forfeit(self.player, Termination.CRASHED)
         return lost
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """See `Owner.died`."""
         self._on_died(death, lost, benched)
 
     # Timers.

@@ -44,7 +44,7 @@ class _Game:
 
 
 class _Seat:
-    """One process of the engine, and its game."""
+    """One process of the engine with its game, the `Owner` of a seat."""
 
     def __init__(
         self,
@@ -60,11 +60,9 @@ class _Seat:
         self._frames = frames
 
     def ready(self) -> None:
-        """See `Owner.ready`."""
         self._frames.prepared()
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
-        """See `Owner.moved`."""
         if self.game is not None:
             self._frames.answer(self.game, cell, message)
 
@@ -72,17 +70,13 @@ class _Seat:
         """Do nothing: its hello does not offer opening choices."""
 
     def lost(self) -> tuple[LostGame, ...]:
-        """See `Owner.lost`."""
         return ()
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """See `Owner.died`."""
         self._frames.died(death)
 
 
 class EngineFrames(ChildFrames):
-    """The frames of an engine."""
-
     def __init__(
         self,
         command: ChildCommand,
@@ -136,7 +130,6 @@ class EngineFrames(ChildFrames):
         return request
 
     async def write(self, frame: pb.PlayResponse) -> None:
-        """Handle a frame."""
         self._count_written()
         if frame.HasField("welcome"):
             return
@@ -292,7 +285,6 @@ class EngineChild:
         return {manner: None for seat in self.frames.seats for manner in seat.manners}
 
     def kill(self, signal: int) -> None:
-        """Send a signal to its processes."""
         for seat in self.frames.seats:
             seat.kill(signal)
 

@@ -95,7 +95,6 @@ class EngineSeat:
         self.manners: dict[str, None] = {}
         """The engine's peculiarities, in the order in which they were seen."""
         self.death: Death | None = None
-        """The end of its last process."""
         self.in_game = False
         self.question: OpeningChoice | tuple[Sequence[int], int] | None = None
         """What to ask when the engine is ready: moves with its clock in microseconds, or an opening."""
@@ -128,7 +127,6 @@ class EngineSeat:
         self._wanted.set()
 
     def begin(self, terms: Terms) -> None:
-        """Begin a game."""
         self.expect(terms)
         self.in_game = True
         if self._life is not None:
@@ -147,7 +145,6 @@ class EngineSeat:
             self._life.put_question()
 
     def finish(self) -> None:
-        """End the game."""
         self.in_game = False
         self.question = None
         if self._life is not None:
@@ -203,7 +200,6 @@ class EngineSeat:
     # Processes, one after the other.
 
     def kill(self, signal: int) -> None:
-        """Send a signal to its process, if there is one."""
         if self._life is not None:
             self._life.process.kill(signal)
 
@@ -300,7 +296,6 @@ class _Life:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether it can be asked now, or has been asked."""
         return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
 
     # Requests of the seat.
@@ -313,7 +308,6 @@ class _Life:
         self._send([start])
 
     def begin(self, terms: Terms) -> None:
-        """Begin a game on these terms."""
         talk, seat = self.talk, self._seat
         if self.over.done():
             return
@@ -355,15 +349,13 @@ class _Life:
             seat.asked_us = seat.settings.now()
 
     def leave(self, reason: str | None) -> None:
-        """Abandon the process."""
         self._cancel_timer()
         if not self.over.done():
             self.over.set_result(reason)
 
-    # Called by the process.
+    # The `Listener` of the process.
 
     def said(self, line: str, now: int) -> None:
-        """See `Listener.said`."""
         seat = self._seat
         if seat.transcript is not None:
             seat.transcript.heard(line)
@@ -430,13 +422,12 @@ class _Life:
             self._refused(line)
 
     def ended(self, reason: str) -> None:
-        """Handle the end; see `Listener.ended`. Also called to abandon the process. It loses its running game."""
+        """Handle the end; also called to abandon the process. It loses its running game."""
         if not self.over.done():
             playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
             self._give_up(reason, lost=playing and not self._is_stale)
 
     def failed(self, error: Exception) -> None:
-        """See `Listener.failed`."""
         self._seat.fail(error)
 
     def _give_up(self, reason: str, *, lost: bool) -> None:

@@ -126,14 +126,12 @@ class Transcript:
         self._moves: Sequence[int] = ()
 
     def begin(self, game: Game) -> None:
-        """Begin a game."""
         self._record = self._transcripts.begin(game.slot[0])
         self._moves = game.moves
         self._record.lines += self._early
         self._early.clear()
 
     def finish(self) -> None:
-        """End the game."""
         if self._record is not None:
             self._transcripts.finish(self._record)
             self._record = None

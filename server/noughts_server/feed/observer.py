@@ -1,7 +1,6 @@
 """The observer of the referee, which watches only the games that a client wants to see.
 
-It publishes values on the bus, because in a cluster the feed is in another process. Without watchers, the referee has
-no observer.
+It publishes on the bus, because in a cluster the feed is in another process. Without watchers it is detached.
 """
 
 from collections import Counter
@@ -21,8 +20,6 @@ PLAYED = "feed.played"
 
 
 class SlotKey(NamedTuple):
-    """One slot of a tournament."""
-
     tournament: int
     """The store's key."""
     ordinal: int
@@ -58,7 +55,7 @@ class Observed(Protocol):
 
 
 class FeedObserver:
-    """The referee's observer while any slot is wanted."""
+    """The referee's observer while any slot is wanted; see `Observed`."""
 
     def __init__(self, referee: Referee, bus: Bus) -> None:
         self._referee = referee
@@ -68,11 +65,9 @@ class FeedObserver:
         """The running games that are wanted, by handle."""
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
-        """See `Observed.listening`."""
         return listening(self._bus, PLAYED, handler)
 
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """See `Observed.want`."""
         if not self._wanted:
             self._referee.observe(self)
         self._wanted[slot] += 1
@@ -86,7 +81,6 @@ class FeedObserver:
         return None
 
     def unwant(self, slot: SlotKey) -> None:
-        """See `Observed.unwant`."""
         self._wanted[slot] -= 1
         if self._wanted[slot] > 0:
             return
@@ -96,15 +90,12 @@ class FeedObserver:
             self._referee.observe(None)
 
     def follows(self, slot: SlotKey) -> bool:
-        """See `Observed.follows`."""
         return any(followed.slot == slot for followed in self._following.values())
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
-        """See `Observed.running`."""
         return (SlotKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
 
     def in_flight(self, tournament: int) -> int:
-        """See `Observed.in_flight`."""
         return self._referee.in_flight(tournament)
 
     # Called by the referee.

@@ -121,7 +121,6 @@ def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedP
 
 
 def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
-    """Return how a stored game ended."""
     variant = parse_variant(variant_name)
     return pb.WatchedEnd(
         game=name,

@@ -82,8 +82,6 @@ class Acceptance:
 
 @dataclass(slots=True)
 class _Playing:
-    """A running bot."""
-
     submission: Submission
     task: "asyncio.Task[None]"
     life: RunningChild | None = field(default=None, repr=False)
@@ -99,7 +97,6 @@ class _Metered:
         self._children: list[Started] = []
 
     async def start(self, command: ChildCommand) -> Started:
-        """Start a child with the other launcher."""
         child = await self._launcher.start(command)
         self._children.append(child)
         with suppress(ProcessLookupError):
@@ -132,7 +129,6 @@ class SubmittedBots:
 
     def __init__(self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path) -> None:
         self.accepts = acceptance.kinds
-        """The accepted kinds."""
         self._server = server
         self._launcher = launcher
         self._packages = acceptance.packages
@@ -262,7 +258,6 @@ class SubmittedBots:
                     await set_within(self._news, _TICK_SECONDS)
 
     def playing(self) -> list[Submission]:
-        """Return the submissions that run now."""
         return [playing.submission for playing in self._playing.values()]
 
     def _committed(self, report: CommitReport) -> None:

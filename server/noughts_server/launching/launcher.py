@@ -41,9 +41,8 @@ async def launching(
 ) -> "AsyncIterator[Launcher]":
     """Return a launcher for child players, which waits while the machine cannot start processes.
 
-    `tell` receives lines for the user: that it waits, and each gap of the sandbox here. In the sandbox all children
-    together can use `all_memory_bytes`; 0 means the launcher's default. Raises LockIncomplete if the sandbox is
-    required but incomplete.
+    `tell` receives lines for the user: that it waits, and each gap of the sandbox here. Sandboxed children can use
+    `all_memory_bytes` together; 0 means the default. Raises LockIncomplete if a required sandbox is incomplete.
     """
     from noughts_referee.children.start_retry import PatientLauncher, StartRetry
 

@@ -1,7 +1,6 @@
 """Connect a program or plugin on its author's machine to a remote server: frames pass between pipes and a stream.
 
-Each session has its own child. After a lost stream, the next session starts with a new child, and the server sends it
-its running games again.
+Each session has its own child. After a lost stream, a new child starts, and the server sends its running games again.
 """
 
 import asyncio
@@ -127,8 +126,6 @@ async def relay(
 
 
 class _PlayerEndedError(Exception):
-    """The child has ended by itself."""
-
     def __init__(self, death: Death, loaded: bool, answered: bool) -> None:
         super().__init__(death.reason)
         self.death = death
@@ -137,8 +134,6 @@ class _PlayerEndedError(Exception):
 
 
 class _RelaySession:
-    """One stream and its child."""
-
     def __init__(
         self,
         plan: RelayPlan,

@@ -25,10 +25,7 @@ def timestamp(milliseconds: int | None) -> Timestamp | None:
 
 
 def milliseconds(field: str, message: Message) -> int | None:
-    """Return a time or a duration in milliseconds; None if `field`, the last part of its path, is unset.
-
-    Raises InvalidArgument for an invalid value.
-    """
+    """Return `field`, a time or duration, in milliseconds; None if unset. Raises InvalidArgument for a bad value."""
     name = field.rpartition(".")[2]
     if not message.HasField(name):
         return None
@@ -70,7 +67,6 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
 
 
 def standing_message(row: Standing) -> tournaments_pb2.Standing:
-    """Return the message of an entry's standing."""
     return tournaments_pb2.Standing(
         label=row.label,
         bot_version=row.bot_version,
@@ -87,7 +83,6 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
 
 
 def match_message(match: BracketMatch) -> tournaments_pb2.Match:
-    """Return the message of a match of a bracket."""
     return tournaments_pb2.Match(
         round=match.round,
         first=match.first or "",

@@ -36,10 +36,7 @@ def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments
 
 
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:
-    """Return the settings of a request, with defaults for missing values. Raises InvalidArgument.
-
-    `seed` is used if the request has none.
-    """
+    """Return the settings of a request, with defaults and `seed` for missing values. Raises InvalidArgument."""
     return TournamentSettings(
         variant=message.variant or _USUAL.variant,
         time=time_control(message.time),
@@ -63,7 +60,6 @@ def _format(message: tournaments_pb2.Tournament) -> TournamentFormat:
 
 
 def time_control_message(time: TimeControl) -> types_pb2.TimeControl:
-    """Return the message of a time control."""
     return types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us)
 
 

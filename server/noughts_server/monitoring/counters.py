@@ -1,7 +1,6 @@
 """A server's measurements of itself, as plain counters that are read on demand.
 
-They count events that cover many games: a commit, a second, a tick of the timer. No code here runs for a single game or
-move.
+They count events that cover many games: a commit, a second, a tick of the timer, never a single game or move.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
 _TICK_SECONDS = 0.02
-"""The interval of the timer, to whose accuracy the event loop's delay is known."""
+"""The interval of the timer, which limits the accuracy of the event loop's measured delay."""
 _TICKS_A_SECOND = 50
 _LEAST_SECONDS = 0.1
 _RATE_SECONDS = 10
@@ -42,7 +41,6 @@ class Distribution:
         self.latest: deque[float] = deque(maxlen=100)
 
     def observe(self, value: float) -> None:
-        """Count a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
         self.latest.append(value)
@@ -69,7 +67,6 @@ class Counters:
         self.started = datetime.now(UTC)
         self.draining = False
         self.games = 0
-        """Stored games."""
         self.terminations: Counter[int] = Counter()
         """Stored games by termination."""
         self.errors: Counter[str] = Counter()
@@ -79,7 +76,6 @@ class Counters:
         self.commits = Distribution((0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
         """Durations of commits in seconds."""
         self.commit_games = Distribution((1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000))
-        """Games of each commit."""
         self.lag = Distribution((0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2))
         """Delays of the event loop's timer in seconds."""
         self._referee = referee

@@ -35,7 +35,6 @@ class EventLog:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Log events inside the `with` block."""
         with listening(self._bus, COMMITTED, self._committed), listening(self._bus, PRESENCE, self._presence):
             yield
 

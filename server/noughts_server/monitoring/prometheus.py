@@ -1,7 +1,4 @@
-"""Metrics for Prometheus, read from existing counters on demand, so that games cost nothing extra.
-
-The table in docs/operations.md names them all; a test compares.
-"""
+"""Metrics for Prometheus, read from counters on demand. A test compares them with docs/operations.md."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator

@@ -57,7 +57,6 @@ class Openings:
 
     @property
     def listed(self) -> tuple[tuple[int, ...], ...]:
-        """Return the openings of a list."""
         return _listed(self.text)
 
     def of_list(self, name: str, openings: Iterable[Iterable[int]]) -> "Openings":

@@ -11,8 +11,6 @@ MOST_REMEMBERED = 5_000_000
 
 
 class Finding(NamedTuple):
-    """An error in a file."""
-
     line: int
     error: str
     file: str = ""

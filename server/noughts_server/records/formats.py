@@ -39,8 +39,7 @@ def format_of(file: str) -> str:
 def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
     """Yield the games of a file or a folder of `.psq` files, in order, one at a time in memory.
 
-    The format is `form`, by default that of the name. An invalid game is yielded as its error. Raises FormatError,
-    OSError.
+    The format is `form`, by default that of the name. Invalid games are yielded as errors. Raises FormatError, OSError.
     """
     suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
@@ -72,8 +71,7 @@ def _psq(path: Path, name: str) -> Placed:
 def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
     """Return a function that writes a game. The file or folder exists after the block ends without an error.
 
-    The function raises RecordError for a game that the format cannot have, FormatError for the second game of a `.psq`
-    file.
+    It raises RecordError for a game that the format cannot have, FormatError for the second game of a `.psq` file.
     """
     suffix = format_of(file)
     if suffix == ".psq":

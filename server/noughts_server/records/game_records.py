@@ -34,7 +34,6 @@ def game_records(path: Path) -> Iterator[GameRecord]:
 
 
 def game_record(game: RecordedGame) -> GameRecord:
-    """Return the game as tables need it."""
     return GameRecord(
         variant=game.variant or _UNKNOWN,
         first=game.first or f"{_UNKNOWN} X",

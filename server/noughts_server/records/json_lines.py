@@ -115,7 +115,6 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
 
 
 def json_line(record: RecordedGame) -> str:
-    """Return the game as a line."""
     return _ENCODE(json_document(record)) + "\n"
 
 

@@ -67,7 +67,6 @@ class RecordedGame:
 
     @property
     def opening(self) -> tuple[int, ...]:
-        """Return the moves of the opening."""
         return self.moves[: self.opening_plies]
 
     @property

@@ -15,7 +15,7 @@ _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}
 _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
 """Terminations by which the side to move has lost."""
-# Until the game begins, the side that is asked for an opening move can lose.
+# Until the game begins, the side that must choose an opening can lose.
 _LONGEST_AGREEMENT = 5
 _SHOWN = 200
 
@@ -31,7 +31,6 @@ def faults_of_stored(game: "ExportedGame") -> list[str]:
 
 
 def recorded(game: "ExportedGame") -> RecordedGame:
-    """Return a game of a database."""
     return RecordedGame(
         variant=game.variant,
         first=game.first,
@@ -116,8 +115,7 @@ def _may_be_asked(record: RecordedGame, variant: Variant) -> bool:
 def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     """Yield the errors of everything except the moves."""
     times, moves = len(record.times_ms), len(record.moves)
-    # Without a clock, some writers omit the time of an answer that was not a move. Choices before an agreed game have
-    # times too.
+    # Without a clock, some writers omit times of answers that were not moves. Choices before a game have times too.
     if times and not variant.agreement and times not in (moves, moves + 1):
         yield f"times_ms: got {times} of them, expected {moves}, one a move"
     if "winning_cells" in record.more:

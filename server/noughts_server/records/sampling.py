@@ -2,8 +2,7 @@
 
 An npz file has `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
 `moves`, the chosen cells; `results`, 1, 0 or -1 for the side to move; `games`, the game of each sample, from 0;
-`variant`. A game without a result has no samples, and neither do moves of openings, including those agreed on by swap
-and swap2.
+`variant`. Games without a result, and moves of openings, also by swap and swap2, have no samples.
 """
 
 import csv
@@ -63,10 +62,7 @@ def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
 
 
 def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int:
-    """Write arrays; return the number of samples. The games are read twice and never all in memory.
-
-    Raises RecordError if there are none, or if they are of several variants.
-    """
+    """Write arrays in little memory; return the number of samples. Raises RecordError without one common variant."""
     import numpy as np
 
     count, variants = 0, dict[str, None]()

@@ -33,10 +33,7 @@ class Tree(NamedTuple):
 
 
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
-    """Yield the game trees of a collection, one at a time in memory.
-
-    Text before and between trees is ignored, including its brackets.
-    """
+    """Yield the game trees of a collection, one at a time in memory; ignore text outside them and its brackets."""
     begun: list[str] = []
     size = depth = first = 0
     inside = anything = alone = any_tree = False

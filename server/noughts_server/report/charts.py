@@ -54,10 +54,7 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 
 def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, games: int) -> Markup:
-    """Draw the log-likelihood ratio over games between the limits of the test.
-
-    Its series are the ratio, the upper and the lower limit.
-    """
+    """Draw the log-likelihood ratio over games as a series, followed by the upper and the lower limit."""
     chart = _chart(
         "llr",
         340,

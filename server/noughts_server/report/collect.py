@@ -182,5 +182,4 @@ def _printable(game: GameRecord) -> GameRecord:
 
 
 def faults_of(shown: Iterable[ShownGame]) -> Iterator[ShownGame]:
-    """Yield the games that ended by a fault."""
     return (each for each in shown if each.game.termination in _FAULTS)

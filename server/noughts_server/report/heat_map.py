@@ -25,8 +25,6 @@ class Cell(NamedTuple):
 
 
 class HeatRow(NamedTuple):
-    """A row of the table."""
-
     rank: int
     name: str
     cells: list[Cell]

@@ -12,10 +12,7 @@ _PAIRS = ("LL", "LD", "WL+DD", "WD", "WW")
 
 
 class Match(NamedTuple):
-    """The content of the section."""
-
     lines: list[str]
-    """Sentences."""
     picture: Picture | None
 
 

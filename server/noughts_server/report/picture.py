@@ -13,6 +13,5 @@ class Picture(NamedTuple):
     alternative: str
     """The content, for readers who cannot see it."""
     caption: str
-    """The title."""
     legend: Sequence[str] = ()
     """The names of its series, in order."""

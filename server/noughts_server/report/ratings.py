@@ -16,13 +16,10 @@ _NAMED = 6
 
 
 class Rated(NamedTuple):
-    """The content of the section."""
-
     table: Table
     bars: list[RatingBar]
     """Strongest first."""
     lines: list[str]
-    """Sentences."""
 
 
 def rated(tally: Tally) -> Rated | None:

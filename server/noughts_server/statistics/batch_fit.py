@@ -111,7 +111,7 @@ def fit(
 def _fit_with_pool(
     games: RatedGames, fixed: "npt.NDArray[np.bool_]", above_mean: Floats
 ) -> tuple[Floats, Floats, float, float]:
-    """Return what the methods of a problem return, with the pool as an extra player, against which each has its draws.
+    """Return ratings and errors with the pool as an extra player, against which each has its draws.
 
     The pool is fixed at the mean, unless other players are fixed; then the draws determine where it lies.
     """
@@ -145,10 +145,7 @@ class _Problem:
         *,
         moving_first: bool,
     ) -> None:
-        """Prepare the problem. `above_mean` has the ratings of `fixed` players in Elo.
-
-        The mean of pools without fixed players is 0.
-        """
+        """Prepare the problem. `above_mean` are ratings of `fixed` players in Elo; other pools have mean 0."""
         self._games = games
         self._number = len(games.players)
         # Players that can be compared with anchors start at their mean.
@@ -254,9 +251,7 @@ class _Problem:
         return scatter
 
     def _spread(self, weight: Floats) -> Floats:
-        """Return the sum of weight * x x^T over rows; x is 1 for the first mover and the advantage, -1 for the
-        second.
-        """
+        """Return the sum of weight * x x^T over rows: x is 1, -1 and 1 for first mover, second mover and advantage."""
         number, games = self._number, self._games
         matrix = np.zeros((number + 1, number + 1))
         met = np.zeros((number, number))

@@ -71,8 +71,7 @@ def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Advant
 
     Ratings could follow an ever larger advantage a without contradicting a game if differences r(loser) - r(winner)
     exist that are at most a if the winner moved first and at most -a if the loser did. These are difference
-    constraints, which a cycle of negative length excludes (Bellman 1958). For an ever smaller advantage the signs are
-    reversed.
+    constraints, which a cycle of negative length excludes (Bellman 1958). For a smaller advantage the signs change.
     """
     first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
     winner = np.concatenate((games.first[first_did], games.second[second_did]))

@@ -24,7 +24,6 @@ class Pentanomial(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """Return the number of pairs."""
         return sum(self)
 
 

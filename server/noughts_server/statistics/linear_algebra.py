@@ -2,8 +2,7 @@
 
 OpenBLAS starts as many spinning threads as there are cores. Next to bots or a server's loop they wait for each other: a
 matrix of 1,000 rows took 1.4 s instead of 0.03 s. SciPy's copy of OpenBLAS reads the number of threads once, when it is
-loaded, so this module must be imported before anything else that loads it. Child processes must not inherit the
-variable.
+loaded. So this module must be imported first, and child processes must not inherit the variable.
 """
 
 import os

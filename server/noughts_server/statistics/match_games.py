@@ -26,7 +26,6 @@ class MatchGame(NamedTuple):
     points: float | None
     """The points of the match's first player: 1, 0.5 or 0; None for a void game."""
     opening: Hashable = ""
-    """Its opening."""
     moves: Hashable | None = None
     """What a repetition would have in common; None if it cannot be recognised, e.g. after a crash."""
 
@@ -45,8 +44,6 @@ _NEVER = _Played((), 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
-    """The statistics of a match."""
-
     pentanomial: Pentanomial
     single: WinsDrawsLosses
     """Games outside pairs."""

@@ -52,8 +52,6 @@ class SprtError(ValueError):
 
 
 class SprtState(NamedTuple):
-    """The state of a test."""
-
     llr: float
     """The logarithm of the likelihood ratio of H1 to H0."""
     lower: float
@@ -120,10 +118,7 @@ class Sprt:
         )
 
     def steps(self, shares: Sequence[float]) -> list[float]:
-        """Return what a result of each cell adds to the LLR if results have these shares: ln(p1 / p0).
-
-        Shares are positive and add up to 1.
-        """
+        """Return what a result of each cell adds to the LLR, ln(p1 / p0), if results have these positive shares."""
         values = [place / (len(shares) - 1) for place in range(len(shares))]
         fitted = [self._fitted(shares, values, elo) for elo in (self.elo0, self.elo1)]
         return [math.log(one / zero) for zero, one in zip(*fitted, strict=True)]
@@ -133,8 +128,7 @@ class Sprt:
         if self.model is SprtModel.LOGISTIC:
             score = score_of_elo(elo)
             return _tilted(shares, [value - score for value in values])
-        # A pair's score has half the variance of a game's, so its mean is farther in deviations by the square root of
-        # two.
+        # A pair's score has half the variance of a game's, so its mean is farther in deviations by the root of two.
         deviations = elo / NORMALIZED_PER_DEVIATION * math.sqrt((len(shares) - 1) / 2)
         return _fitted_normalized(shares, values, deviations)
 

@@ -27,7 +27,6 @@ class TrueStrength:
     elo: float
     """The superiority of A, on the scale of the test."""
     draw_rate: float = 0.2
-    """The share of drawn games."""
     advantage: float = 0.0
     """The first-move advantage, in Elo."""
 

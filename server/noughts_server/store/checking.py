@@ -1,6 +1,6 @@
 """Check the consistency of a database: compare each derived value with the values from which it follows.
 
-SQLite's own check comes first, then the slots, moves and scores of each tournament, then the log of the ratings and its
+First come SQLite's own check, then the slots, moves and scores of each tournament, then the log of the ratings with its
 results. A tournament that cannot be read is a finding; the check continues with the others.
 """
 
@@ -67,10 +67,9 @@ def check_database(
     faults_of: Callable[[ExportedGame], Iterable[str]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CheckReport:
-    """Check the whole database without changing it.
+    """Check the whole database without changing it; `faults_of` replays a game by the rules and returns its errors.
 
-    `faults_of` replays a game by the rules and returns its errors. `on_progress` is called now and then with the number
-    of games checked and of all games.
+    `on_progress` is called now and then with the number of games checked and of all games.
     """
     report = CheckReport()
     report.add("database", *dialect.of(connection).findings(connection))
@@ -95,8 +94,6 @@ def check_database(
 
 
 class _Check:
-    """The check of one tournament."""
-
     def __init__(self, connection: Connection, tournament: Tournament, report: CheckReport, place: str) -> None:
         self._connection = connection
         self._tournament = tournament

@@ -16,8 +16,6 @@ _MOST_HOST = 40
 
 
 class NodeKind(IntEnum):
-    """The role of a node."""
-
     SERVER = 1
     REFEREE = 2
 
@@ -49,11 +47,9 @@ class Member(NamedTuple):
     seconds: float
     """Time since its start."""
     units: int
-    """The number of units that it plays."""
 
     @property
     def host(self) -> str:
-        """Return the name of its machine."""
         return host_of(self.name)
 
 

@@ -1,7 +1,4 @@
-"""Rarely used settings, as the JSON document in a tournament's row.
-
-Defaults are omitted, so most tournaments have no document, and the database stays readable.
-"""
+"""Rarely used settings, as the JSON document in a tournament's row. Defaults are omitted; most rows have none."""
 
 from collections.abc import Mapping
 from dataclasses import fields

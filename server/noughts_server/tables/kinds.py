@@ -14,8 +14,6 @@ from noughts_server.tables.tally import Counts, Tally
 
 
 class TableKind(StrEnum):
-    """The kinds of tables."""
-
     STANDINGS = "standings"
     CROSSTABLE = "crosstable"
     PAIRINGS = "pairings"

@@ -29,8 +29,6 @@ PairScores = Mapping[tuple[str, str], Score]
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
-    """One row of the standings."""
-
     label: str
     rank: int
     """From 1; entries that are equal in everything share a rank, and the following ranks are skipped."""
@@ -42,7 +40,6 @@ class RankedEntry:
 
     @property
     def wins(self) -> int:
-        """Return the number of games won."""
         return self.score.wins
 
     @property

@@ -36,7 +36,6 @@ class Counts:
         """The sum over all games, including void ones and openings."""
 
     def add(self, result: str, plies: int) -> None:
-        """Count a game."""
         place = _RESULTS.get(result)
         self.plies += plies
         if place is None:
@@ -84,7 +83,6 @@ class Tally:
             self.add(game)
 
     def add(self, game: GameRecord) -> None:
-        """Count a game."""
         first, second, moves = game.first, game.second, game.moves
         self.labels.setdefault(first)
         self.labels.setdefault(second)
@@ -119,7 +117,6 @@ class Tally:
 
     @property
     def void(self) -> int:
-        """Return the number of void games."""
         return sum(counts.void for counts in self.pairs.values())
 
     @property
@@ -150,7 +147,6 @@ class Tally:
         return {pair: counts.score for pair, counts in self.pairs.items()}
 
     def crosstable(self, labels: Iterable[str]) -> Crosstable:
-        """Return the crosstable of these labels."""
         return Crosstable(labels, self.scores)
 
     @property

@@ -25,7 +25,6 @@ class TimeHistogram:
         """Exact."""
 
     def add(self, times: Iterable[int]) -> None:
-        """Count these times."""
         for time in times:
             self._counts[bucket(time)] += 1
             if time > self.largest:
@@ -33,7 +32,6 @@ class TimeHistogram:
 
     @property
     def count(self) -> int:
-        """Return the number of times."""
         return self._counts.total()
 
     def quantile(self, share: float) -> int | None:

@@ -1,7 +1,6 @@
 """Danish tournaments: each round pairs neighbours in the standings, even if they have met before.
 
-The standings go by points, then Buchholz, then seed. If the number of entries is odd, the lowest of those with the
-fewest byes gets a bye.
+The standings go by points, then Buchholz, then seed. Of an odd number, the lowest with the fewest byes gets a bye.
 """
 
 from noughts_server.competition.formats.rounds_by_points import (

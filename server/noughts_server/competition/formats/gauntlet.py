@@ -10,11 +10,10 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 
 @dataclass(frozen=True, slots=True)
 class Gauntlet:
-    """Entry 0 meets every other entry `games_per_pair` times; the others never meet.
+    """A `Schedule` in which entry 0 meets every other entry `games_per_pair` times; the others never meet.
 
     A cycle is one game of each pair, in the order of the entries. Sides alternate between the games of a cycle and
-    between the cycles of a pair. So the numbers of games on each side differ by at most one, for each pair and for
-    entry 0 in each cycle.
+    between the cycles of a pair. So they differ by at most one game, for each pair and for entry 0 in a cycle.
     """
 
     entries: int
@@ -23,11 +22,9 @@ class Gauntlet:
 
     @property
     def total(self) -> int:
-        """Return the number of slots; their ordinals are 1 to `total`."""
         return self.games_per_pair * (self.entries - 1)
 
     def slot(self, ordinal: int) -> Slot:
-        """Return the slot with this ordinal (from 1). Raises IndexError outside 1..total."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         cycle, place = divmod(ordinal - 1, self.entries - 1)
@@ -35,16 +32,14 @@ class Gauntlet:
         return Slot(ordinal, opponent, 0) if (cycle + place) % 2 else Slot(ordinal, 0, opponent)
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """Yield the slots with these ordinals, in their order."""
         return map(self.slot, ordinals)
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule`: two consecutive cycles have the same encounters."""
+        """Two consecutive cycles have the same encounters."""
         cycle, place = divmod(ordinal - 1, self.entries - 1)
         return cycle // 2 * (self.entries - 1) + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """Yield the ordinals below `before` of the slots of this entry, in descending order."""
         last = min(before - 1, self.total)
         if entry == 0:
             return iter(range(last, 0, -1))
@@ -52,26 +47,21 @@ class Gauntlet:
         return iter(range(last - (last - entry) % opponents, 0, -opponents))
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """Yield the ordinals below `before` of the slots between these two entries, in descending order."""
         if one == other or min(one, other) > 0:
             return iter(())
         return self.slots_of(max(one, other), before)
 
 
 class GauntletFormat(FixedPairings):
-    """The first entry meets all others."""
-
     number = 2
     title = "Gauntlet"
     summary = "the first entry against all others"
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """See `TournamentFormat`."""
         total = self.schedule(entries, settings.games_per_pair).total
         return Forecast(entries, None, total, total, (total,))
 
     def schedule(self, entries: int, games_per_pair: int) -> Gauntlet:
-        """See `FixedPairings`."""
         return Gauntlet(entries, games_per_pair)
 
 

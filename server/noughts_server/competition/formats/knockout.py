@@ -31,7 +31,6 @@ class Bracket:
 
     @property
     def champion(self) -> int | None:
-        """Return the winner of the final."""
         return self.rounds[-1][0].winner if self.rounds else 0
 
 
@@ -129,7 +128,6 @@ class Knockout(InRounds):
     places_by_bracket = True
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """See `TournamentFormat`: more games follow equal points."""
         games, rounds = settings.games_per_pair, (entries - 1).bit_length()
         # A match that stops when decided ends as soon as the lead is larger than what is left.
         quickest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
@@ -148,7 +146,7 @@ class Knockout(InRounds):
                 continue
             number = open_matches[0].round
             fresh = not any(encounter.round == number for encounter in field.played)
-            # A match without games is paired in full length; extra pairs of tied matches come one by one.
+            # A new match is paired in full length; continued ones pair by pair.
             games = field.games if not field.stop_when_decided and fresh else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
             return PairingBatch(
@@ -157,7 +155,6 @@ class Knockout(InRounds):
         return None
 
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
-        """See `TournamentFormat`."""
         return bracket(read()).rounds
 
 

@@ -44,7 +44,7 @@ AHEAD = 16
 HELD_UP = 6
 """A bot does not wait for bots in an encounter during which all others could have had this many.
 
-With `PLACEMENT` it is less than `AHEAD`: no bot waits for one that is repeatedly held up.
+With `PLACEMENT` it is less than `AHEAD`: no bot waits for one that is repeatedly delayed.
 """
 
 _RECENT = 8
@@ -119,7 +119,7 @@ class Ladder:
         self._oldest: deque[tuple[int, int, int]] = deque()
         """(number, first, second) of encounters that may be open and are not held up, oldest first."""
         self._playing: list[tuple[int, int]] = []
-        """A heap of (turn, entry) of bots that play. It may still have bots that finished or are held up."""
+        """A heap of (turn, entry) of bots that play. It may still have bots that finished or are delayed too long."""
         self._level = 0
         """The most encounters that a bot had when its turn came."""
         self._clock = 0
@@ -139,8 +139,7 @@ class Ladder:
     ) -> "Ladder":
         """Return the ladder after a restart, from all encounters in the order of pairing, with results if finished.
 
-        Entries below `starters` took part from the start; others join as newcomers before their first encounter, or
-        last.
+        Entries from `starters` on join as newcomers before their first encounter, or last.
         """
         ladder, gone, members = cls(busy=busy), frozenset(withdrawn), sorted(entries)
 
@@ -372,7 +371,6 @@ class LadderFormat(Endless):
     summary = "bots with similar ratings meet until it is stopped"
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """See `TournamentFormat`."""
         return Forecast(entries, None, None, None, (entries // 2 * settings.games_per_pair,))
 
 

@@ -11,7 +11,7 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 
 @dataclass(frozen=True, slots=True)
 class RoundRobin:
-    """Every entry meets every other, in the order of the Berger tables (FIDE Handbook C.05, annex 1).
+    """A `Schedule` in which every entry meets every other, in the order of Berger tables (FIDE Handbook C.05, annex 1).
 
     A cycle is a whole round robin with one game of each pair; every second cycle has the sides reversed. So the numbers
     of games on each side differ by at most one for each pair, and for each entry within a cycle. With an odd number of
@@ -29,12 +29,10 @@ class RoundRobin:
 
     @property
     def games_per_round(self) -> int:
-        """Return the number of games of each round."""
         return self.entries // 2
 
     @property
     def total(self) -> int:
-        """Return the number of slots; their ordinals are 1 to `total`."""
         return self.games_per_pair * self.entries * (self.entries - 1) // 2
 
     @property
@@ -42,7 +40,6 @@ class RoundRobin:
         return self.entries + self.entries % 2
 
     def slot(self, ordinal: int) -> Slot:
-        """Return the slot with this ordinal (from 1). Raises IndexError outside 1..total."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         index, board = divmod(ordinal - 1, self.games_per_round)
@@ -64,15 +61,12 @@ class RoundRobin:
             yield make((ordinal, *pair))
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule`: two consecutive cycles have the same encounters."""
+        """Two consecutive cycles have the same encounters."""
         cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
         return cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """Yield the ordinals below `before` of the slots of this entry, in descending order.
-
-        Each takes the same time, however long the tournament is.
-        """
+        """Each ordinal takes the same time, however long the tournament is."""
         turns, games = self.rounds_per_cycle, self.games_per_round
         last = min(before - 2, self.total - 1) // games
         for index in range(last, -1, -1):
@@ -81,15 +75,11 @@ class RoundRobin:
                 yield ordinal
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """Yield the ordinals below `before` of the slots between these two entries, in descending order.
-
-        They meet once in each cycle, always in the same turn. An entry does not meet itself.
-        """
+        """They meet once in each cycle, always in the same turn. An entry does not meet itself."""
         if one == other:
             return
         circle, turns, games = self._seats - 1, self.rounds_per_cycle, self.games_per_round
-        # Both are equally far from `opponent_of_last`, on either side (`_pairing`). The last seat meets that one
-        # itself.
+        # Both are equally far from `opponent_of_last`, on either side (`_pairing`). The last seat meets that one.
         turn = (2 * min(one, other) if max(one, other) == circle else one + other) % circle
         board = self._board(turn, one) or 0
         last = min(before - 2, self.total - 1) // (turns * games)
@@ -119,20 +109,16 @@ class RoundRobin:
 
 
 class RoundRobinFormat(FixedPairings):
-    """Every entry meets every other."""
-
     number = 1
     title = "Round robin"
     summary = "everyone against everyone"
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """See `TournamentFormat`."""
         schedule = self.schedule(entries, settings.games_per_pair)
         total = schedule.total
         return Forecast(entries, settings.games_per_pair * schedule.rounds_per_cycle, total, total, (total,))
 
     def schedule(self, entries: int, games_per_pair: int) -> RoundRobin:
-        """See `FixedPairings`."""
         return RoundRobin(entries, games_per_pair)
 
 

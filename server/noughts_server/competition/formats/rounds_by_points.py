@@ -73,10 +73,8 @@ class RoundsByPoints(InRounds):
     lists_rounds = True
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
-        """See `TournamentFormat`."""
         return (settings.rounds or usual_rounds(entries)) + rounds
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """See `TournamentFormat`."""
         rounds, games = settings.rounds or usual_rounds(entries), entries // 2 * settings.games_per_pair
         return Forecast(entries, rounds, rounds * games, rounds * games, (games,) * rounds)

@@ -175,14 +175,12 @@ class Swiss(RoundsByPoints):
     summary = "each round pairs bots with similar scores that have not met yet"
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
-        """See `TournamentFormat`."""
         most = most_rounds(entries)
         if settings.rounds > most:
             possible = f"{entries} entries can play {most} {'round' if most == 1 else 'rounds'} without a rematch"
             raise FormatError("rounds", settings.rounds, f"at most {most}", f"{possible}; a round robin can have more")
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
-        """See `TournamentFormat`."""
         before, most = settings.rounds or usual_rounds(entries), most_rounds(entries)
         if before + rounds > most:
             why = f"{entries} entries can play {most} rounds without a rematch, and the tournament has {before}"

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Set
 LOOKAHEAD_SEATS = 12
 """Larger fields do not look ahead: 12 seats already have 10,395 pairings."""
 
-# Limit of the pairings tried in one search, over all rounds (some tenths of a second). Without withdrawals, a few tens
-# are enough.
+# Limit of the pairings tried in one search (some tenths of a second). Without withdrawals, a few tens are enough.
 _BUDGET = 2_000
 
 Pairing = tuple[tuple[int, int], ...]
@@ -40,7 +39,6 @@ class Lookahead:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether the budget is spent."""
         return self._budget <= 0
 
     def leaves(self, allowed: Mapping[int, Set[int]], pairs: Pairing, rounds: int) -> bool:

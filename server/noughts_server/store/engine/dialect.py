@@ -1,7 +1,4 @@
-"""Select the module that holds what differs between databases.
-
-All statements of the other modules are SQL that every database understands.
-"""
+"""Select the module with what differs between databases; all other statements are SQL that every database has."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol

@@ -34,10 +34,7 @@ _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
 _RESTING_SECONDS = 3
-"""Limit for a transaction between two statements, well below the time after which a node of a cluster counts as dead.
-
-No node can send a heartbeat while a transaction has the lock.
-"""
+"""Limit between two statements, in which no node can send a heartbeat: well below the lifetime of a node."""
 
 _KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
     "08": DatabaseUnreachable,  # connection

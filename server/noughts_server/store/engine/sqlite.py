@@ -247,8 +247,7 @@ def missing(url: URL, before: troubles.Identity) -> str | None:
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
-    # In the order of FinishedGame's fields. Numbered parameters would avoid the SELECT but cost more than everything
-    # else.
+    # In the order of FinishedGame's fields. Numbered parameters would avoid the SELECT but be slower than all the rest.
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
         "opening_plies, allowances"
@@ -264,8 +263,7 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
     cursor = dbapi_connection.cursor()
     cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    # In WAL mode a crash of the machine may lose the last commits, never the database. A crash of the process loses
-    # nothing.
+    # In WAL mode a crash of the machine may lose the last commits, never the database; one of the process, nothing.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")

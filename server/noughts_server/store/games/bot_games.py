@@ -38,7 +38,6 @@ class ScoreBySide:
 
     @property
     def games(self) -> int:
-        """Return the number of all games."""
         return self.first.games + self.second.games
 
 
@@ -109,10 +108,7 @@ def list_bot_games(
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
-    """Return the score of `bot` against `opponent`, over all versions and tournaments.
-
-    Raises NotFound, InvalidArgument.
-    """
+    """Return the score of `bot` against `opponent`, in all versions. Raises NotFound, InvalidArgument."""
     if bot == opponent:
         raise InvalidArgument.of("opponent", f"bots/{opponent}", "another bot than `bot`")
     if last_games < 0:

@@ -41,8 +41,6 @@ class MoveTimes(NamedTuple):
 
 @dataclass(slots=True)
 class BotStatistics:
-    """Statistics of all versions of a bot."""
-
     opponents: dict[str, ScoreBySide]
     """By name of the opponent."""
     total: ScoreBySide

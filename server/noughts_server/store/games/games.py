@@ -96,7 +96,6 @@ class StoredGame:
     result: Result
     termination: Termination
     first_time: TimeControl
-    """The time controls of the two sides."""
     second_time: TimeControl
     ended_at: int
     """When the game was stored, in milliseconds since 1970 in UTC."""
@@ -105,7 +104,6 @@ class StoredGame:
     rating_seq: int | None
     """The position in the order of rated games; None: not rated, or not yet."""
     agreement: Agreement | None = None
-    """None without an opening agreement."""
     opening_plies: int = 0
     """How many of the moves belong to the opening."""
     allowances: tuple[Allowance, Allowance] | None = None
@@ -115,7 +113,6 @@ class StoredGame:
 
     @property
     def name(self) -> str:
-        """Return `tournaments/ID/games/ORDINAL`."""
         return f"{self.tournament}/games/{self.ordinal}"
 
 
@@ -149,8 +146,7 @@ def list_games(
 ) -> Page[StoredGame]:
     """Return a page of a tournament's stored games in slot order that match `wanted` and `entry`.
 
-    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, and InvalidArgument for a bad size or
-    page token.
+    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, InvalidArgument (size, page token).
     """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
@@ -210,18 +206,14 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
 
 
 class ExportedGame(NamedTuple):
-    """A game in the notation of game files."""
+    """A game in the notation of game files, with fields as in `StoredGame`."""
 
     variant: str
     first: str
-    """Labels of the entries."""
     second: str
     seed: int
-    """The seed of the game; that of a side is `side_seed(seed, side)`."""
     moves: list[int]
-    """Cells in playing order."""
     times_us: list[int]
-    """The time of each move in microseconds."""
     result: str
     """`1-0`, `1/2-1/2`, `0-1` or `*`."""
     termination: str
@@ -231,7 +223,6 @@ class ExportedGame(NamedTuple):
     fault: str = ""
     """Why the loser lost, as in `StoredGame`; never empty after an offence."""
     agreement: Agreement | None = None
-    """None without an opening agreement."""
     opening_plies: int = 0
     """How many of the moves belong to the opening; their times are 0."""
 

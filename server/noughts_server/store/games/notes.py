@@ -48,10 +48,7 @@ def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str
 
 
 def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int | None = None) -> dict[int, str]:
-    """Return the notes on a game by side; with `owner_id`, those on this owner's bot, or all if it is the organiser.
-
-    Raises NotFound for an unknown tournament.
-    """
+    """Return the notes on a game by side; with `owner_id`, only what this owner can see. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     column = game_notes.c
     statement = (

@@ -26,7 +26,6 @@ class Leftover:
     _old: Callable[[int], Any]
 
     def count(self, connection: Connection, now_ms: int) -> int:
-        """Return how many there are."""
         return int(connection.execute(self._chosen(now_ms, func.count())).scalar_one())
 
     def drop_some(self, connection: Connection, now_ms: int) -> int:

@@ -43,8 +43,6 @@ _PROGRESS = (
 
 
 class TournamentProgress(NamedTuple):
-    """The progress of a tournament after a commit."""
-
     tournament: int
     """The store's key."""
     name: str
@@ -59,8 +57,6 @@ class TournamentProgress(NamedTuple):
 
 @dataclass(slots=True)
 class CommitReport:
-    """The result of one commit."""
-
     games: list[FinishedGame] = field(default_factory=list)
     """The games that were stored, grouped by tournament."""
     stale: int = 0
@@ -88,8 +84,7 @@ def commit_games(
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
     `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
-    current attempt that are stored already. Pass `report.changes` to `state.apply` after the transaction was committed,
-    and only then.
+    current attempt that are stored already. Pass `report.changes` to `state.apply` only after the commit.
     """
     report = CommitReport()
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)

@@ -29,8 +29,6 @@ _MOST_AT_TOP = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One entry's row of the standings."""
-
     number: int
     """The number by which games refer to the entry after the start."""
     label: str
@@ -44,7 +42,6 @@ class Standing:
     rating: float | None
     """The bot's current rating; None in unrated tournaments and before its first rated game."""
     byes: int = 0
-    """Rounds without an opponent."""
     bye_points: float = 0.0
     """Points for byes: each counts as all games of a pairing won."""
     withdrawn_at: int | None = None
@@ -78,7 +75,6 @@ class CrosstablePage(NamedTuple):
     cells: list[CrosstableCell]
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
-    """Empty on the last page."""
     matches: Sequence[BracketMatch] = ()
     """Of a knockout, round by round; empty after the first page."""
     encounters: Sequence[BracketMatch] = ()
@@ -86,10 +82,7 @@ class CrosstablePage(NamedTuple):
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
-    """Return the standings in order of points, wins, then joining; before the start in order of joining.
-
-    In a knockout, entries that reached a later round come first.
-    """
+    """Return the standings by points (in a knockout by round), wins, then joining; before the start by joining."""
     rows = connection.execute(
         select(
             entries,

@@ -6,7 +6,7 @@ _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Re
 
 
 def points_of_first(first: int, x: int, result: int) -> float:
-    """Return the points of the entry `first` in a game that the entry `x` began: 1 for a win, 1/2 for a draw.
+    """Return the points of the entry `first`: 1 for a win, 1/2 for a draw. The entry `x` began the game.
 
     After an agreement on sides, `x` can be the second entry of the slot.
     """

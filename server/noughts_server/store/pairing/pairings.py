@@ -28,7 +28,7 @@ class Pairing(NamedTuple):
 
 
 class StoredSchedule:
-    """The slots of a tournament with stored pairings; the first ones can follow from their ordinals."""
+    """A `Schedule` of a tournament with stored pairings; its first slots can follow from their ordinals."""
 
     def __init__(
         self, connection: Connection, tournament_id: int, entries: int, total: int, base: Schedule | None = None
@@ -42,13 +42,11 @@ class StoredSchedule:
         self._base_total = base.total if base is not None else _NOTHING_BEFORE
 
     def slot(self, ordinal: int) -> Slot:
-        """See `Schedule.slot`."""
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         return next(self.slots([ordinal]))
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """See `Schedule.slots`."""
         wanted = list(ordinals)
         if self._base is not None:
             yield from self._base.slots(ordinal for ordinal in wanted if ordinal <= self._base_total)
@@ -59,7 +57,6 @@ class StoredSchedule:
                 yield found[ordinal]
 
     def encounter(self, ordinal: int) -> int:
-        """See `Schedule.encounter`."""
         if self._base is not None and ordinal <= self._base_total:
             return self._base.encounter(ordinal)
         [row] = self._rows(pairings.c.ordinal == ordinal)
@@ -77,7 +74,6 @@ class StoredSchedule:
         return found
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """See `Schedule.slots_of`."""
         yield from merge(
             self._descending(pairings.c.first_entry == entry, before),
             self._descending(pairings.c.second_entry == entry, before),
@@ -87,7 +83,6 @@ class StoredSchedule:
             yield from self._base.slots_of(entry, before)
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """See `Schedule.slots_between`."""
         first, second = pairings.c.first_entry, pairings.c.second_entry
         yield from merge(
             self._descending(and_(first == one, second == other), before),
@@ -132,7 +127,6 @@ def append_pairings(connection: Connection, tournament_id: int, after: int, slot
 
 
 def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
-    """Return the number of the next encounter."""
     stored: int | None = connection.execute(
         select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
     ).scalar()

@@ -22,10 +22,7 @@ from noughts_server.store.tournament_options import read_options
 
 
 def append_batch(connection: Connection, tournament: Row[Any], games_done: int) -> int:
-    """Pair what follows from the stored games; return the new number of slots.
-
-    `tournament` is its row; `games_done` is the new value of this transaction.
-    """
+    """Pair what follows from the stored games; return the new number of slots. `games_done` is the new value."""
     kind, total = format_of(tournament.schedule), int(tournament.games_total)
     if games_done < total or not isinstance(kind, InRounds):
         return total

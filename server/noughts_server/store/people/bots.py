@@ -37,7 +37,6 @@ class Bot:
     owner_id: int
     owner: str
     latest_version: str
-    """The newest registered version."""
     created_at: int
     retired_at: int | None
 
@@ -54,8 +53,6 @@ class LoggedIn(NamedTuple):
 
 
 class BotVersion(NamedTuple):
-    """One version of a bot."""
-
     id: int
     bot_id: int
     owner_id: int
@@ -66,7 +63,6 @@ class BotVersion(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """Return `bots/NAME/versions/V`."""
         return version_name(self.bot, self.version)
 
 
@@ -114,10 +110,7 @@ def log_in(
 
 
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
-    """Raise PermissionDenied if a bot's name begins with the login of another student of a course.
-
-    If several logins fit, the longest one counts: `ada-b-bot` belongs to `ada-b`, not to `ada`.
-    """
+    """Raise PermissionDenied if a bot's name begins with the login of another student of a course (the longest)."""
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
     starts = [name[:end].lower() for end in ends]
     students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)
@@ -156,7 +149,6 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
 
 
 def get_version_by_id(connection: Connection, key: int) -> BotVersion:
-    """Return the version with this key."""
     row = connection.execute(
         select(bot_versions.c.id, bots.c.id, bots.c.owner_id, bots.c.name, bot_versions.c.version, bots.c.retired_at)
         .join(bots)
@@ -173,7 +165,7 @@ def require_in_service(name: str, retired_at: int | None) -> None:
 
 
 def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
-    """Rename a bot; the old name becomes free. With `owner_id`, the bot must belong to this owner.
+    """Rename a bot (with `owner_id`, only of this owner); the old name becomes free.
 
     Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists.
     """
@@ -191,8 +183,7 @@ def retire_bot(
 ) -> Bot:
     """Retire a bot, or undo that; repeating it has no effect. With `owner_id`, the bot must belong to this owner.
 
-    Retiring also withdraws its entries from open tournaments, which would wait for it for ever. Raises NotFound,
-    PermissionDenied.
+    Retiring also withdraws it from open tournaments, which would wait for ever. Raises NotFound, PermissionDenied.
     """
     bot = _owned(connection, name, owner_id)
     if undo != (bot.retired_at is None):
@@ -225,8 +216,7 @@ def list_bots(
 ) -> Page[Bot]:
     """Return a page of bots by name, in natural order within the page (b2 before b10).
 
-    `bot_ids`, `owner` and `search` (a part of the name) restrict them; `retired` includes retired bots. Raises
-    InvalidArgument for a bad size or page token.
+    `search` is a part of the name; `retired` includes retired bots. Raises InvalidArgument (size, page token).
     """
     limit = page_size(size)
     statement = _bots().order_by(bots.c.name).limit(limit + 1)

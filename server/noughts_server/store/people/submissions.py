@@ -65,7 +65,6 @@ class Submission(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """`bots/NAME/versions/V`."""
         return version_name(self.bot, self.version)
 
     @property
@@ -169,7 +168,6 @@ def needed_submissions(connection: Connection) -> list[Submission]:
 
 
 def program_of(connection: Connection, hash_: bytes) -> bytes:
-    """Return the content of a program."""
     content: bytes = connection.execute(select(programs.c.content).where(programs.c.hash == hash_)).scalar_one()
     return content
 

@@ -20,8 +20,6 @@ _FEWEST_FOR_TREND = 10
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """A bot's row of a leaderboard."""
-
     rank: int
     bot_id: int
     bot: str
@@ -54,10 +52,8 @@ class Filters:
     online: Collection[int] | None = field(default=None, compare=False)
     """Only these bots, by key: those that are online."""
     min_games: int = 0
-    """The minimal number of rated games in the list."""
     exclude_provisional: bool = False
     retired: bool = False
-    """Whether to include retired bots."""
     search: str = ""
     """Only bots whose name contains this, ignoring case."""
 
@@ -78,7 +74,6 @@ class RatingList(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return `VARIANT/TIME_CLASS`."""
         return f"{self.variant}/{self.time_class}"
 
 
@@ -93,13 +88,10 @@ class RatingPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
-    """The history of a bot's rating in one list."""
-
     rating_list: str
     points: list[RatingPoint]
     """Oldest first; empty before the first rated game."""
     rating: float
-    """The current rating."""
     games: int
 
 
@@ -278,8 +270,8 @@ def _rank(connection: Connection, row: Row[Any]) -> int:
         .where(
             ratings.c.list_id == row.list_id,
             tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
-            # Few bots are retired, so this is cheaper than a check of each bot above. SQLite uses the index only for a
-            # comparison.
+            # Few bots are retired, so this is cheaper than checking each bot above. SQLite uses the index for
+            # comparisons.
             ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )

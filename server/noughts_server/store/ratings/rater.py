@@ -320,5 +320,4 @@ def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict
 
 
 def rating_row(list_id: int, bot: int, rating: Rating) -> tuple[int, int, float, int, int, int, int]:
-    """Return a row of `ratings`."""
     return (list_id, bot, rating.rating, rating.games, rating.wins, rating.draws, rating.losses)

@@ -32,11 +32,9 @@ class RebuildReport:
     """The result of computing the ratings from the log."""
 
     slots: int
-    """Slots in the log."""
     bots: int
     """Computed ratings, in all lists."""
     differences: list[Difference]
-    """Stored ratings that were wrong."""
     history_points: int = 0
     """Points of rating histories, in all lists."""
     history_corrected: int = 0

@@ -29,7 +29,6 @@ class BracketMatch(NamedTuple):
     winner: str | None
     """None if it is unfinished, or (in a round only) drawn."""
     decision: Decision | None
-    """None if it is unfinished."""
 
 
 class StoredBracket:

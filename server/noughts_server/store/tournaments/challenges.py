@@ -41,10 +41,7 @@ class NewChallenge:
 def create_challenge(
     connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
 ) -> Tournament:
-    """Create a challenge of this owner and start it. Raises InvalidArgument, LimitReached, WrongState (retired).
-
-    The challenger begins the first game unless `opponent_begins`.
-    """
+    """Create a challenge and start it. Raises InvalidArgument, LimitReached, WrongState (a retired bot)."""
     check_number("games", new.games, 1, MOST_GAMES)
     _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"

@@ -94,8 +94,7 @@ def claim_next(
     """Claim the first units, up to `most`, that have missing games and no live holder.
 
     `holding` are the units that the holder plays; `played` are those whose games it has all stored, which are returned.
-    Writes. Returns nothing if the tournament is not running. Raises NotFound, WrongState (a unit lost too many
-    referees).
+    Writes. Returns nothing if the tournament is not running. Raises NotFound, WrongState (too many referees lost).
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:

@@ -113,8 +113,8 @@ def withdraw_entry(
 ) -> list[Withdrawal]:
     """Withdraw an entry, also after the join window; its owner and the tournament's owner can.
 
-    Before the start the entry is deleted; afterwards it gets no new games and loses its remaining ones. Returns the
-    withdrawals that the referee must know. Raises NotFound, PermissionDenied, WrongState.
+    Before the start the entry is deleted; then it loses its remaining games. Returns the withdrawals that the referee
+    must know. Raises NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
@@ -134,10 +134,7 @@ def withdraw_entry(
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
-    """Return `tournaments/ID` of unfinished tournaments that have this bot, but only in other versions.
-
-    They are newest first, at most 20.
-    """
+    """Return unfinished tournaments (`tournaments/ID`, the newest 20) that have this bot only in other versions."""
     this, others, own = _THIS, _OTHERS, _OWN
     over = (TournamentState.FINISHED, TournamentState.CANCELLED)
     statement = (

@@ -28,8 +28,8 @@ def extend_tournament(
 ) -> Tournament:
     """Add games to each pair, or rounds to a Swiss tournament; a finished tournament becomes paused.
 
-    With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState,
-    InvalidArgument, ResourceExhausted.
+    With `owner_id`, it must be this owner's. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
+    ResourceExhausted.
     """
     tournament = owned_tournament(connection, slug, owner_id)
     kind = tournament.settings.schedule

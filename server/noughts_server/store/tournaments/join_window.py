@@ -53,10 +53,7 @@ class Joining:
         return ""
 
     def not_yet(self, now_ms: int) -> str:
-        """Return what its owner must wait for before starting it by hand; empty if nothing.
-
-        Bot authors must be able to rely on the announced times.
-        """
+        """Return what its owner must wait for before a start by hand, because the announced times count; else empty."""
         if self.start_at is not None and now_ms < self.start_at:
             return f"to wait for its start at {utc(self.start_at)}, which comes by itself"
         if self.join_until is not None and now_ms < self.join_until:

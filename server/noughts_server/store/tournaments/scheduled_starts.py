@@ -28,10 +28,7 @@ def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
 
 
 def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tournament:
-    """Start a due tournament, or cancel it if it cannot start, e.g. with too few entries. Writes.
-
-    A tournament that is no longer open stays unchanged. Raises NotFound.
-    """
+    """Start a due tournament, or cancel it if it cannot start, e.g. with too few entries. Writes. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     if tournament.state is not TournamentState.OPEN:
         return tournament

@@ -81,11 +81,9 @@ class Tournament:
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
-    """Whether games between bots of one owner are rated in a rated tournament."""
 
     @property
     def name(self) -> str:
-        """Return `tournaments/ID`."""
         return f"tournaments/{self.slug}"
 
     @property
@@ -156,10 +154,7 @@ def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tourname
 def list_tournaments(
     connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED, owner: str = ""
 ) -> Page[Tournament]:
-    """Return a page of tournaments of a kind (and an owner), newest first.
-
-    Raises InvalidArgument for a bad size or page token.
-    """
+    """Return a page of tournaments of a kind (and an owner), newest first. Raises InvalidArgument (size, token)."""
     limit = page_size(size)
     statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
     if owner:
