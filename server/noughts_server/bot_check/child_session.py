@@ -33,7 +33,7 @@ class ChildSession:
 
     def __init__(self, spec: BotSpec, child: Player, move_seconds: float, start_seconds: float) -> None:
         self.name = ""
-        """The name in its hello; may be empty."""
+        """The name in its hello; can be empty."""
         self.variants: tuple[str, ...] = ()
         """The variants in its hello; empty means all."""
         self.said = ""

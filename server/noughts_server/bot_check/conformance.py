@@ -28,7 +28,7 @@ class ConformanceReport:
     name: str = ""
     """The name in the bot's hello."""
     start_ms: float = 0.0
-    """Time until its hello: the shorter of two starts, because the first may also start the launcher's processes."""
+    """Time until its hello: the shorter of two starts, because the first can also start the launcher's processes."""
     games: list[list[int]] = field(default_factory=list)
     """The moves of each game; in the first, the third and so on the bot moved first."""
     wins: int = 0

@@ -13,7 +13,7 @@ class TournamentSettings:
     """The settings of tournaments on a server, challenges, and games on one machine."""
 
     variant: str = "tictactoe"
-    """The canonical name. Not the variant itself, because a plugin's variant may not be installed here."""
+    """The canonical name. Not the variant itself, because a plugin's variant can be missing here."""
     time: TimeControl = field(default_factory=TimeControl)
     """The time control of entries without their own."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class TournamentSettings:
     openings: Openings = field(default_factory=Openings)
     """The openings; both games of an encounter have the same one."""
     title: str = ""
-    """A displayed name; may be empty."""
+    """The displayed name; can be empty."""
 
     def time_of(self, label: str) -> TimeControl:
         """Return the time control of the entry with this label."""
@@ -45,7 +45,7 @@ class TournamentSettings:
 
     @property
     def journaled(self) -> bool:
-        """Return whether games may be journaled; see `TimeControl.long`."""
+        """Return whether some games are journaled; see `TimeControl.long`."""
         return any(time.long for time in (self.time, *self.own_times.values()))
 
     @property

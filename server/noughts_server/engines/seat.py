@@ -22,10 +22,10 @@ from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
 _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
-"""How long an engine that does not answer ABOUT may take to read the terms; later processes of such an engine: 1 s."""
+"""The time to read the terms for an engine that does not answer ABOUT, and for later processes of such an engine."""
 _NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.5
-"""How long an engine may think about a finished game before another process replaces it."""
+"""How long an engine can continue to think about a finished game before another process replaces it."""
 _FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
 """The pause between the last line of an engine that loses words and the next question; doubled if it loses more."""
 _QUIET_SECONDS = 0.003
@@ -322,7 +322,7 @@ class _Life:
             self._restart()
 
     def finish(self) -> None:
-        """End the game. An engine that still thinks about it may finish."""
+        """End the game. An engine that still thinks about it can finish."""
         if not self._seat.restarts:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:

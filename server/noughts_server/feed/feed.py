@@ -120,7 +120,7 @@ class Feed:
             return GameChannel(slug, ordinal, self._store, self._followers, numbering)
         return TournamentsChannel(tournament_id("name", name), self._store, self._followers, self._observer, numbering)
 
-    # Events. They arrive during a game, a commit or a call, so no error of the feed may reach the caller.
+    # Events. They arrive during a game, a commit or a call, so errors of the feed must not reach the caller.
 
     def _played(self, played: GameEvent) -> None:
         for channel in self._followers.of(played.slot):

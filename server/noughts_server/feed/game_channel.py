@@ -33,7 +33,7 @@ class GameChannel(Channel):
         if running is not None:
             self._set(running)
             return
-        # It may have been stored since the first read; from now on no event is missed.
+        # The game was possibly stored since the first read; from now on no event is missed.
         found = await self._store.read(self._read)
         if found.message.state == pb.GAME_STATE_ENDED and not self.over:
             self._set(found.message)
@@ -70,7 +70,7 @@ class GameChannel(Channel):
             self.finish()
 
     def changed(self, tournament: int) -> None:
-        # Another tournament may change before the next look.
+        # Another tournament can change before the next look.
         self._look_again |= self._slot is not None and self._slot.tournament == tournament
 
     def release(self) -> None:

@@ -148,7 +148,7 @@ def _unpack(content: bytes, folder: Path) -> None:
                     continue
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                # The declared size of a file may be wrong, so the unpacked bytes count.
+                # The declared size of a file can be wrong, so the unpacked bytes count.
                 with archive.open(member) as packed, target.open("wb") as unpacked:
                     while data := packed.read(_PIECE_BYTES):
                         left -= len(data)

@@ -54,7 +54,7 @@ MOST_PLAYING = 500
 _TICK_SECONDS = 2.0
 """How often running bots are charged, without reading the database."""
 _LOOK_SECONDS = 30.0
-"""How often the database is read even without local events, because other servers may share it."""
+"""How often the database is read even without local events, because other servers can share it."""
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
@@ -357,7 +357,7 @@ class SubmittedBots:
         self._bench.add(self._server.referee.player(submission.bot_version_id), what, lambda games: None)
 
     async def _placed(self, submission: Submission) -> BotSpec:
-        """Write the program into the folder of this version only; bots of several owners may have the same file."""
+        """Write the program into the folder of this version only; bots of several owners can have the same file."""
         folder = self._folder / str(submission.bot_version_id)
         content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
         folder.mkdir(exist_ok=True)

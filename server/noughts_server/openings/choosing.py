@@ -33,7 +33,7 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
         images = symmetries(variant)
         image = Draws(chance, _SYMMETRY_PLY).choice(images)
         turned = tuple(image[cell] for cell in opening)
-        # A plugin's variant may forbid the image of an opening.
+        # A plugin's variant can forbid the image of an opening.
         opening = turned if is_legal(variant, turned) else opening
     return opening
 

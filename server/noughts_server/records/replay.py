@@ -108,7 +108,7 @@ def _ending(
 
 
 def _may_be_asked(record: RecordedGame, variant: Variant) -> bool:
-    """Return whether the game may have ended before the agreement on sides."""
+    """Return whether the game possibly ended before the agreement on sides."""
     return bool(variant.agreement) and len(record.moves) <= _LONGEST_AGREEMENT
 
 

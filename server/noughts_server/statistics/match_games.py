@@ -2,7 +2,7 @@
 
 Sides alternate, so games 2j - 1 and 2j are a pair: one opening, the sides swapped. Games arrive in any order; the
 statistics count the longest run of pairs without a gap from the first one on. A test that counted games as they end
-would count short ones first, which may be one player's wins.
+would count short ones first, which can be one player's wins.
 
 Two deterministic players play the same game whenever they start alike. A repetition contains no information, so such a
 game counts once. With randomness, the same start leads to several games. Then each is a separate sample, even if it

@@ -83,7 +83,7 @@ def check_database(
                 faults_of, lambda: on_progress(report.games, total)
             )
         except (DBAPIError, ValueError, LookupError) as error:
-            # SQLite itself reports a damaged page; what is left to read of it may make no sense.
+            # SQLite itself reports a damaged page; what is left to read of it can be meaningless.
             cause = error.orig if isinstance(error, DBAPIError) else error
             report.add(place, f"cannot be read on: {cause}")
     try:

@@ -13,7 +13,7 @@ from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
 _KEPT = ("first_entry", "second_entry", "moves", "times", "first_clock_us", "second_clock_us", "opening_plies")
-# Built once, because building takes longer than executing and a commit may need it.
+# Built once, because building takes longer than executing and a commit can need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),
     exists().where(games.c.tournament_id == journal.c.tournament_id, games.c.ordinal == journal.c.ordinal),

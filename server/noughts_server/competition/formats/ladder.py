@@ -10,7 +10,7 @@ These rules hold for all results and durations of games (`tests/server/competiti
 - A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
   some still play, it waits for one of them. If nothing is played and two bots are present, a pair is made.
 - A bot with over `AHEAD` encounters more than a bot that plays waits for that one. But no bot waits for one that is
-  held up in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by
+  delayed in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by
   no more than a newcomer.
 - A newcomer counts as having had `PLACEMENT` encounters fewer than the bots that are next (none, if they had fewer). It
   plays in the next encounter that is paired, after newcomers before it, and often until it has caught up.
@@ -117,9 +117,9 @@ class Ladder:
         self._open: dict[tuple[int, int], deque[int]] = {}
         """The numbers of open encounters by their entries, oldest first."""
         self._oldest: deque[tuple[int, int, int]] = deque()
-        """(number, first, second) of encounters that may be open and are not held up, oldest first."""
+        """(number, first, second) of encounters that can still be open and are not delayed too long, oldest first."""
         self._playing: list[tuple[int, int]] = []
-        """A heap of (turn, entry) of bots that play. It may still have bots that finished or are delayed too long."""
+        """A heap of (turn, entry) of bots that play. It can still have bots that finished or are delayed too long."""
         self._level = 0
         """The most encounters that a bot had when its turn came."""
         self._clock = 0
@@ -267,7 +267,7 @@ class Ladder:
         return None
 
     def _least_playing(self) -> int | None:
-        """Return the lowest turn of the bots that play and are not held up."""
+        """Return the lowest turn of the bots that play and are not delayed too long."""
         patience = HELD_UP * self._active // 2
         while self._oldest:
             number, first, second = self._oldest[0]
@@ -327,7 +327,7 @@ class Ladder:
                 while crowd.queue:
                     since, entry = heappop(crowd.queue)
                     bot = self._bots[entry]
-                    # The other items left, and may have returned since.
+                    # The other items left; some have returned since.
                     if (bot.since, bot.turn) == (since, turn):
                         seen.append((since, entry))
                         yield bot

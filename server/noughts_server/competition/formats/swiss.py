@@ -109,7 +109,7 @@ class _Standing:
             return None
         allowed = {seat: {other for other in seats if self._may_meet(seat, other)} for seat in seats}
         pairings = sorted(perfect_matchings(allowed), key=lambda pairs: sum(self._cost(*pair) for pair in pairs))
-        # Withdrawals may leave fewer possible rounds than wanted.
+        # Withdrawals can leave fewer possible rounds than wanted.
         rounds_left = min(rounds_left, *map(len, allowed.values()))
         lookahead = Lookahead()
         untried = takewhile(lambda _: not lookahead.exhausted, pairings)
@@ -188,7 +188,7 @@ class Swiss(RoundsByPoints):
         return before + rounds
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
-        """See `TournamentFormat`: a large field may not get more rounds than half the entries."""
+        """Return a warning if a large field could run out of pairings: more rounds than half the entries."""
         seats = entries + entries % 2
         if seats <= LOOKAHEAD_SEATS or settings.rounds <= seats // 2:
             return ""

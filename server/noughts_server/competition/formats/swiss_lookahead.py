@@ -1,7 +1,7 @@
 """Decide whether all remaining rounds of a small field can be paired without a rematch.
 
 Greedy rounds can end in a graph of pairs without a perfect matching: after three rounds of six entries, two triangles
-may be left. So a small field takes the best pairing after which the rest can still be played.
+can be left. So a small field takes the best pairing after which the rest can still be played.
 """
 
 from collections.abc import Iterator, Mapping, Set

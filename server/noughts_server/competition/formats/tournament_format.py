@@ -104,7 +104,7 @@ class TournamentFormat(ABC):
         return
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
-        """Return a sentence, without its full stop, on what so many entries may not get; empty if there is none."""
+        """Return a warning, without its full stop, for so many entries; empty if there is none."""
         return ""
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:

@@ -21,7 +21,7 @@ def back_up(
 ) -> int:
     """Copy the database as this transaction sees it to the file `target`, completely or not at all; return its games.
 
-    Others can read and write meanwhile. The copy is then checked: SQLite's own check must find nothing, and no game may
+    Others can read and write meanwhile. The copy is then checked: SQLite's own check must find nothing, and no game can
     be missing. `on_progress` is called now and then with the number of pages copied and of all pages. Raises
     DatabaseUnusable if the file exists already or cannot be written, or if the copy is damaged.
     """

@@ -258,7 +258,7 @@ nodes = Table(
     Column("name", String(80), primary_key=True),
     # A NodeKind.
     Column("kind", SmallInteger, nullable=False),
-    # Times are by the database's clock, because the machines' clocks may differ.
+    # Times are by the database's clock, because the machines' clocks can differ.
     Column("started_at", BigInteger, nullable=False),
     Column("seen_at", BigInteger, nullable=False),
     # Its capacity: concurrent games of bots that it starts itself.

@@ -263,7 +263,7 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
     cursor = dbapi_connection.cursor()
     cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    # In WAL mode a crash of the machine may lose the last commits, never the database; one of the process, nothing.
+    # In WAL mode a crash of the machine can lose the last commits, never the database; one of the process, nothing.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
@@ -271,5 +271,5 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
 
 
 def _forbid_writing(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # Not `mode=ro`, because a reader of a database in WAL mode may have to recover it after a crash.
+    # Not `mode=ro`, because a reader of a database in WAL mode sometimes has to recover it after a crash.
     dbapi_connection.execute("PRAGMA query_only = ON")

@@ -100,7 +100,7 @@ def list_bot_games(
                 return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
             if looked_at >= _MOST_LOOKED_AT:
                 return Page(found, write_page_token(method, [here.id, ordinals[-1]]))
-            # Where there is a gap, more may follow.
+            # More gaps often follow a gap.
             batch = min(2 * batch, LARGEST_SIZE)
         if looked_at >= _MOST_LOOKED_AT:
             return Page(found, write_page_token(method, [here.id, 0]))

@@ -17,7 +17,7 @@ from noughts_server.store.pairing.pairings import StoredSchedule
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
 
 MOST_DEATHS = 5
-"""After this many lost referees no other tries the unit, because it may be the cause."""
+"""After this many lost referees no other tries the unit, because it could be the cause."""
 
 
 class Claim(NamedTuple):
@@ -33,9 +33,9 @@ class Claim(NamedTuple):
 
 
 def unfinished_units(connection: Connection, tournament_id: int) -> range:
-    """Return the numbers of the units that may have missing games, in the order in which to play them.
+    """Return the numbers of the units that can have missing games, in the order in which to play them.
 
-    Some behind the first gap may turn out to be complete when claimed. Raises NotFound.
+    Some behind the first gap can turn out to be complete when claimed. Raises NotFound.
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:

@@ -40,7 +40,7 @@ class StoredRun:
     ) -> TournamentSettings:
         """Return the settings for resuming, which can have more games or rounds. Raises NotResumed.
 
-        With `same_seed`, the seeds must be equal. Openings can be omitted, because their file may be gone.
+        With `same_seed`, the seeds must be equal. Openings can be omitted, because their file can be gone.
         """
         wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
         if not wanted.openings:
