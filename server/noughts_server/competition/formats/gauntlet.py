@@ -13,7 +13,7 @@ class Gauntlet:
     """A `Schedule` in which entry 0 meets every other entry `games_per_pair` times; the others never meet.
 
     A cycle is one game of each pair, in the order of the entries. Sides alternate between the games of a cycle and
-    between the cycles of a pair. So they differ by at most one game, for each pair and for entry 0 in a cycle.
+    between the cycles of a pair. So the sides differ by at most one game, for each pair and for entry 0 in a cycle.
     """
 
     entries: int

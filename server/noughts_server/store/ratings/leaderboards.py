@@ -270,8 +270,7 @@ def _rank(connection: Connection, row: Row[Any]) -> int:
         .where(
             ratings.c.list_id == row.list_id,
             tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
-            # Few bots are retired, so this is cheaper than checking each bot above. SQLite uses the index for
-            # comparisons.
+            # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
             ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )

@@ -174,7 +174,7 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Fix entries and slots and start the tournament; resume a paused one, or finish it if no game is left.
+    """Start a tournament and make its entries final; resume a paused one, or finish it if no game is left.
 
     With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState (also with
     too few entries, and before its scheduled start or the end of its join window).
