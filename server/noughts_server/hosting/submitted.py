@@ -392,4 +392,4 @@ def _open_for_passage(folder: str | Path) -> None:
 
 def _today() -> int:
     """Return the days since 1970, in UTC."""
-    return int(time.time() // 86_400)  # noqa: TID251  # a day of the calendar, as people and other servers count it
+    return int(time.time() // 86_400)  # noqa: TID251  # a calendar day, equal on all servers

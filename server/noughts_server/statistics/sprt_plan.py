@@ -114,7 +114,7 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
     if abs(lean) * (below + above) < 1e-9:
         chance, mean = below / (below + above), below * above / variance
     else:
-        # Each form cannot overflow on its side.
+        # Neither form overflows on its side.
         if lean > 0:
             chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
         else:
