@@ -36,7 +36,7 @@ test: check browser ## all checks, then all tests
 quick: check ## all checks, then the tests that start no process and are not long: a minute
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long"
 
-check: $(STAMP) $(GOOGLEAPIS) ## format, lint, what is dangerous, types, import rules, stubs, protocol
+check: $(STAMP) $(GOOGLEAPIS) ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/bandit -q -c pyproject.toml -r -ll proto referee bots/noughts_bots server
@@ -44,6 +44,8 @@ check: $(STAMP) $(GOOGLEAPIS) ## format, lint, what is dangerous, types, import 
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/regenerate.py --check
 	$(BIN)/buf lint
+	$(BIN)/codespell
+	$(BIN)/python -m tools.plain_words
 	$(BIN)/python -m pip check
 
 browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
