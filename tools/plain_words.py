@@ -33,8 +33,8 @@ BANNED = {
     r"\btells? apart\b": "distinguish",
 }
 """Patterns, and what to write instead."""
-QUOTED = ("which is no PlayRequest", "no other lock ", "the lock file", "locks of")
-"""Output of programs, and the field's own words."""
+QUOTED = ("which is no PlayRequest",)
+"""Output of programs."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ TOKEN_KEY = "authorization"
 """Metadata key of `Bearer TOKEN`."""
 
 DEFAULT_SERVER = "127.0.0.1:7450"
-"""Where a server listens, and bots and commands connect, unless somebody has said otherwise."""
+"""Where a server listens, and bots and commands connect, by default."""
 SERVER_VARIABLE = "NOUGHTS_SERVER"
 """Where a bot or a command connects: HOST:PORT, or several with a comma between them."""
 TOKEN_VARIABLE = "NOUGHTS_TOKEN"

@@ -55,12 +55,13 @@ class AsyncClient(AsyncStubs):
                 await self.connect()
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
-            raise self.explain(error) from error
+            raise self.explain(error, seconds or DEADLINE_SECONDS) from error
         except grpc.aio.UsageError as error:  # the client's channels are closed
             raise CallFailed(grpc.StatusCode.UNAVAILABLE, "the client is closed", "Try again in a moment.") from error
 
-    def explain(self, error: grpc.aio.AioRpcError) -> CallFailed:
-        return explain_call(error, self.address, self._hints)
+    def explain(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> CallFailed:
+        """Return what the error of a call with this deadline means."""
+        return explain_call(error, self.address, self._hints, seconds=seconds)
 
     async def connect(self) -> None:
         """Choose the server of the next call, if there are several addresses."""

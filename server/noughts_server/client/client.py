@@ -61,7 +61,7 @@ class Client(Stubs):
         try:
             return method(request, timeout=seconds, metadata=metadata)  # type: ignore[arg-type]  # as the method wants
         except grpc.RpcError as error:
-            raise self._explained(error) from error
+            raise self._explained(error, seconds) from error
 
     def pages(
         self,
@@ -120,8 +120,8 @@ class Client(Stubs):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
 
-    def _explained(self, error: grpc.RpcError) -> CallFailed:
-        return explain_call(error, self.address, self._hints, with_token=bool(self.token))
+    def _explained(self, error: grpc.RpcError, seconds: float = DEADLINE_SECONDS) -> CallFailed:
+        return explain_call(error, self.address, self._hints, with_token=bool(self.token), seconds=seconds)
 
 
 def resume(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> None:

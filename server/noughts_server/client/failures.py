@@ -47,11 +47,16 @@ class CallFailed(Exception):
 
 
 def explain_call(
-    error: Any, address: str, hints: Mapping[grpc.StatusCode, str] = NO_HINTS, *, with_token: bool = True
+    error: Any,
+    address: str,
+    hints: Mapping[grpc.StatusCode, str] = NO_HINTS,
+    *,
+    with_token: bool = True,
+    seconds: float = DEADLINE_SECONDS,
 ) -> CallFailed:
     """Return what a gRPC error means, in the server's own words if it gave some.
 
-    `hints` say what to do about errors that the server has no hint for, by status.
+    `hints` say what to do about errors that the server has no hint for, by status. `seconds` was the call's deadline.
     """
     # The errors of blocking calls are also calls, but their published types do not say so.
     known = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
@@ -68,7 +73,7 @@ def explain_call(
             hint = f"{hint} {reason[0].upper()}{reason[1:]}.".lstrip()
         return CallFailed(code, f"server {address} cannot be reached: {why_unreachable(details)}", hint)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return CallFailed(code, f"server {address} did not answer within {DEADLINE_SECONDS:.0f} s", hint)
+        return CallFailed(code, f"server {address} did not answer within {seconds:.0f} s", hint)
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return CallFailed(code, f"server {address} does not know this call", hint)
     return CallFailed(code, f"server {address}: {details} ({code.name})", hint, with_token=with_token)

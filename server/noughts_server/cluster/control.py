@@ -49,7 +49,7 @@ class Control:
     store: Store
     bus: NatsBus
     membership: Membership
-    desk: RemoteReferee
+    referee: RemoteReferee
     observer: RemoteObserver
 
     def leads(self) -> bool:
@@ -63,9 +63,9 @@ class Control:
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:
         """Has the bots of these sessions play inside the block."""
-        presence = Presence(sessions, self.desk, self.bus, self.membership.node.name)
-        self.bus.on_connected += [presence.tell_all, self.desk.begin_anew, self.observer.begin_anew]
-        async with running(self.desk.run(sessions.wire), presence.run(), self.observer.run()):
+        presence = Presence(sessions, self.referee, self.bus, self.membership.node.name)
+        self.bus.on_connected += [presence.tell_all, self.referee.begin_anew, self.observer.begin_anew]
+        async with running(self.referee.run(sessions.wire), presence.run(), self.observer.run()):
             yield
 
 
@@ -78,5 +78,5 @@ async def joined(store: Store, settings: BusSettings, *, margin_us: int) -> Asyn
         await stack.enter_async_context(bus.running())
         membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0))
         await stack.enter_async_context(membership.belonging())
-        desk = RemoteReferee(store, bus, name, margin_us=margin_us)
-        yield Control(store, bus, membership, desk, RemoteObserver(desk, bus, name))
+        referee = RemoteReferee(store, bus, name, margin_us=margin_us)
+        yield Control(store, bus, membership, referee, RemoteObserver(referee, bus, name))

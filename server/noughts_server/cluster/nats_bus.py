@@ -69,7 +69,7 @@ class NatsBus:
         if how is None:
             return
         if len(subject) > _LONGEST_SUBJECT or len(subject.split()) != 1:
-            # Made of a name that somebody sent: NATS would close the connection.
+            # Made of a wrong name in a message: NATS would close the connection.
             self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is for a node with a wrong name")
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:

@@ -22,9 +22,9 @@ _MOST_BOTS = 2_000
 class Presence:
     """This server's place among the others."""
 
-    def __init__(self, sessions: Sessions, desk: RemoteReferee, bus: Bus, name: str) -> None:
+    def __init__(self, sessions: Sessions, referee: RemoteReferee, bus: Bus, name: str) -> None:
         self._sessions = sessions
-        self._desk = desk
+        self._referee = referee
         self._bus = bus
         self._name = name
         self._logins: dict[int, int] = {}
@@ -135,7 +135,7 @@ class Presence:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
             self._sessions.logged_out(version)
-            self._desk.moved(version, wire.let_go(session_replaced(name)))
+            self._referee.moved(version, wire.let_go(session_replaced(name)))
 
     def _gone(self, server: str) -> None:
         self._heard.pop(server, None)

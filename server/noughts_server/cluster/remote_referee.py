@@ -1,4 +1,4 @@
-"""A server's desk: what referees ask of the bots whose streams it holds, and what these answer.
+"""The referees of a cluster, as a server sees them: their questions to its bots, and the answers.
 
 To the wires it is a referee. It judges nothing: it keeps each game as far as its bot must be told of it, measures times
 (as wires do) and hands answers on. Asks come again when messages were lost: each question is put to a bot once.

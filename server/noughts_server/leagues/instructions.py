@@ -2,6 +2,7 @@
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_server.leagues.course import Course
+from noughts_server.limits import Limits
 
 
 def instructions(course: Course) -> str:
@@ -13,14 +14,14 @@ def instructions(course: Course) -> str:
         "Write it in a file `bot.py`:\n\n```python\nfrom noughts_bots import Bot\n\n\nclass Mine(Bot):\n"
         f'    variants = ("{course.variant}",)\n\n    def choose(self, position):\n'
         "        return position.rng().choice(position.free)\n```\n\n"
-        "Only the standard library may be imported. Try it on your machine:\n\n"
-        "```\npip install 'noughts[server]'\n"
+        "It can import the standard library only. Install Noughts from its source code, then try the bot:\n\n"
+        "```\npip install '.[server]'   # in the folder of the source code\n"
         f"noughts bot check py:./bot.py:Mine --variant {course.variant}\n"
         f"noughts estimate py:./bot.py:Mine --variants {course.variant}\n```\n\n"
     )
     wasm = (
         "In C, Zig or Rust: `noughts bot new mybot --language c` writes a project; `make wasm` builds the file "
-        "that you hand in.\n\n"
+        "that you submit.\n\n"
     )
     return (
         f"# {course.name}\n\n"
@@ -28,15 +29,15 @@ def instructions(course: Course) -> str:
         f"{course.games_per_pair} games of each pair, with the clock `{course.time}`.{until}\n\n"
         "## Write it\n\n"
         f"{python if 'py' in course.accept else ''}{wasm if 'wasm' in course.accept else ''}"
-        "## Hand it in\n\n"
+        "## Submit it\n\n"
         f"Open {course.address}/me, sign in with your token, and choose the file. Or from the command line:\n\n"
         "```\nexport NOUGHTS_TOKEN=...   # yours\n"
         f"noughts bot submit bot.py --name LOGIN-bot --server {course.server}{tls}\n```\n\n"
-        "It is tried at once. What is wrong is told, with what your bot printed. You may hand in as often as you like "
-        "(thirty times an hour): the newest version plays the next night.\n\n"
+        "The server tries it at once. If it finds an error, it shows the error and the output of your bot. "
+        f"You can submit up to {Limits().submissions} times an hour. The newest version plays the next night.\n\n"
         "## See how it does\n\n"
         f"{course.address} shows the night's games while they are played, the table, and your bot's page with "
         "what went wrong. "
         "Only you can read what it wrote to its standard error.\n\n"
-        "Your token is yours alone: it lets others hand in bots in your name.\n"
+        "Keep your token secret: anyone who has it can submit bots in your name.\n"
     )

@@ -21,6 +21,7 @@ from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments.tournaments import (
+    Tournament,
     cancel_tournament,
     get_tournament,
     pause_tournament,
@@ -51,8 +52,6 @@ class Director:
         """
         self._store = store
         self._play = play
-        self.play_on = play.changed
-        """Plays a tournament that the store has set running; one that is being played already, not twice at once."""
         self._leads = leads
         self._look_seconds = look_seconds
         self._tasks: asyncio.TaskGroup | None = None
@@ -61,7 +60,7 @@ class Director:
 
     @asynccontextmanager
     async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
-        """Does what it is asked inside the block; unless it `goes_on`, nothing that was scheduled before."""
+        """Accept requests inside the block. Unless it `goes_on`, ignore what was scheduled before."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._uncancelled.open(tasks)
@@ -93,6 +92,10 @@ class Director:
         )
         self._play.changed(tournament)
 
+    def play_on(self, tournament: Tournament) -> None:
+        """Play a tournament that the store has set running. One that is played already is not played twice."""
+        self._play.changed(tournament)
+
     def reschedule(self) -> None:
         """A tournament that starts by itself has been created."""
         self._rescheduled.set()
@@ -111,8 +114,8 @@ class Director:
         )
         self._play.changed(tournament)
 
-    def give_way(self, challenge: GameConditions) -> None:
-        """Ends a challenge, of which the referee says that a bot has a game of a tournament to play."""
+    def cancel_challenge(self, challenge: GameConditions) -> None:
+        """End a challenge because one of its bots has a game of a tournament to play."""
         if self._tasks is not None:
             slug = challenge.name.removeprefix("tournaments/")
             self._tasks.create_task(self._end_challenge(slug), name=f"end of {slug}")

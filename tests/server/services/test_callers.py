@@ -1,4 +1,4 @@
-"""Bots that log in, callers, and what belongs to somebody else."""
+"""Bots that log in, callers, and what belongs to other owners."""
 
 from collections.abc import Awaitable, Sequence
 from functools import partial

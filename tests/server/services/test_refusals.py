@@ -108,7 +108,7 @@ async def test_no_number_of_a_game_however_odd_is_an_internal_error(visitor: Cli
 
 
 async def test_an_unexpected_error_is_internal_and_tells_nothing_of_ours(visitor: Client) -> None:
-    # Somebody's hand in the file: the server cannot know what happened.
+    # Another program changed the file: the server cannot know what happened.
     with closing(sqlite3.connect(visitor.database)) as connection, connection:
         connection.execute("ALTER TABLE ratings RENAME TO hidden")
     refusal = await refused(leaderboard_page(visitor, 0, ""))

@@ -181,7 +181,7 @@ def rename(
         renamed = client.call(client.bots.UpdateBot, request).bot
     output.show(_bot_document(renamed), f"{short(request.name)} is called {short(renamed.name)} now.")
     if renamed.online:
-        output.hint(f"It is online and goes on; start it as {short(renamed.name)} next time.")
+        output.hint(f"It is online and continues; start it as {short(renamed.name)} next time.")
 
 
 @command("noughts bot retire mybot", "noughts bot retire mybot --undo")
