@@ -61,15 +61,21 @@ class Zygote:
         self._tasks, self._counted = 0, -_COUNT_SECONDS
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+        self._leaving = False
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Raises nothing: Python drops exceptions of handlers in some places, such as its own hooks around a fork.
+        signal.signal(signal.SIGTERM, self._leave)
+
+    def _leave(self, *_: object) -> None:
+        self._leaving = True
 
     def run(self) -> None:
-        """Serve until the socket closes."""
+        """Serve until the socket closes or SIGTERM comes."""
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
         poll.register(self._wakeup, select.POLLIN)
         look_around()
-        while True:
+        while not self._leaving:
             if self._spare is None:
                 with suppress(OSError):  # the next request reports it
                     self._spare = self._fork()
@@ -276,17 +282,11 @@ def _nothing() -> None:
     """The rehearsal of an entry without one."""
 
 
-def _leave(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal at the very end would print a traceback
-    sys.exit(0)
-
-
 def main(arguments: list[str]) -> int:
     """Serve the socket whose file descriptor is the first argument; the second is the settings as JSON."""
     settings = json.loads(arguments[1])
     kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-    signal.signal(signal.SIGTERM, _leave)
     entry = _load(settings["entry"])
     _go_first()
     forbid()
@@ -298,7 +298,6 @@ def main(arguments: list[str]) -> int:
         try:
             zygote.run()
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             zygote.close()
     return 0
 

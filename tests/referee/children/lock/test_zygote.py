@@ -10,8 +10,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -290,17 +290,31 @@ async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any
     await until(lambda: not any(process.is_running() for process in started))
 
 
-def test_a_zygote_whose_reports_were_not_read_ends_without_a_traceback(tmp_path: Path) -> None:
+@contextmanager
+def zygote_alone(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Popen[str]"]]:
+    """A zygote without a launcher, and our end of its socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(tmp_path)}
+    settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(scratch)}
     words = [sys.executable, "-m", zygote.__name__, str(theirs.fileno()), json.dumps(settings)]
     with ours, subprocess.Popen(words, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as process:
         theirs.close()
         ours.send(json.dumps({"number": 1, "kind": "unknown"}).encode())
         assert select.select([ours], [], [], PATIENCE)[0], "no report came"
+        yield ours, process
+
+
+def test_a_zygote_whose_reports_were_not_read_ends_without_a_traceback(tmp_path: Path) -> None:
+    with zygote_alone(tmp_path) as (ours, process):
         ours.close()
         assert process.communicate(timeout=PATIENCE)[1] == ""
         assert process.returncode == 0
+
+
+def test_a_zygote_ends_at_any_number_of_signals_without_a_traceback(tmp_path: Path) -> None:
+    with zygote_alone(tmp_path) as (_, process):
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=PATIENCE)[1] == ""
 
 
 async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
