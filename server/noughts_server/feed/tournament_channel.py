@@ -109,10 +109,8 @@ class TournamentsChannel(Channel):
         if isinstance(event, pb.WatchedPly):
             self._pending.plies.append(event)
             return
-        # The game is played again: pending plies of its first attempt must not be added to the second.
-        kept = [ply for ply in self._pending.plies if ply.game != event.name]
-        del self._pending.plies[:]
-        self._pending.plies.extend(kept)
+        # The game is played again, or events were lost: what is pending must not be added to the new state.
+        self._forget_pending(event.name)
         self._pending.games.append(event)
 
     def stored(self, slot: SlotKey, game: FinishedGame) -> None:
@@ -215,6 +213,16 @@ class TournamentsChannel(Channel):
                     break
         return iter(found)
 
+    def _forget_pending(self, name: str) -> None:
+        for pending in (self._pending.games, self._pending.plies):
+            for row in reversed(range(len(pending))):
+                if _name_of(pending[row]) == name:
+                    del pending[row]
+
     def _drop(self, slot: SlotKey, increments: pb.Increments) -> None:
         increments.gone.append(self._boards.pop(slot).name)
         self._followers.leave(slot, self)
+
+
+def _name_of(event: pb.WatchedGame | pb.WatchedPly) -> str:
+    return event.name if isinstance(event, pb.WatchedGame) else event.game
