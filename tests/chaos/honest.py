@@ -213,8 +213,8 @@ def _play(address: str, dialling: Dialling, token: str, name: str) -> None:
     asyncio.run(play(Paced(), Login(address, token, name, dialling=dialling), lambda event: None))
 
 
-def _attack(attack: Attack, seconds: float, target: Target) -> None:
-    os.nice(_NICE)
+def _attack(attack: Attack, seconds: float, target: Target, nice: int) -> None:
+    os.nice(nice)
     allow_many_files()
     told = asyncio.run(attack_for(seconds, attack, target))
     sys.stdout.write(json.dumps(told))
@@ -246,8 +246,11 @@ async def _visit(website: str, siege: Siege) -> None:
         await asyncio.sleep(_LOOK)
 
 
-async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) -> Siege:
-    """Lets somebody attack for so long, or until he has done."""
+async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float, nice: int = _NICE) -> Siege:
+    """Attack for so long, or until the attack is done.
+
+    With the default `nice` the attacker leaves the cores to the matches; on a busy machine it hardly runs at all.
+    """
 
     def memory() -> float:
         return psutil.Process(made.server.pid).memory_info().rss / 2**20 if made.server.alive else 0.0
@@ -264,7 +267,7 @@ async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) 
     began, (plies, lost) = time.monotonic(), made.counts()
     address, dialling = made.door
     target = Target(address, made.tokens["mallory"], made.names, dialling, made.website, made.bus)
-    attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target)
+    attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target, nice)
     async with asyncio.TaskGroup() as tasks:
         visiting = tasks.create_task(_visit(made.website, siege) if made.website else asyncio.sleep(0))
         while attacker.alive:

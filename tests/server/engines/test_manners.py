@@ -39,8 +39,8 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path, Locking.OFF)
 
 
-async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "0.2/move") -> None:
-    """It plays against a bot of good manners at 0.2 s a move, two games at once, and each game ends on the board."""
+async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "1/move") -> None:
+    """It plays against a bot of good manners at 1 s a move, two games at once, and each game ends on the board."""
     outcome = await field.play(
         engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=TIMES
     )
@@ -65,7 +65,7 @@ async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str =
         pytest.param("deaf-once", id="misses one RESTART"),
         pytest.param("silent-restart", id="says nothing to RESTART"),
         pytest.param("slow-restart=0.4", id="takes its time for RESTART"),
-        pytest.param("slow-start=1.2", id="takes its time for START"),
+        pytest.param("slow-start=1.5", id="takes its time for START"),
         pytest.param("slow-info=0.06", id="takes its time for each info"),
         pytest.param("nameless", id="does not know ABOUT"),
         pytest.param("wordy", id="says more than OK"),
