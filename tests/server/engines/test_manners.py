@@ -39,8 +39,8 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path, Locking.OFF)
 
 
-async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "1/move") -> None:
-    """It plays against a bot of good manners at 1 s a move, two games at once, and each game ends on the board."""
+async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "3/move") -> None:
+    """It plays against a bot of good manners at 3 s a move, two games at once, and each game ends on the board."""
     outcome = await field.play(
         engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=TIMES
     )
