@@ -73,7 +73,7 @@ async def test_a_question_that_was_missed_is_put_again_with_the_whole_board(fiel
     assert repeated[-2:] == [f"{question.removeprefix('TURN ')},2", "DONE"]
 
 
-@pytest.mark.parametrize("habits, repeats, clock", [("busy=1", 1, "0.5/move"), ("busy=3", 3, "60+0")])
+@pytest.mark.parametrize("habits, repeats, clock", [("busy=1", 1, "5/move"), ("busy=3", 3, "60+0")])
 async def test_a_question_is_put_again_up_to_three_times(
     field: Field, tmp_path: Path, habits: str, repeats: int, clock: str
 ) -> None:
@@ -87,7 +87,7 @@ async def test_a_question_is_put_again_up_to_three_times(
 
 
 async def test_what_an_engine_answers_to_a_fourth_refusal_is_for_its_clock(field: Field, tmp_path: Path) -> None:
-    outcome = await field.play(engine("deaf", "busy=9"), engine("odd"), games=1, variant="mnk:7,7,5", time="0.3/move")
+    outcome = await field.play(engine("deaf", "busy=9"), engine("odd"), games=1, variant="mnk:7,7,5", time="2/move")
     assert {game.termination for game in field.games} == {"timeout"}
     assert [fault.bot for fault in outcome.faults if fault.games] == ["deaf"]
 

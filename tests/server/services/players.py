@@ -20,7 +20,7 @@ class Undecided(Bot):
 
 
 async def until_online(client: Client, bot: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             online = await client.bots.ListBots(bots_pb2.ListBotsRequest(online_only=True))
             if f"bots/{bot}" in [each.name for each in online.bots]:
