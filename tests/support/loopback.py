@@ -120,7 +120,7 @@ def other_tasks() -> set["asyncio.Task[Any]"]:
     On a busy machine gRPC sometimes never hears of a call that was made while its server stopped.
     """
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    return {task for task in tasks if "_handle_status_once_received" not in repr(task.get_coro())}
+    return {task for task in tasks if "_handle_status_once_received" not in repr(task)}
 
 
 async def until(condition: Callable[[], object]) -> None:
