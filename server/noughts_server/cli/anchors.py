@@ -13,7 +13,7 @@ AnchorOption = Annotated[
     Option(
         "--anchor",
         metavar="NAME=RATING",
-        help="Hold a bot's rating; may be given several times. Else the mean is 1500.",
+        help="Fixed rating of a bot (repeatable). Default: the mean is 1500",
     ),
 ]
 

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from noughts_server.cli.command import WordlessFlags, escaped, lazy, summary
+from noughts_server.cli.command import ArrangedOptions, escaped, lazy, summary
 from noughts_server.cli.errors import FAILED, Problem, show
 from noughts_server.cli.tree import FORMER_NAMES, TREE, Group
 from noughts_server.version import software_version
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Does what the arguments say, as they come after `noughts`. Ends with SystemExit when there is an exit code."""
+    """Run the command with these arguments, without `noughts`. Raises SystemExit with the exit code."""
     try:
         try:
             application()(args=list(arguments), prog_name="noughts")
@@ -24,10 +24,10 @@ def run(arguments: Sequence[str]) -> None:
     except OSError as error:
         if error.filename is not None:
             raise
-        # stdout takes no more. What is left in its buffer has nowhere to go.
+        # stdout is closed or full, so the rest of its buffer is dropped.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reported = isinstance(error.__context__, SystemExit) and error.__context__.code
-        # A reader that has enough, as `head`, is no error to report.
+        # A reader that stops early, such as `head`, is not an error.
         if not reported and not isinstance(error, BrokenPipeError):
             show(Problem(f"standard output: {error.strerror}"))
         sys.exit(FAILED)
@@ -36,11 +36,11 @@ def run(arguments: Sequence[str]) -> None:
 def application() -> typer.Typer:
     """All commands."""
     app = _filled(TREE, "noughts")
-    app.callback(epilog="Begin with: noughts demo")(_root)
+    app.callback(epilog="Start with: noughts demo")(_root)
     return app
 
 
-class _Group(WordlessFlags, TyperGroup):
+class _Group(ArrangedOptions, TyperGroup):
     """A group of commands."""
 
 
@@ -51,7 +51,7 @@ def _filled(group: Group, line: str) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
         no_args_is_help=True,
         rich_markup_mode="rich",
-        # Our errors are messages; what is left is a fault of this program, for which a plain traceback is best.
+        # Expected errors become messages; anything else is a defect, which needs a plain traceback.
         pretty_exceptions_enable=False,
     )
     for panel, members in group.panels.items():
@@ -71,7 +71,7 @@ def _filled(group: Group, line: str) -> typer.Typer:
 
 
 def _listed() -> None:
-    """In the place of a command that has not been loaded."""
+    """Stand in for a command that is not loaded yet."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -82,7 +82,7 @@ def _print_version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Before every command."""
+    """Run before every command."""

@@ -16,19 +16,19 @@ BusOption = Annotated[
     Option(
         "--bus",
         metavar="URL",
-        help="The bus of a cluster, e.g. nats://HOST:4222; several with commas. Games are then played by referees.",
+        help="Bus of a cluster, e.g. nats://HOST:4222 (several: with commas)",
     ),
 ]
 CredentialsOption = Annotated[
-    Path | None, Option("--bus-creds", metavar="FILE", help="Credentials for the bus, as nsc makes them.")
+    Path | None, Option("--bus-creds", metavar="FILE", help="NATS credentials file, as nsc writes it")
 ]
 AuthoritiesOption = Annotated[
-    Path | None, Option("--bus-ca", metavar="FILE", help="Encrypt; authorities of the bus's certificate (PEM).")
+    Path | None, Option("--bus-ca", metavar="FILE", help="Certificate authorities of the bus (PEM); turns TLS on")
 ]
 CertificateOption = Annotated[
-    Path | None, Option("--bus-cert", metavar="FILE", help="A certificate of our own for the bus (PEM).")
+    Path | None, Option("--bus-cert", metavar="FILE", help="Client certificate for the bus (PEM)")
 ]
-KeyOption = Annotated[Path | None, Option("--bus-key", metavar="FILE", help="The key of that certificate (PEM).")]
+KeyOption = Annotated[Path | None, Option("--bus-key", metavar="FILE", help="Private key of --bus-cert (PEM)")]
 
 
 def read_bus(

@@ -14,12 +14,10 @@ START_SECONDS = ChildSettings().start
 """The usual `--start-timeout`."""
 RequireLockOption = Annotated[
     bool,
-    Option(
-        "--require-lock", help="Play nothing unless programs and plugins can be locked in completely on this machine."
-    ),
+    Option("--require-lock", help="Refuse to play unless this machine has a complete sandbox"),
 ]
 NoLockOption = Annotated[
-    bool, Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may.")
+    bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with all your rights")
 ]
 StartTimeoutOption = Annotated[
     float,
@@ -28,7 +26,7 @@ StartTimeoutOption = Annotated[
         min=0.1,
         max=3600.0,
         metavar="SECONDS",
-        help="How long a program or plugin may take to say hello; one that fails three times plays no more.",
+        help="Time limit for a program or plugin to start, in seconds",
     ),
 ]
 ProcessesOption = Annotated[
@@ -38,31 +36,29 @@ ProcessesOption = Annotated[
         min=0,
         max=1024,
         metavar="K",
-        help="Processes of each program or plugin. Else an engine has one for each game, but not more than cores.",
+        help="Processes of each program or plugin. Default: 1 per game, up to the cores",
         show_default=False,
     ),
 ]
-AffinityOption = Annotated[
-    bool, Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn.")
-]
+AffinityOption = Annotated[bool, Option("--affinity", help="Pin each process of a program or plugin to one core")]
 MemoryOption = Annotated[
     str,
     Option(
         "--memory",
         metavar="SIZE",
-        help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
+        help="Memory limit of each sandboxed process: MiB (`512`) or `2g`",
     ),
 ]
 LogOption = Annotated[
     Path | None,
-    Option("--log", metavar="DIR", help="All that Gomocup engines are told and say, with times: a file for each game."),
+    Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file a game"),
 ]
 MessagesOption = Annotated[
     Path | None,
     Option(
         "--messages",
         metavar="FILE",
-        help="What Gomocup engines say besides moves, a line (JSON) each: game, ply, bot, line.",
+        help="File for comments of Gomocup engines, one JSON object a line",
     ),
 ]
 

@@ -18,6 +18,17 @@ from noughts_server.cli.errors import reporting, require_extra
 from noughts_server.cli.options import Output
 from noughts_server.cli.output import printing
 
+_PANELS = {
+    "Game": "--variant --opening-rule --games --concurrency --seed --draw-after --fuel",
+    "Openings": "--openings --openings-order --symmetries",
+    "Time control": "--time --time-of --margin --margin-of --live-scores",
+    "Players": "--forfeit-after --start-timeout --processes --affinity --memory --memory-total --require-lock "
+    "--no-lock",
+    "Output": "--format --output -o --times --every --log --messages --limit --dry-run --svg --junit",
+    "Statistics": "--sprt --fit --prior --los --anchor --without-forfeits",
+    "Connection": "--server --token --token-file --tls --tls-ca --insecure",
+}
+_PANEL_OF = {option: panel for panel, names in _PANELS.items() for option in names.split()}
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
@@ -36,8 +47,8 @@ def command(*examples: str, extra: str | None = None, configured: bool = False) 
     return declared
 
 
-class WordlessFlags:
-    """Help that names no type beside a flag, which takes no value."""
+class ArrangedOptions:
+    """Help with options in panels, and without a type for flags."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, as help and errors read them."""
@@ -45,17 +56,19 @@ class WordlessFlags:
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            if parameter.param_type_name == "option" and parameter.rich_help_panel is None:
+                parameter.rich_help_panel = _PANEL_OF.get(parameter.opts[0])
         return parameters
 
 
-class _Command(WordlessFlags, TyperCommand):
+class _Command(ArrangedOptions, TyperCommand):
     """A command."""
 
 
 def lazy(line: str, place: str) -> type[TyperCommand]:
     """Return the class of a command whose module is imported when the command is used, not when it is listed.
 
-    `line` is what one types, e.g. `noughts bot run`; `place` is `MODULE:FUNCTION` beneath `noughts_server.cli`.
+    `line` is what the user types, e.g. `noughts bot run`; `place` is `MODULE:FUNCTION` under `noughts_server.cli`.
     """
 
     class Lazy(TyperCommand):
@@ -93,7 +106,7 @@ def _load(line: str, place: str) -> Any:
     app.command(
         name,
         cls=_Command,
-        # A line a paragraph: where lines end is for the terminal to say.
+        # One line per paragraph: the terminal wraps it.
         help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
         epilog="\n\n".join([heading, *map(escaped, function.examples)]),
     )(_callback(line, function))

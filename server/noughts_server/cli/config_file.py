@@ -47,14 +47,15 @@ class Configuration:
         Option(
             "--config",
             metavar="FILE",
-            help="Read settings from this TOML file; options given here count more.",
+            help="TOML file with settings; options given here override it",
             is_eager=True,
             callback=_load,
             rich_help_panel=_PANEL,
         ),
     ] = None
     print_config: Annotated[
-        bool, Option("--print-config", help="Print the effective settings for --config.", rich_help_panel=_PANEL)
+        bool,
+        Option("--print-config", help="Print the effective settings as a file for --config", rich_help_panel=_PANEL),
     ] = False
 
 

@@ -23,35 +23,33 @@ ServerOption = Annotated[
     Option(
         "--server",
         metavar="HOST:PORT[,...]",
-        help=f"The server; if one fails, the next. Else from {SERVER_VARIABLE}, else {DEFAULT_SERVER}.",
+        help=f"Server addresses, tried in order. Default: {SERVER_VARIABLE} or {DEFAULT_SERVER}",
     ),
 ]
 TokenOption = Annotated[
     str | None,
     Option(
-        "--token", metavar="TOKEN", help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here."
+        "--token", metavar="TOKEN", help=f"Your token, visible to other users here; {TOKEN_VARIABLE} or a file is safer"
     ),
 ]
-TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="A file that holds the token.")]
-_SECURITY_PANEL = "Encryption"
+TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="File that contains the token")]
 TlsOption = Annotated[
-    bool, Option("--tls", help="Encrypt; trust what the system trusts.", rich_help_panel=_SECURITY_PANEL)
+    bool,
+    Option("--tls", help="Encrypt; trust the certificate authorities of this system"),
 ]
 CaOption = Annotated[
     Path | None,
     Option(
         "--tls-ca",
         metavar="FILE",
-        help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
-        rich_help_panel=_SECURITY_PANEL,
+        help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA",
     ),
 ]
 InsecureOption = Annotated[
     bool,
     Option(
         "--insecure",
-        help="Send the token to another machine in plaintext: it can be read on the way.",
-        rich_help_panel=_SECURITY_PANEL,
+        help="Send the token to another machine unencrypted",
     ),
 ]
 

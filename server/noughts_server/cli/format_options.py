@@ -28,16 +28,16 @@ RoundsOption = Annotated[
         min=1,
         max=4_096,
         metavar="N",
-        help="Rounds of a `swiss` or `danish`; else log2 of the bots, rounded up.",
+        help="Rounds of a `swiss` or `danish`. Default: log2 of the bots, rounded up",
     ),
 ]
 StopWhenDecidedOption = Annotated[
-    bool, Option("--stop-when-decided", help="A `knockout`'s match ends as soon as nobody can catch up.")
+    bool, Option("--stop-when-decided", help="End a `knockout` match as soon as its winner is certain")
 ]
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after", min=1, max=100_000, metavar="PLIES", help="A game of so many plies is a draw, `adjudicated`."
+        "--draw-after", min=1, max=100_000, metavar="PLIES", help="Ply after which a game is a draw (`adjudicated`)"
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -47,18 +47,18 @@ ForfeitAfterOption = Annotated[
         min=1,
         max=1_000_000_000,
         metavar="N",
-        help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
+        help="Crashes, illegal or late moves after which a bot is withdrawn",
     ),
 ]
 DryRunOption = Annotated[
-    bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
+    bool, Option("--dry-run", help="Show the number of games and the expected duration, and play none")
 ]
 FitOption = Annotated[
-    bool, Option("--fit", help="Also ratings from all games at once, with 95 % errors and what moving first is worth.")
+    bool, Option("--fit", help="Ratings fitted to all games, with 95 % intervals and first-move advantage")
 ]
 FatalOption = Annotated[
     bool,
-    Option("--fatal", help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1."),
+    Option("--fatal", help="Stop with exit code 1 at the first game lost by a fault of a bot"),
 ]
 
 

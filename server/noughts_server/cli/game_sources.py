@@ -55,12 +55,10 @@ class GameSource(AtServer):
 
     source: Annotated[
         str,
-        Argument(
-            metavar="NAME|FILE", help="A tournament at a server, a file of games (as of -o), or a database of --db."
-        ),
+        Argument(metavar="NAME|FILE", help="Tournament at a server, file of games, or database given by --db"),
     ]
     tournament: Annotated[
-        str, Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest.")
+        str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")
     ] = ""
 
     def read(self, make: Callable[[Gathered], Made]) -> Made:

@@ -21,16 +21,15 @@ OpeningsOption = Annotated[
     Option(
         "--openings",
         metavar="WHICH",
-        help="What games begin with, two of each pair with the same: `random:K` or `balanced:K` plies, `balanced15`, "
-        "`balanced20`, or a file.",
+        help="Openings: `random:K`, `balanced:K`, `balanced15`, `balanced20` or a file",
         autocompletion=completion.openings,
     ),
 ]
 OpeningsOrderOption = Annotated[
-    str, Option("--openings-order", metavar="ORDER", help="Of a file or book: `sequential` or `random`.")
+    str, Option("--openings-order", metavar="ORDER", help="Order of a file or book: `sequential` or `random`")
 ]
 SymmetriesOption = Annotated[
-    bool, Option("--symmetries", help="Turn or mirror each opening by lot; a pair of games has the same.")
+    bool, Option("--symmetries", help="Turn or mirror each opening at random, the same for both games of a pair")
 ]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")

@@ -46,12 +46,12 @@ VariantOfKindOption = Annotated[
     Option(
         "--variant",
         metavar="V",
-        help="`noughts variants` lists them. Default: tictactoe; gomoku for `gomocup:` and `gtp:`.",
+        help="Variant. Default: tictactoe; gomoku for `gomocup:` and `gtp:`",
         autocompletion=completion.variants,
     ),
 ]
 FormatOption = Annotated[
-    Format, Option("--format", help="`text` for people, `json` for programs (docs/json.md).", show_default=True)
+    Format, Option("--format", help="`text` for people, `json` for programs (docs/json.md)", show_default=True)
 ]
 
 
@@ -67,7 +67,7 @@ VariantOption = Annotated[
     Option(
         "--variant",
         metavar="V",
-        help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row.",
+        help="Variant, see `noughts variants`; `mnk:M,N,K`: columns, rows, in a row",
         autocompletion=completion.variants,
     ),
 ]
@@ -76,8 +76,7 @@ OpeningOption = Annotated[
     Option(
         "--opening-rule",
         metavar="RULE",
-        help="`pro`: X begins in the middle and goes on at least 3 cells away; `long-pro`: 4. `swap`: one puts three "
-        "stones, the other takes a side; `swap2`: or puts two more.",
+        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/rules.md)",
     ),
 ]
 TimeOption = Annotated[
@@ -85,7 +84,7 @@ TimeOption = Annotated[
     Option(
         "--time",
         metavar="T",
-        help="`none`, `60+0.5` (bank + increment, seconds), `1/move`, or both: `180/30+0` (180 s, at most 30 a move).",
+        help="`none`, `60+0.5` (base + increment, s), `1/move`, or both: `180/30+0`",
     ),
 ]
 TimeOfOption = Annotated[
@@ -93,35 +92,33 @@ TimeOfOption = Annotated[
     Option(
         "--time-of",
         metavar="LABEL=T",
-        help="Instead of --time for one bot, by its name in the results: `Slow=5/move`. May be given several times.",
+        help="Time control of one bot, e.g. `Slow=5/move` (repeatable)",
     ),
 ]
 ConcurrencyOption = Annotated[
-    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
+    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Concurrent games at most")
 ]
 TimeOfTwoOption = Annotated[
     list[str] | None,
     Option(
         "--time-of",
         metavar="NAME=T",
-        help="Instead of --time for one of the two: `you=60+1`, or by the bot's name. May be given twice.",
+        help="Time control of one player, e.g. `you=60+1` (at most twice)",
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    Option(
-        "--seed", metavar="S", help="All chance comes from it: same seed, same games. Drawn and reported if absent."
-    ),
+    Option("--seed", metavar="S", help="Seed of all random numbers: same seed, same games. Default: a random seed"),
 ]
 MarginOption = Annotated[
-    str, Option("--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds.")
+    str, Option("--margin", metavar="DURATION", help="Time margin of a move for transport, e.g. `50ms`")
 ]
 MarginOfOption = Annotated[
     list[str] | None,
     Option(
         "--margin-of",
-        metavar="LABEL=TIME",
-        help="Instead of --margin for one bot, e.g. `Slow=200ms`; may be given several times.",
+        metavar="LABEL=DURATION",
+        help="Time margin of one bot, e.g. `Slow=200ms` (repeatable)",
     ),
 ]
 MemoryTotalOption = Annotated[
@@ -129,16 +126,14 @@ MemoryTotalOption = Annotated[
     Option(
         "--memory-total",
         metavar="SIZE",
-        help="Memory of all programs and plugins together behind the lock; else three quarters of this machine's.",
+        help="Memory limit of all sandboxed processes. Default: 75 % of this machine",
     ),
 ]
-DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.")]
-ResumeOption = Annotated[
-    bool, Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added.")
-]
+DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]
+ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest such run in --db; can add --games or bots")]
 LimitOption = Annotated[
     int | None,
-    Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Print at most N rows. Default: 50, all in JSON."),
+    Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Largest number of rows. Default: 50; all in JSON"),
 ]
 _ROWS_OF_TEXT = 50
 
@@ -161,11 +156,9 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
 
 GamesFileOption = Annotated[
     Path | None,
-    Option("-o", "--output", metavar="FILE", help="Write a game a line (JSON), while they are played; `-`: stdout."),
+    Option("-o", "--output", metavar="FILE", help="File for the games, one JSON object a line; `-`: stdout"),
 ]
-TimesOption = Annotated[
-    bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
-]
+TimesOption = Annotated[bool, Option("--times", help="With -o: add the thinking time of each move")]
 
 EveryOption = Annotated[
     int | None,
@@ -174,7 +167,7 @@ EveryOption = Annotated[
         min=1,
         max=1_000_000_000,
         metavar="N",
-        help="Where there is no terminal: the score on stderr every N games, a line each.",
+        help="Without a terminal: print the score to stderr every N games",
     ),
 ]
 

@@ -20,20 +20,20 @@ _DEFAULT_TEST = "elo0=0,elo1=5"
 @command("noughts report games.jsonl -o report", "noughts report spring -o public --title 'Spring cup'", extra="server")
 def report(
     games: GameSource,
-    folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="The folder for `report.html`.")] = Path(),
-    title: Annotated[str, Option("--title", help="Of the page; else the tournament's.")] = "",
+    folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Folder for `report.html`")] = Path(),
+    title: Annotated[str, Option("--title", help="Title of the page. Default: that of the tournament")] = "",
     most_games: Annotated[
-        int, Option("--games", min=0, max=100_000, metavar="N", help="Games to click through in the page, at most.")
+        int, Option("--games", min=0, max=100_000, metavar="N", help="Largest number of games to click through")
     ] = 500,
     sprt: Annotated[
         str | None,
-        Option("--sprt", metavar="TEST", help=f"Of a match of two: the test whose LLR is drawn; else {_DEFAULT_TEST}."),
+        Option("--sprt", metavar="TEST", help=f"Test of a match of two, whose LLR is drawn. Default: {_DEFAULT_TEST}"),
     ] = None,
 ) -> None:
-    """Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.
+    """Write a tournament as one HTML file: tables, pictures, and games to click through on a board.
 
-    The page stands alone: it loads nothing and can be sent, printed, and opened from a folder. The same games give the
-    same bytes. Of more games than --games every second, fourth, and so on is in the page, and those that ended by a
+    The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
+    bytes. If there are more than --games games, the page has every second, fourth, and so on, and those that ended by a
     fault.
     """
     require_extra("noughts report", "charts")

@@ -48,20 +48,20 @@ class Kind(StrEnum):
 )
 def tables(
     games: GameSource,
-    kind: Annotated[Kind, Option("--kind", help="Which table.")] = Kind.ALL,
+    kind: Annotated[Kind, Option("--kind", help="Table to show")] = Kind.ALL,
     limit: Annotated[
         int | None,
-        Option("--limit", min=1, max=1_000_000_000, metavar="N", help="At most so many rows of each, the first ones."),
+        Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Largest number of rows of each table"),
     ] = None,
     output_format: Annotated[
-        TablesFormat, Option("--format", help="`csv` is one table, `markdown` for pages.")
+        TablesFormat, Option("--format", help="Output format; `csv` is one table, `markdown` is for pages")
     ] = TablesFormat.TEXT,
 ) -> None:
-    """Standings with tie-breaks, crosstable, pairings by round, by side, termination and opening, move times.
+    """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 
-    Ranks go by points, then head to head (the points among those with equal points, where all of them have met equally
-    often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Who is equal in
-    all of that shares a rank.
+    Ranks are by points, then head to head (the points among bots with equal points, if all of them have met equally
+    often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Bots that are
+    equal in all of these share a rank.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)

@@ -199,13 +199,13 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     file = folder / (where or _MODULE)
     if file not in files:
         got = f"no file {where or _MODULE}"
-        hint = f"Call it {_MODULE}, or say where the bot is: --entry FILE.py:CLASS"
+        hint = f"Call it {_MODULE}, or say where the bot is: --class FILE.py:CLASS"
         raise InvalidArgument.of("submission.entry", got, "the bot's file in the folder", hint=hint)
     classes = list(_bots(_parsed(file, folder)))
     if not wanted:
         if len(classes) != 1:
             got = f"{len(classes)} classes that are bots" + (f" ({', '.join(classes)})" if classes else "")
-            hint = "Write `class Mine(Bot)`, or say which: --entry FILE.py:CLASS"
+            hint = "Write `class Mine(Bot)`, or say which: --class FILE.py:CLASS"
             raise InvalidArgument.of("submission.entry", got, f"one in {where or _MODULE}", hint=hint)
         (wanted,) = classes
     if len(wanted) > _LONGEST_CLASS:

@@ -32,7 +32,7 @@ _BOT_FIELDS = (
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """The JSON fields of a bot, all null."""
 
-SpecArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")]
+SpecArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'")]
 
 
 @command(
@@ -42,20 +42,20 @@ SpecArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random`, `O
 def ask(
     spec: SpecArgument,
     variant: options.VariantOfKindOption = None,
-    seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
+    seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the bot's random numbers")] = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
-    """Asks a bot for its move in each position on stdin, one a line.
+    """Print a bot's move in each position on stdin, one position a line.
 
-    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then a
-    space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
-    is a picture of the board, coloured by score.
+    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then
+    follow a space and the side to move, which is the bot's mark; it is required if the counts are ambiguous. On a
+    terminal the answer is a picture of the board, coloured by score.
 
-    A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a process of its own. It is told
-    moves that lead to the position, and tells its move's score at most. It is locked in as in a tournament. A position
-    in which the game is over already is refused.
+    A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a sandboxed process, as in a
+    tournament. It gets moves that lead to the position, and reports at most the score of its move. Positions in which
+    the game is over are refused.
     """
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
@@ -130,8 +130,8 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
 
 @command("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
 def list_bots(
-    online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
-    retired: Annotated[bool, Option("--retired", help="With --server: also those that are retired.")] = False,
+    online: Annotated[bool, Option("--online", help="Only bots that are online (with --server)")] = False,
+    retired: Annotated[bool, Option("--retired", help="Retired bots as well (with --server)")] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -156,11 +156,11 @@ def list_bots(
 
 @command("noughts bot register mybot", "noughts bot register mybot --version 2")
 def register(
-    name: Annotated[str, Argument(metavar="NAME", help="The bot's name, free or yours.")],
-    version: Annotated[str, Option("--version", metavar="V", help="The version it will log in as.")] = "1",
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: a free one, or one of yours")],
+    version: Annotated[str, Option("--version", metavar="V", help="Version that the bot will log in as")] = "1",
     at: AtServer = AtServer(),
 ) -> None:
-    """Registers a bot that has not connected yet, so that you can enter it in tournaments."""
+    """Register a bot that has not connected yet, so that you can enter it in tournaments."""
     request = pb.RegisterBotRequest(name=bot_name(name), version=version)
     with at.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
@@ -171,11 +171,11 @@ def register(
 
 @command("noughts bot rename mybot betterbot")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="Your bot.", autocompletion=completion.bots)],
-    new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
+    old: Annotated[str, Argument(metavar="OLD", help="Your bot", autocompletion=completion.bots)],
+    new: Annotated[str, Argument(metavar="NEW", help="New name of the bot")],
     at: AtServer = AtServer(),
 ) -> None:
-    """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name."""
+    """Rename your bot. Entries keep their labels; start the bot under the new name from now on."""
     request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
     with at.connected() as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
@@ -186,11 +186,11 @@ def rename(
 
 @command("noughts bot retire mybot", "noughts bot retire mybot --undo")
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", help="Your bot.", autocompletion=completion.bots)],
-    undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="Your bot", autocompletion=completion.bots)],
+    undo: Annotated[bool, Option("--undo", help="Reactivate a retired bot")] = False,
     at: AtServer = AtServer(),
 ) -> None:
-    """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay."""
+    """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings stay."""
     request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
     with at.connected() as client:
         retired = client.call(client.bots.RetireBot, request).bot

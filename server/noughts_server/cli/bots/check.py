@@ -32,41 +32,37 @@ _LARGEST_GAMES = 10_000
     "noughts bot check dll{depth=3}:./player.so --variant connect4 --games 100",
 )
 def check(
-    spec: Annotated[
-        str, completion.spec_argument("What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.")
-    ],
+    spec: Annotated[str, completion.spec_argument("Bot, e.g. `py:./centre.py:Centre` or `dll:./player.so`")],
     variant: options.VariantOfKindOption = None,
     games: Annotated[
-        int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Moving first and second in turn.")
+        int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Total games; the bot alternates sides")
     ] = 10,
     move_seconds: Annotated[
-        float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
+        float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="Longest wait for a move, in seconds")
     ] = 5.0,
     time: Annotated[
         str | None,
         Option(
             "--time",
             metavar="T",
-            help="The limit of each move, e.g. 0.1/move. Default: none in games, 1 s in steps",
+            help="Time limit of each move, e.g. 0.1/move. Default: none; 1 s in steps",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
+    seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the random numbers of both sides")] = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
-    steps: Annotated[
-        bool, Option("--steps/--no-steps", help="Take some thirty steps after the games, each of which can fail.")
-    ] = True,
+    steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
     junit: Annotated[
-        Path | None, Option("--junit", metavar="FILE", help="Write the steps as JUnit's XML, for CI.")
+        Path | None, Option("--junit", metavar="FILE", help="Report of the steps as JUnit XML, for CI")
     ] = None,
 ) -> None:
-    """Starts a bot as a referee does, plays a few games against random moves, and says what is wrong.
+    """Start a bot as a referee does, play a few games against random moves, and report faults.
 
-    Then it takes some thirty steps: both sides, each variant that it claims, openings, clocks, many games at once,
-    other lives, and so on. It is locked in as in a tournament. Exit code 1 if something is wrong. The games are played
-    twice with the same seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
+    About thirty steps follow: both sides, each declared variant, openings, clocks, many concurrent games, restarts, and
+    so on, in the sandbox of a tournament. Exit code 1 if a step fails. The games are played twice with the same seeds;
+    a bot whose games differ has another source of random numbers, which is allowed.
     """
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.bot_check.conformance import ConformancePlan
@@ -207,8 +203,8 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
 
 @command("noughts bot header", "cc -shared -fPIC -I $(noughts bot header --folder) player.c")
 def header(
-    folder: Annotated[bool, Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
+    folder: Annotated[bool, Option("--folder", help="Folder of the header only, for the compiler's -I")] = False,
 ) -> None:
-    """Prints where the C header for bots in shared libraries lies: `noughts_bot.h`."""
+    """Print the path of the C header for bots in shared libraries: `noughts_bot.h`."""
     document = {"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION}
     output.show(document, str(HEADER.parent if folder else HEADER))

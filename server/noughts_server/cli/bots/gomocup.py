@@ -18,13 +18,15 @@ _PIECE = 1 << 16
 
 @command("noughts bot gomocup threats", "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2")
 def gomocup(
-    spec: Annotated[str, completion.spec_argument("A reference bot, e.g. `threats` or `minimax:depth=2`.")],
-    seed: Annotated[int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.")] = None,
+    spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `threats` or `minimax:depth=2`")],
+    seed: Annotated[
+        int | None, Option("--seed", metavar="S", help="Seed of the bot's random numbers. Default: a random seed")
+    ] = None,
 ) -> None:
-    """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.
+    """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 
-    Boards up to 30x30, five in a row; with `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) 15x15 and 20x20,
-    for bots that play it. The bot keeps to the times that the manager tells it, if it keeps to any. It does not learn.
+    Boards up to 30x30, five in a row; with `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) 15x15 and 20x20, for
+    bots that play these variants. The bot follows the manager's time limits if it supports limits. It does not learn.
     """
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)

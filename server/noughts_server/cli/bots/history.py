@@ -31,7 +31,7 @@ _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
 NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.", autocompletion=completion.bots)
+    str, Argument(metavar="NAME", help="Bot, e.g. `mybot` or `bots/mybot`", autocompletion=completion.bots)
 ]
 
 
@@ -40,7 +40,7 @@ def show(
     name: NameArgument,
     at: AtServer = AtServer(),
 ) -> None:
-    """One bot: whose it is, whether it is online or retired, its rating and record in each rating list."""
+    """Show one bot: owner, state, and its rating and record in each rating list."""
     resource = _bot(name)
     with at.connected() as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
@@ -84,10 +84,10 @@ def history(
     time_class: TimeClassOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """How a bot's rating went in one rating list, over the number of its rated games.
+    """Plot a bot's rating in one rating list over the number of its rated games.
 
-    Where none is named, it is that of tictactoe without clocks; without games there, the one with most of its games.
-    There is a point for each of the first 64 games, then 32 for each doubling of their number.
+    Default: the list of tictactoe without clocks or, if it is empty, the one with most games of the bot. There is a
+    point for each of the first 64 games, then 32 for each doubling of their number.
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
@@ -114,18 +114,18 @@ def games(
     name: NameArgument,
     chosen: GameFilter,
     opponent: Annotated[
-        str, Option("--opponent", metavar="NAME", help="Only games against this bot.", autocompletion=completion.bots)
+        str, Option("--opponent", metavar="NAME", help="Only games against this bot", autocompletion=completion.bots)
     ] = "",
     tournament: Annotated[
         str,
         Option(
-            "--tournament", metavar="ID", help="Only games in this tournament.", autocompletion=completion.tournaments
+            "--tournament", metavar="ID", help="Only games in this tournament", autocompletion=completion.tournaments
         ),
     ] = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """The games of a bot in all its versions: the newest tournament first, in each the highest number first."""
+    """List the games of a bot in all its versions, newest tournament first, highest number first."""
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",
@@ -141,14 +141,14 @@ def games(
 
 @command("noughts head-to-head careful centre")
 def head_to_head(
-    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", autocompletion=completion.bots)],
-    second: Annotated[str, Argument(metavar="B", help="Another bot.", autocompletion=completion.bots)],
+    first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
+    second: Annotated[str, Argument(metavar="B", help="Its opponent", autocompletion=completion.bots)],
     limit: Annotated[
-        int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Show so many of their last games.")
+        int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Number of their newest games to show")
     ] = 5,
     at: AtServer = AtServer(),
 ) -> None:
-    """What bot A has scored against bot B, in all their versions and tournaments, rated or not."""
+    """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""
     request_names = _bot(first), _bot(second)
     request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
     with at.connected() as client:
@@ -185,7 +185,7 @@ def rating_lists(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """The rating lists of a server: one for each variant and time class that has had a rated tournament."""
+    """List the rating lists of a server: each variant and time class with a rated tournament."""
     with at.connected() as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)

@@ -15,15 +15,15 @@ from noughts_server.scaffolds import LANGUAGES, files_of
 
 @command("noughts bot new mybot", "noughts bot new mybot --language rust")
 def new(
-    name: Annotated[str, Argument(metavar="NAME", help="The bot's name, and that of its folder.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot and of its folder")],
     language: Annotated[
-        str, Option("--language", "-l", metavar="LANGUAGE", help="python, c, zig, rust, node or go.")
+        str, Option("--language", "-l", metavar="LANGUAGE", help="Language: python, c, zig, rust, node or go")
     ] = "python",
     folder: Annotated[
-        Path | None, Option("--folder", metavar="FOLDER", help="Where it is made; else NAME in this folder.")
+        Path | None, Option("--folder", metavar="FOLDER", help="Folder to create. Default: NAME in this folder")
     ] = None,
 ) -> None:
-    """Writes a small project with a bot that plays: its source, a check, CI and a README."""
+    """Create a small project with a bot that plays: its source, a check, CI and a README."""
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):

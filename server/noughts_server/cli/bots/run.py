@@ -35,18 +35,22 @@ class BotOptions:
     """The settings of one bot: options of the command line, and keys of the file."""
 
     server: connection_options.ServerOption = None
-    version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1"
+    version: Annotated[str, Option("--version", metavar="V", help="Version that the bot logs in as")] = "1"
     max_games: Annotated[
         int,
         Option(
-            "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
+            "--max-games",
+            min=0,
+            max=65_536,
+            metavar="N",
+            help="Concurrent games. Default 0: 1 in timed games, 1,024 in untimed",
         ),
     ] = 0
-    challenges: Annotated[
-        bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
-    ] = True
+    challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
+        True
+    )
     wait: Annotated[
-        float, Option("--wait", min=0, metavar="SECONDS", help="Stop if no connection was made within this time.")
+        float, Option("--wait", min=0, metavar="SECONDS", help="Time limit for the first connection, in seconds")
     ] = 60.0
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     token: connection_options.TokenOption = None
@@ -74,25 +78,29 @@ def run(
         list[str] | None,
         Argument(
             metavar="[NAME=]SPEC...",
-            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
+            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
             autocompletion=completion.specs,
         ),
     ] = None,
     *,
     chosen: BotOptions,
-    name: Annotated[str, Option("--name", metavar="NAME", help="The name of a single bot; else the spec's.")] = "",
-    config: Annotated[Path | None, Option("--config", metavar="FILE", help="Bots and their options (TOML).")] = None,
+    name: Annotated[
+        str, Option("--name", metavar="NAME", help="Name of a single bot. Default: the name in its spec")
+    ] = "",
+    config: Annotated[
+        Path | None, Option("--config", metavar="FILE", help="TOML file with bots and their options")
+    ] = None,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
-    """Plays as a bot at a server, or as several, until Ctrl-C; reconnects when the connection is lost.
+    """Play as one or several bots at a server, until Ctrl-C; reconnects if the connection is lost.
 
-    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps on reconnecting.
+    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps reconnecting.
 
-    A program or a plugin is started here, on this machine; a new one for each connection.
+    A program or a plugin runs on this machine, with a new process for each connection.
 
-    The file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at the top
-    of the file apply to all its bots. They replace options of the command line.
+    The file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at the top of
+    the file apply to all its bots. They override options of the command line.
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")

@@ -30,28 +30,30 @@ _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".r
 def submit(
     file: Annotated[
         Path,
-        Argument(
-            metavar="FILE|FOLDER", help="A module of WebAssembly, a file in Python, or a folder of such with a bot.py."
-        ),
+        Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py"),
     ],
-    name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the file's.")] = "",
-    version: Annotated[str, Option("--version", metavar="V", help="The version; else the next number.")] = "",
+    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the bot. Default: the file name")] = "",
+    version: Annotated[str, Option("--version", metavar="V", help="Version. Default: the next number")] = "",
     entry: Annotated[
-        str, Option("--entry", metavar="FILE.py:CLASS", help="The bot's class; needed where there are several.")
+        str,
+        Option("--class", "--entry", metavar="FILE.py:CLASS", help="Class of the bot; required if there are several"),
     ] = "",
     variant: Annotated[
-        str, Option("--variant", metavar="VARIANT", help="In which it is tried; else one of its own, or tictactoe.")
+        str,
+        Option(
+            "--variant", metavar="V", help="Variant of the trial game. Default: one the bot declares, else tictactoe"
+        ),
     ] = "",
     enter: Annotated[
         list[str] | None,
-        Option("--enter", metavar="TOURNAMENT", help="Enters it there at once; may be given several times."),
+        Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)"),
     ] = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Hands a bot in as a file or a folder: the server tries it, and plays it whenever a tournament needs it.
+    """Submit a bot as a file or a folder: the server tries it, and runs it whenever a tournament needs it.
 
-    Which kinds it takes, its operator decides: WebAssembly as a rule, Python seldom. Handed in again it is a new
-    version, with a rating of its own. The token needs the scope `submit`; `--enter` also `play`.
+    The operator decides which kinds the server accepts: usually WebAssembly, seldom Python. Each submission is a new
+    version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`.
     """
     content, kind = _read(file)
     announced = pb.Submission(

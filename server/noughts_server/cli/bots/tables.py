@@ -35,13 +35,13 @@ _GAMES_A_LOOK = 50
     "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
 )
 def build(
-    spec: Annotated[str, completion.spec_argument("A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
-    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
+    spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `pascal` or `nextstep:depth=3`")],
+    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="Table to write")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
-    """Writes what a bot makes of every position into a table, by which `table:file=FILE` plays exactly like it.
+    """Write a bot's moves in every position as a table, from which `table:file=FILE` plays identically.
 
-    The table is plain text: edit it, and the play changes. Boards of at most 12 cells.
+    The table is plain text that you can edit. Boards of at most 12 cells.
     """
     read_variant = options.read_variant(variant)
     bot = make_bot(parse_spec(spec), read_variant)
@@ -70,23 +70,24 @@ def build(
     "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
 )
 def learn(
-    file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")],
-    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],
+    file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Table to continue or create")],
+    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Number of games to train")],
     against: Annotated[
-        list[str], Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns.")
+        list[str],
+        Option("--against", metavar="SPEC", help="Opponent; `self` for itself (repeatable: opponents take turns)"),
     ],
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,
     curve: Annotated[
         Path | None,
-        Option("--curve", metavar="FILE.svg", help="Draw its points by games learnt, with the numbers in FILE.csv."),
+        Option("--curve", metavar="FILE.svg", help="Learning curve as a picture; its numbers go to FILE.csv"),
     ] = None,
 ) -> None:
-    """Trains the bot `learner`: plays games in this process and corrects its table after each.
+    """Train the bot `learner`: play games in this process and correct its table after each.
 
-    Then says what the learner is worth against each opponent when it no longer learns (exact chances, by going through
-    the whole tree), and whether anybody at all could beat it. Ctrl-C keeps what was learnt. The same seed and the same
-    file to begin with give the same file.
+    The command then prints the exact score of the trained learner against each opponent, from the whole game tree, and
+    whether any opponent could beat it. Ctrl-C keeps what was learnt. The same seed and the same file at the start give
+    the same file.
     """
     if curve is not None:
         check_target(curve)

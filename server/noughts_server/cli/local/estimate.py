@@ -30,23 +30,24 @@ _MOST_GAMES = 10_000
     extra="server",
 )
 def estimate(
-    spec: Annotated[str, completion.spec_argument("The bot.")],
+    spec: Annotated[str, completion.spec_argument("Bot to rate")],
     variants: Annotated[
-        str, Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all.")
+        str, Option("--variants", metavar="NAMES", help="Reference pools, e.g. tictactoe,connect4; or all")
     ] = "tictactoe,connect4",
     games: Annotated[
-        int, Option("--games", min=2, max=_MOST_GAMES, metavar="N", help="Against each bot of a ladder.")
+        int,
+        Option("--games", min=2, max=_MOST_GAMES, metavar="N", help="Games per pair (the bot and each reference bot)"),
     ] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Draw the ladders, and the bot on them.")] = None,
+    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Picture of the pools with the bot")] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
-    """A bot against a ladder of reference bots: its rating with an error, weakest variant, slowest moves.
+    """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.
 
-    The ladders' ratings come from round robins of 10,000 games; `random` has 1,000.
+    The ratings of the reference pools come from round robins of 10,000 games; `random` has 1,000.
     """
     from noughts_server.local.rating_pool import LADDERS
 

@@ -58,29 +58,29 @@ def play(
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     first: Annotated[
-        First | None, Option("--first", help="Who begins every game; `lot` (default): drawn once, then in turn.")
+        First | None, Option("--first", help="Player that begins; `lot`: random, then alternating. Default: lot")
     ] = None,
-    mark: Annotated[Mark, Option("--mark", help="Your mark on the screen, whoever begins.")] = Mark.LOT,
+    mark: Annotated[Mark, Option("--mark", help="Your mark on the screen, whichever side begins")] = Mark.LOT,
     opponent: Annotated[
         str | None,
         Option(
             "--with",
             metavar="bot:NAME",
-            help="At a server: the bot or person to challenge; it must be online.",
+            help="Bot or person to challenge at a server; must be online",
             autocompletion=completion.opponents,
         ),
     ] = None,
-    wait: Annotated[bool, Option("--wait", help="At a server: wait to be challenged.")] = False,
-    name: Annotated[str, Option("--name", metavar="NAME", help="At a server: your name; else OWNER-person.")] = "",
+    wait: Annotated[bool, Option("--wait", help="Wait at a server until someone challenges you")] = False,
+    name: Annotated[str, Option("--name", metavar="NAME", help="Your name at a server. Default: OWNER-person")] = "",
     games: Annotated[
-        int, Option("--games", min=1, max=100, metavar="N", help="With --with: games; sides alternate.")
+        int, Option("--games", min=1, max=100, metavar="N", help="Total games with --with; sides alternate")
     ] = 1,
     time: Annotated[
         str | None,
         Option(
             "--time",
             metavar="T",
-            help=f"With --with: the clock, {_SERVERS_TIME} if absent. Here: `2/move` limits the bot alone.",
+            help=f"Clock. Default with --with: {_SERVERS_TIME}. Here: the bot's, as `2/move`",
         ),
     ] = None,
     time_of: options.TimeOfTwoOption = None,
@@ -88,10 +88,10 @@ def play(
     games_file: options.GamesFileOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Plays against a bot, or against another person, on a board in the terminal; unrated.
+    """Play unrated games against a bot or another person, on a board in the terminal.
 
-    Arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u` takes back, `n` is a new
-    game, `q` leaves, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
+    Arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u` takes back, `n` starts a
+    new game, `q` quits, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
     """
     read_variant, read_seed = (
         options.read_variant(variant, opening_rule),

@@ -22,19 +22,19 @@ SourceArgument = Annotated[
     str,
     Argument(
         metavar="FILE",
-        help="CSV (`white,black,result`, white moved first), games (.jsonl, .sgf, .psq, .pgn), or `tournaments/NAME`.",
+        help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`",
     ),
 ]
 PriorOption = Annotated[
     bool,
     Option(
         "--prior",
-        help="Give each bot two virtual draws against the pool's mean: all are on one scale, also who has won all.",
+        help="Two virtual draws of each bot with the mean: one scale for all bots",
     ),
 ]
-LosOption = Annotated[bool, Option("--los", help="Also who is stronger than whom, with what likelihood: a matrix.")]
+LosOption = Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")]
 WithoutForfeitsOption = Annotated[
-    bool, Option("--without-forfeits", help="Leave out games that were lost by a crash, on time or by an illegal move.")
+    bool, Option("--without-forfeits", help="Leave out games lost by a crash, on time or by an illegal move")
 ]
 
 
@@ -47,15 +47,14 @@ def rate(
     los: LosOption = False,
     without_forfeits: WithoutForfeitsOption = False,
 ) -> None:
-    """Computes ratings from all games of a file or tournament, with errors and the first-move advantage.
+    """Compute ratings from all games of a file or tournament, with 95 % intervals and first-move advantage.
 
     `tournaments/NAME` is a tournament at the server, or in the database of --db.
 
-    It reads all that `noughts records convert` reads, by the file's name; of any other name it takes JSON lines and
-    CSV. A line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
-    or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Where moves
-    are known and bots have played the same game whenever they met from the same start, it counts once. The order of
-    the games changes nothing.
+    The command reads all formats of `noughts records convert`, by file name; any other name means JSON lines or CSV. A
+    line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a
+    game that does not count. A heading can name more columns; `termination` marks forfeits. If moves are known and bots
+    repeated the same game from the same start, it counts once. The order of the games does not matter.
     """
     anchors = read_anchors(anchor)
     try:

@@ -23,15 +23,18 @@ from noughts_server.records.sampling import write_csv, write_npz
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
 FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name.")]
-BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only its games.")]
-AgainstOption = Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this one.")]
-VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of it.")]
+BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only games of this bot")]
+AgainstOption = Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this bot")]
+VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")]
 ResultFilter = Annotated[
-    str | None, Option("--result", metavar="R", help="`1-0`, `1/2-1/2`, `0-1`; of --bot also `won`, `drawn`, `lost`.")
+    str | None,
+    Option("--result", metavar="R", help="Only this result: `1-0`, `1/2-1/2`, `0-1`; with --bot `won`, `lost`, ..."),
 ]
-TerminationFilter = Annotated[str | None, Option("--termination", metavar="T", help="`line`, `timeout`, ...")]
+TerminationFilter = Annotated[
+    str | None, Option("--termination", metavar="T", help="Only games that ended so: `line`, `timeout`, ...")
+]
 OpeningFilter = Annotated[
-    str | None, Option("--opening", metavar="CELLS", help="Only games that begin so: `h8i9` or `[112, 98]`.")
+    str | None, Option("--opening", metavar="CELLS", help="Only games with these first moves: `h8i9` or `[112, 98]`")
 ]
 _MOST_SHOWN = 20
 
@@ -45,15 +48,15 @@ def convert(
     source: Annotated[
         str, Argument(metavar="IN", help=f"Games: {_FORMS}, a folder of .psq files, or `tournaments/NAME`.")
     ],
-    target: Annotated[str, Argument(metavar="OUT", help="A file or folder; `games.psq/` gets a file for each game.")],
+    target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
 ) -> None:
-    """Writes the games of a file or tournament in another format: JSON lines, SGF, psq, PGN tags, CSV.
+    """Convert the games of a file or tournament: JSON lines, SGF, psq, PGN tags, CSV, Parquet.
 
     `tournaments/NAME` is a tournament at the server, or in the database of --db.
 
-    Formats go by the names of files. JSON lines hold everything; SGF all but what programs have added; psq moves, times
-    in whole milliseconds and names; PGN and CSV results alone, for Ordo and BayesElo, where White is who moved first.
+    The file name sets the format. JSON lines hold everything; SGF all but what programs have added; psq moves, times in
+    whole milliseconds and names; PGN and CSV only results, for Ordo and BayesElo, where White moved first.
     """
     with place.file(source) as file, _explaining(source):
         kinds = format_of(file), format_of(target)
@@ -75,9 +78,9 @@ def convert(
 
 @command("noughts records check games.jsonl")
 def check(file: FileArgument) -> None:
-    """Plays every game of a file again by the rules and says what is wrong.
+    """Replay every game of a file by the rules and report errors.
 
-    Exit code 1 if anything is wrong.
+    Exit code 1 if there are any.
     """
     games = 0
     found: list[Finding] = []
@@ -119,7 +122,7 @@ def list_games(
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
 ) -> None:
-    """The games of a file, or those of them that you ask for."""
+    """List the games of a file, or a selection of them."""
     wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
     with _explaining(file):
         chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
@@ -139,11 +142,11 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
 @command("noughts records show games.jsonl 7", extra="server")
 def show(
     file: FileArgument,
-    number: Annotated[int, Argument(metavar="N", help="Its place in the file, from 1: see `records list`.")] = 1,
+    number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1,
 ) -> None:
-    """One game: on a terminal step by step, else the board at its end and its moves.
+    """Show one game: on a terminal step by step, else its last position and its moves.
 
-    Keys: Left and Right a ply, Up and Down ten, Home and End; p and n the game before and after; q leaves.
+    Keys: Left and Right a ply, Up and Down ten, Home and End; p and n the previous and next game; q quits.
     """
     with _explaining(file):
         _require_moves(file)
@@ -153,15 +156,15 @@ def show(
 @command("noughts records sample games.jsonl samples.npz", extra="server")
 def sample(
     source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name, or `tournaments/NAME`.")],
-    target: Annotated[str, Argument(metavar="OUT", help="`.csv`, or `.npz` for numpy.")],
+    target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],
     place: TournamentPlace,
 ) -> None:
-    """Samples for training: each position with the side to move, what it played, and the result for that side.
+    """Write training samples: each position, the side to move, its move, and the result for that side.
 
     CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
     npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
-    Moves of openings, set or agreed on, and games without a result have no samples. `tournaments/NAME` is a tournament
-    at the server, or in the database of --db.
+    Opening moves and games without a result have no samples. `tournaments/NAME` is a tournament at the server, or in
+    the database of --db.
     """
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):

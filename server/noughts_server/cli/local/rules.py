@@ -25,13 +25,13 @@ _MEND = "Mend the line, or leave it out; those before it were judged."
     'echo \'{"variant": "renju", "moves": [112, 113, 98]}\' | noughts rules check -',
 )
 def check(
-    file: Annotated[str, Argument(metavar="FILE", help="JSON lines; - is standard input.")],
+    file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
     output_format: options.FormatOption = Format.JSON,
 ) -> None:
-    """Judges the last move of each line of a file: won, full, open, or illegal, and why it is forbidden.
+    """Judge the last move of each line of a file: won, full, open, or illegal and why.
 
-    A line holds JSON, {"variant", "moves"}, as those that -o writes do; what else is in it is ignored, and so are empty
-    lines. The moves before the last one are only placed: whether one of them had won or was forbidden is not asked.
+    A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It only
+    places the moves before the last one, and does not check whether one of them won or was forbidden.
     """
     with _opened(file) as lines:
         for number, line in enumerate(lines, start=1):

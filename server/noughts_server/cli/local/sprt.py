@@ -14,35 +14,35 @@ from noughts_server.statistics.sprt_plan import TrueStrength, plan
 
 _LARGEST_COUNT = 1_000_000_000_000
 
-WinsOption = Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A has won.")]
-DrawsOption = Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Games drawn.")]
-LossesOption = Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A has lost.")]
+WinsOption = Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A won")]
+DrawsOption = Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Drawn games")]
+LossesOption = Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A lost")]
 PairsOption = Annotated[
     str | None,
     Option(
         "--penta",
         metavar="LL,LD,WL+DD,WD,WW",
-        help="Instead of games: how many colour-swapped pairs brought A 0, 0.5, 1, 1.5 and 2 points.",
+        help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points",
     ),
 ]
-Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="H0: A is stronger by this much only.")]
-Elo1Option = Annotated[float, Option("--elo1", metavar="ELO", help="H1: A is stronger by this much.")]
-AlphaOption = Annotated[float, Option("--alpha", metavar="P", help="How often H1 may be accepted where H0 is true.")]
-BetaOption = Annotated[float, Option("--beta", metavar="P", help="How often H0 may be accepted where H1 is true.")]
+Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="Elo difference under H0")]
+Elo1Option = Annotated[float, Option("--elo1", metavar="ELO", help="Elo difference under H1")]
+AlphaOption = Annotated[float, Option("--alpha", metavar="P", help="Probability of accepting H1 if H0 is true")]
+BetaOption = Annotated[float, Option("--beta", metavar="P", help="Probability of accepting H0 if H1 is true")]
 ModelOption = Annotated[
-    str, Option("--model", metavar="MODEL", help="The measure of elo0 and elo1: `logistic` or `normalized` Elo.")
+    str, Option("--model", metavar="MODEL", help="Scale of elo0 and elo1: `logistic` or `normalized`")
 ]
 PlanOption = Annotated[
     float | None,
     Option(
         "--plan",
         metavar="ELO",
-        help="Instead of counts: how many games the test takes if A is in truth stronger by so much.",
+        help="Expected number of games if A is stronger by this much; needs no counts",
     ),
 ]
-DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="With --plan: the share of draws.")]
+DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="Share of draws (with --plan)")]
 AdvantageOption = Annotated[
-    float, Option("--advantage", metavar="ELO", help="With --plan: what moving first is worth.")
+    float, Option("--advantage", metavar="ELO", help="First-move advantage in Elo (with --plan)")
 ]
 
 
@@ -66,11 +66,12 @@ def sprt(
     draw_rate: DrawRateOption = 0.2,
     advantage: AdvantageOption = 0.0,
 ) -> None:
-    """The generalised sequential probability ratio test: from counts of results, or how many games it will take.
+    """Run a generalised sequential probability ratio test on counts, or plan the number of games.
 
-    Counts are of games (--wins, --draws, --losses) or of colour-swapped pairs (--penta), which tell more. An empty cell
-    counts 0.001. With --plan no counts are needed: the mean number of games, and the number that suffices in 95 % of
-    all tests, come from the Brownian motion that the test's LLR is for many games, with pairs of games as its steps.
+    Counts are of games (--wins, --draws, --losses) or of colour-swapped pairs (--penta), which are more precise. An
+    empty cell counts 0.001. --plan needs no counts: it prints the mean number of games, and the number that suffices in
+    95 % of all tests. Both come from the Brownian motion that the LLR approaches over many games, with pairs as its
+    steps.
     """
     test = _test(elo0, elo1, alpha, beta, model)
     if plan is not None:

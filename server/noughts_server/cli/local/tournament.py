@@ -52,15 +52,17 @@ SpecArgument = Annotated[
     list[str],
     Argument(
         metavar="SPEC...",
-        help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
+        help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
         autocompletion=completion.specs,
     ),
 ]
-FirstArgument = Annotated[str, completion.spec_argument("A bot, e.g. `random` or `nextstep:depth=3`.", metavar="A")]
-SecondArgument = Annotated[str, completion.spec_argument("Its opponent.", metavar="B")]
+FirstArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random` or `nextstep:depth=3`", metavar="A")]
+SecondArgument = Annotated[str, completion.spec_argument("Its opponent", metavar="B")]
 MatchGamesOption = Annotated[
     int,
-    Option("--games", min=1, max=LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."),
+    Option(
+        "--games", min=1, max=LARGEST_GAMES, metavar="N", help="Total games; sides alternate and A begins the first"
+    ),
 ]
 
 
@@ -69,8 +71,7 @@ SprtOption = Annotated[
     Option(
         "--sprt",
         metavar="elo0=E,elo1=E",
-        help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
-        "model=logistic or normalized. --games is the most; at its default 100,000.",
+        help="Stop when the test is decided; also alpha=, beta=, model= (see above)",
     ),
 ]
 FuelOption = Annotated[
@@ -80,7 +81,7 @@ FuelOption = Annotated[
         min=1,
         max=10**15,
         metavar="N",
-        help="What a move of a wasm: bot may cost, instructions roughly. Nothing then depends on the machine.",
+        help="Fuel of each move of a wasm: bot (about one unit an instruction)",
     ),
 ]
 
@@ -141,7 +142,7 @@ class MatchOptions(LocalOptions):
 
 @command("noughts demo", extra="server")
 def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
-    """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best."""
+    """Play a round robin of fourteen reference bots, each a process of its own, and rank them."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
     output.hint(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
@@ -153,12 +154,13 @@ _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 20
 
 @command("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", extra="server")
 def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
-    """Plays A against B and estimates the difference in Elo.
+    """Play A against B and estimate the difference in Elo.
 
-    Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
-    bots play the same game again whenever they begin alike, it counts once.
+    Games 1 and 2 are a pair with the sides swapped, and so on. Confidence intervals count pairs, not games. If both
+    bots repeat the same game, it counts once.
 
-    Exit code 1 if a bot could not be started, 2 if its spec is wrong.
+    `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
+    limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
     test = None
     if playing.sprt is not None:
@@ -199,13 +201,13 @@ def run(
     specs: SpecArgument,
     *,
     playing: RunOptions,
-    title: Annotated[str, Option("--title", help="For people.")] = "",
+    title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
     at: AtServer = AtServer(),
 ) -> None:
-    """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
+    """Play a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
 
-    With bots that are registered at a server (`bot:NAME@VERSION`) it is played there; the others are run from here
-    meanwhile, and what is shown is that of `tournament show`.
+    If some bots are registered at a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
+    the others, and shows the same as `tournament show`.
     """
     if len(specs) < 2:
         raise UsageProblem(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
-FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="The course's folder.")]
+FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="Folder of the course")]
 
 
 @command("noughts course init ai-101 --class class.csv --variant connect4 --closes 2026-12-18T23:59")
@@ -45,36 +45,38 @@ def init(
         Option(
             "--class",
             metavar="FILE",
-            help="CSV with a column `login` (and perhaps `name`, `email`), or a login a line.",
+            help="CSV with a column `login` (`name`, `email` optional), or one login a line",
         ),
     ],
-    name: Annotated[str, Option("--name", metavar="NAME", help="The course's name; else the folder's.")] = "",
+    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
     variant: options.VariantOption = "connect4",
-    games: Annotated[int, Option("--games", min=2, max=1_000, metavar="N", help="Games of each pair, a night.")] = 10,
+    games: Annotated[int, Option("--games", min=2, max=1_000, metavar="N", help="Games per pair each night")] = 10,
     time: options.TimeOption = "1/move",
-    nightly: Annotated[str, Option("--nightly", metavar="HH:MM", help="When the night's tournament begins.")] = "02:00",
+    nightly: Annotated[
+        str, Option("--nightly", metavar="HH:MM", help="Start time of the nightly tournament")
+    ] = "02:00",
     closes: Annotated[
-        str | None, Option("--closes", metavar="MOMENT", help="Until when bots are taken, e.g. 2026-12-18T23:59.")
+        str | None, Option("--closes", metavar="WHEN", help="Deadline for submissions, e.g. 2026-12-18T23:59")
     ] = None,
     accept: Annotated[
-        str, Option("--accept", metavar="KINDS", help="What may be handed in: py, wasm or both.")
+        str, Option("--accept", metavar="KINDS", help="Kinds of bots that students can submit: py, wasm or py,wasm")
     ] = "py,wasm",
     address: Annotated[
-        str, Option("--site", metavar="URL", help="Where students will find the site, for their instructions.")
+        str, Option("--site", metavar="URL", help="Address of the website for the students' instructions")
     ] = f"http://{DEFAULT_WEB}",
     server_address: Annotated[
         str | None,
         Option(
             "--server",
             metavar="HOST:PORT",
-            help="Where students reach the server, for their instructions. Default: the host of --site, port 7450",
+            help="Server address for the instructions. Default: host of --site, port 7450",
         ),
     ] = None,
 ) -> None:
-    """Writes a league for a class: a token for each student, a nightly tournament, a page of instructions.
+    """Create a league for a class: a token for each student, a nightly tournament, instructions.
 
-    The folder gets league.sqlite, tokens.csv (for you alone: it holds what students log in with), INSTRUCTIONS.md for
-    everybody, and course.json, which may be changed.
+    The folder gets league.sqlite, tokens.csv (secret: students log in with its tokens), INSTRUCTIONS.md for the
+    students, and course.json, which you can edit.
     """
     students = read_class(class_list)
     if not _CLOCK.fullmatch(nightly):
@@ -104,11 +106,11 @@ def init(
 @command("noughts course add ai-101 zoe")
 def add(
     folder: FolderArgument,
-    logins: Annotated[list[str], Argument(metavar="LOGIN...", help="The students' logins.")],
+    logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")],
 ) -> None:
-    """Adds late students to a course: a token for each, in tokens.csv.
+    """Add late students to a course: a token for each, in tokens.csv.
 
-    The course's server can run meanwhile.
+    The course's server can keep running.
     """
     files = CourseFolder(folder)
     students = run_loop(files.add(logins))
@@ -120,14 +122,14 @@ def add(
 def serve(
     folder: FolderArgument,
     listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Where bots and commands dial in; port 0: any free one.")
+        str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
     ] = DEFAULT_SERVER,
     web: Annotated[
         str | None,
         Option(
             "--web",
             metavar="HOST:PORT",
-            help="Where browsers find the site. Default: 127.0.0.1:7480; no site with --tls-cert",
+            help="Address of the website. Default: 127.0.0.1:7480; off with --tls-cert",
         ),
     ] = None,
     tls_cert: serving.CertificateOption = None,
@@ -136,7 +138,7 @@ def serve(
     https: HttpsOption = False,
     proxy: ProxyOption = None,
 ) -> None:
-    """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night."""
+    """Run the course's server until Ctrl-C, with a tournament of all bots each night."""
     files = CourseFolder(folder)
     course = files.read()
     identity = serving.read_identity(tls_cert, tls_key)
@@ -168,7 +170,7 @@ def serve(
 
 @command("noughts course night ai-101")
 def night(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
-    """Begins a tournament of all submitted bots now: `course serve` does so each night."""
+    """Start a tournament of all submitted bots now, as `course serve` does each night."""
     files = CourseFolder(folder)
     course = files.read()
     with connected(server, files.organiser) as client:
@@ -180,7 +182,7 @@ def night(folder: FolderArgument, server: connection_options.ServerOption = None
 
 @command("noughts course report ai-101")
 def report(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
-    """Writes a page for each student about the newest night: rank, points, whom they met, what went wrong."""
+    """Write a page for each student about the newest night: rank, points, opponents, faults."""
     files = CourseFolder(folder)
     files.read()
     with connected(server, files.organiser) as client:

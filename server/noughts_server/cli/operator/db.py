@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 50
 
-TargetArgument = Annotated[Path, Argument(metavar="FILE", help="Where the copy is to lie; nothing may be there yet.")]
+TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File of the copy; must not exist yet")]
 RequestsOption = Annotated[
-    str, Option("--requests", metavar="TIME", help="How old answers to requests are that go, e.g. `7d`.")
+    str, Option("--requests", metavar="DURATION", help="Age from which answers to requests are deleted, e.g. `7d`")
 ]
 NotesOption = Annotated[
-    str, Option("--notes", metavar="TIME", help="How old games are whose notes go, e.g. `90d` or `12h`.")
+    str, Option("--notes", metavar="DURATION", help="Age from which games lose their notes, e.g. `90d` or `12h`")
 ]
-DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would go, and change nothing.")]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be deleted, and change nothing")]
 
 
 @command("noughts db check", "noughts db check --db games.db --format json", extra="server")
 def check(database: options.DatabaseOption = None) -> None:
-    """Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a rebuild.
+    """Check a database: SQLite's own check, every slot, every game by the rules, scores and ratings.
 
-    Changes nothing; a server may be at work. Exit code 1 if anything is wrong.
+    The command changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.checking import check_database
@@ -66,9 +66,9 @@ def check(database: options.DatabaseOption = None) -> None:
 
 @command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
 def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
-    """Copies a database to one file, also while a server writes it, and reads the copy again.
+    """Copy a database to one file, also while a server writes it, and verify the copy.
 
-    The file is there as a whole or not at all.
+    The file is complete or does not exist.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.engine.backup import back_up
@@ -88,12 +88,12 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
 
 @command("noughts db copy games.db postgresql://noughts@localhost/noughts", extra="server")
 def copy(
-    source: Annotated[str, Argument(metavar="FROM", help="The database that there is: a file, or an SQLAlchemy URL.")],
-    target: Annotated[str, Argument(metavar="TO", help="Another one, in which there is nothing yet.")],
+    source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
+    target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
 ) -> None:
-    """Copies a league from one database to another, of whatever kind, and compares all of it.
+    """Copy a league from one database to another of any kind, and compare all of it.
 
-    From SQLite to PostgreSQL, or back. No server may be at work on either of them.
+    From SQLite to PostgreSQL, or back. Stop the servers of both first.
     """
     from noughts_server.store.engine.copying import copy_database
     from noughts_server.store.engine.database import Store
@@ -124,9 +124,9 @@ def prune(
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,
 ) -> None:
-    """Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a fault.
+    """Delete old answers to requests, and old notes on games that a bot lost by a fault.
 
-    Games, scores and ratings stay. The file does not become smaller; its room is used again. A server may be at work.
+    Games, scores and ratings stay. The file does not shrink; its space is reused. A server can keep running.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.games.pruning import leftovers

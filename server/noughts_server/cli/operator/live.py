@@ -20,23 +20,24 @@ if TYPE_CHECKING:
     from noughts_server.server import Server
 
 PaceOption = Annotated[
-    float, Option("--pace", min=0, max=60, metavar="SECONDS", help="How long a bot waits before each of its moves.")
+    float,
+    Option("--pace", min=0, max=60, metavar="SECONDS", help="Wait before each move of the reference bots, in seconds"),
 ]
-WebOption = Annotated[str, Option("--web", metavar="HOST:PORT", help="Where browsers find it; port 0: any free one.")]
+WebOption = Annotated[str, Option("--web", metavar="HOST:PORT", help="Address of the website; port 0: any free port")]
 
 
 @command("noughts live", "noughts live --pace 0.3 --db live.sqlite", extra="web")
 def live(
     web: WebOption = DEFAULT_WEB,
     listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Where bots dial in; port 0: any free one.")
+        str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
     ] = DEFAULT_SERVER,
     pace: PaceOption = 0.8,
     database: options.DatabaseOption = None,
 ) -> None:
-    """Runs a server, its site and reference bots that go on playing, until Ctrl-C. Your bot may join them.
+    """Run a server, its website and reference bots that keep playing, until Ctrl-C. Your bot can join them.
 
-    Without --db nothing is kept.
+    Without --db nothing is stored.
     """
     from noughts_server.cli.operator.serving import serve_until_stopped
     from noughts_server.leagues.ladders import playing_ladders

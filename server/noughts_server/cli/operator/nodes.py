@@ -13,9 +13,9 @@ from noughts_server.cli.errors import Problem
 @command("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here", extra="server")
 def nodes(
     database: options.DatabaseOption = None,
-    here: Annotated[bool, Option("--here", help="Only those on this machine, or in this container.")] = False,
+    here: Annotated[bool, Option("--here", help="Only nodes on this machine or in this container")] = False,
 ) -> None:
-    """Shows the servers and referees of a cluster that live; exit code 1 if there are none."""
+    """List the live servers and referees of a cluster; exit code 1 if there are none."""
     from noughts_server.cli.database import in_database
     from noughts_server.store.nodes import members
 

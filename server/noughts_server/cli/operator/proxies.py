@@ -12,7 +12,7 @@ ProxyOption = Annotated[
     Option(
         "--proxy",
         metavar="ADDRESS",
-        help="A reverse proxy, which is believed who has called it (x-real-ip); may be given several times.",
+        help="Trusted reverse proxy, whose x-real-ip is believed (repeatable)",
     ),
 ]
 
@@ -21,7 +21,7 @@ PublicUrlOption = Annotated[
     Option(
         "--public-url",
         metavar="URL",
-        help="The website's address for its visitors, e.g. https://noughts.example.org (HTTPS allows signing in).",
+        help="Public address of the website, e.g. https://noughts.example.org",
         show_default=False,
     ),
 ]

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @command("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json", extra="server")
 def rebuild(database: options.DatabaseOption = None) -> None:
-    """Computes all ratings and their history again from the stored games and corrects what differs.
+    """Recompute all ratings and their history from the stored games, and correct what differs.
 
-    Stop the server first. Databases of versions that kept no history get one by this.
+    Stop the server first. Databases of versions that kept no history get one.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.ratings.rating_lists import rebuild_ratings

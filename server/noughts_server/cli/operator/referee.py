@@ -26,7 +26,7 @@ SeatsOption = Annotated[
         min=0,
         max=1024,
         metavar="N",
-        help="Games at once of the bots that are offered here; 0: as many as this machine has cores.",
+        help="Concurrent games of the offered bots; 0: the number of cores",
     ),
 ]
 OffersOption = Annotated[
@@ -34,10 +34,10 @@ OffersOption = Annotated[
     Option(
         "--offers",
         metavar="SPEC",
-        help="A program or plugin that is installed here, e.g. Wine=gomocup:./pbrain-wine; may be given several times.",
+        help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)",
     ),
 ]
-OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Whose the offered bots are.")]
+OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")]
 
 
 @command(
@@ -56,11 +56,15 @@ def referee(
     grace: Annotated[
         float,
         Option(
-            "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a bot may be away whose server is gone."
+            "--grace",
+            min=0,
+            max=86_400,
+            metavar="SECONDS",
+            help="Reconnect timeout of a bot whose server is gone, in seconds",
         ),
     ] = GRACE_SECONDS,
     absence: Annotated[
-        str, Option("--absence", metavar="DURATION", help="How long an entry may keep its games waiting; 0: for ever.")
+        str, Option("--absence", metavar="DURATION", help="Inactivity timeout of an entry, e.g. `10m`; 0: none")
     ] = ABSENCE,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
@@ -68,15 +72,15 @@ def referee(
     bus_ca: bus_options.AuthoritiesOption = None,
     bus_cert: bus_options.CertificateOption = None,
     bus_key: bus_options.KeyOption = None,
-    insecure: Annotated[bool, Option("--insecure", help="Use a bus beyond this machine without credentials.")] = False,
+    insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
     log_level: Annotated[
-        options.LogLevel, Option("--log-level", help="What to log on stderr.")
+        options.LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")
     ] = options.LogLevel.INFO,
     log_format: Annotated[
-        options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
+        options.LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
     ] = options.LogFormat.AUTO,
 ) -> None:
-    """Plays games of a cluster until Ctrl-C: the first lets running games finish, the second stops at once."""
+    """Play games of a cluster until Ctrl-C. The first lets running games finish, the second stops at once."""
     if bus is None:
         raise UsageProblem(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",

@@ -30,76 +30,74 @@ if TYPE_CHECKING:
     from noughts_server.server import Server
 
 ListenOption = Annotated[
-    str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
+    str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
 ]
 GraceOption = Annotated[
     float,
-    Option("--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."),
+    Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds"),
 ]
 CertificateOption = Annotated[
-    Path | None, Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).")
+    Path | None, Option("--tls-cert", metavar="FILE", help="Certificate of the server (PEM); turns TLS on")
 ]
-KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).")]
+KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM)")]
 ClientAuthoritiesOption = Annotated[
     Path | None,
     Option(
         "--tls-client-ca",
         metavar="FILE",
-        help="Only clients with a certificate of these authorities (PEM) may connect.",
+        help="Require client certificates of these authorities (PEM)",
     ),
 ]
 InsecureOption = Annotated[
     bool,
     Option(
         "--insecure",
-        help="Listen, sign people in, and use a bus beyond this machine without protection: others can read tokens.",
+        help="Allow unencrypted access from other machines: others can read tokens",
     ),
 ]
 MetricsOption = Annotated[
-    str | None, Option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.")
+    str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
 ]
 LimitOption = Annotated[
     list[str] | None,
     Option(
         "--limit",
         metavar="NAME=NUMBER",
-        help="Another bound on what callers may have or do (docs/operations.md has them); may be given several times.",
+        help="Limit to change, see docs/operations.md (repeatable)",
     ),
 ]
 ReflectionOption = Annotated[
     bool,
-    Option("--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."),
+    Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl"),
 ]
 WebOption = Annotated[
     str | None,
-    Option("--web", metavar="HOST:PORT", help="Where browsers find its site; else 127.0.0.1:7480, if that is free."),
+    Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free"),
 ]
 NetworkCapOption = Annotated[
     str,
     Option(
         "--network-cap",
-        metavar="TIME",
-        help="What the network may take of each move, measured by heartbeats, without its being charged; 0: nothing.",
+        metavar="DURATION",
+        help="Largest network delay per move that is not charged; 0: none",
     ),
 ]
-NoWebOption = Annotated[bool, Option("--no-web", help="Start no site.")]
+NoWebOption = Annotated[bool, Option("--no-web", help="Do not start the website")]
 AbsenceOption = Annotated[
     str,
     Option(
         "--absence",
         metavar="DURATION",
-        help="How long an entry may keep its games waiting, before it loses those that it has left; 0: for ever.",
+        help="Inactivity timeout, after which an entry loses its games; 0: none",
     ),
 ]
-RateOwnOption = Annotated[
-    bool, Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends.")
-]
+RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Rate games between bots of the same owner as well")]
 AcceptOption = Annotated[
     str | None,
     Option(
         "--accept",
         metavar="KINDS",
-        help="Bots that may be handed in: wasm, py, wasm,py or none; else wasm, where its extra is installed.",
+        help="Kinds of bots to accept: wasm, py, wasm,py or none. Default: wasm if installed",
     ),
 ]
 PackagesOption = Annotated[
@@ -107,7 +105,7 @@ PackagesOption = Annotated[
     Option(
         "--python-packages",
         metavar="NAMES",
-        help="What bots in Python that are handed in may import beside the standard library, e.g. numpy.",
+        help="Packages that submitted Python bots can import, e.g. numpy",
     ),
 ]
 
@@ -146,9 +144,11 @@ class ServeOptions:
     bus_ca: bus_options.AuthoritiesOption = None
     bus_cert: bus_options.CertificateOption = None
     bus_key: bus_options.KeyOption = None
-    log_level: Annotated[options.LogLevel, Option("--log-level", help="What to log on stderr.")] = options.LogLevel.INFO
+    log_level: Annotated[options.LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = (
+        options.LogLevel.INFO
+    )
     log_format: Annotated[
-        options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
+        options.LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
     ] = options.LogFormat.AUTO
 
 
@@ -156,7 +156,7 @@ class ServeOptions:
     "noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server", configured=True
 )
 def serve(chosen: ServeOptions) -> None:
-    """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once."""
+    """Run a server until Ctrl-C. The first Ctrl-C finishes the running games, the second stops at once."""
     run_server(chosen)
 
 

@@ -29,7 +29,7 @@ _BAR_CELLS = 24
 _MOST_TOURNAMENTS = 10
 _MOST_BOTS = 12
 
-OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on a terminal.")]
+OnceOption = Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")]
 
 
 @command("noughts status", "noughts status --once")
@@ -37,9 +37,9 @@ def status(
     once: OnceOption = False,
     server: connection_options.ServerOption = None,
 ) -> None:
-    """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.
+    """Show what a server is doing now, refreshed each second, until Ctrl-C.
 
-    Prints once where the output is no terminal.
+    Without a terminal the command prints once.
     """
     with connected(server) as client:
         console = output.stdout()

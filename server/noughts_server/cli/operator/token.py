@@ -25,7 +25,7 @@ AtServerOption = Annotated[
     Option(
         "--server",
         metavar="HOST:PORT[,...]",
-        help=f"Ask this server, with your token; else --db; else {SERVER_VARIABLE} with a token; else the database.",
+        help=f"Server to use with your token. Default: --db, else {SERVER_VARIABLE}",
     ),
 ]
 
@@ -67,25 +67,25 @@ class _Row(NamedTuple):
     "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
 )
 def create(
-    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Whose token it is; made if new.")] = None,
-    label: Annotated[str, Option("--label", help="What it is for.")] = "",
+    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Owner of the token (created if new)")] = None,
+    label: Annotated[str, Option("--label", help="Note on the purpose of the token")] = "",
     scopes: Annotated[
         list[str] | None,
         Option(
             "--scope",
             metavar="SCOPE",
-            help="`play`, `play:BOT`, `organise` or `admin`; may be given several times. Else `play` and `organise`.",
+            help="play, play:BOT, submit, organise or admin. Default: play and organise",
         ),
     ] = None,
     expires: Annotated[
-        str | None, Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.")
+        str | None, Option("--expires", metavar="DURATION", help="Lifetime, e.g. `30d` or `12h`. Default: no limit")
     ] = None,
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:
-    """Makes a token. Its secret is shown this once; the database keeps only a hash.
+    """Create a token. Its secret is shown only once; the database keeps only a hash.
 
-    At a server it is made for yourself, and can do no more than the token you call with.
+    At a server the token is yours, and has at most the rights of the token you call with.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     if (server := at.chosen(database)) is not None:
@@ -133,7 +133,7 @@ def list_tokens(
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:
-    """All tokens, without their secrets; at a server yours, with scope `admin` everybody's."""
+    """List tokens without their secrets; at a server your own, with scope `admin` all."""
     server = at.chosen(database)
     found = _list_in(database) if server is None else _list_at(server)
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
@@ -161,11 +161,11 @@ def _list_at(at: AtServer) -> list[_Row]:
 
 @command("noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
 def revoke(
-    identifier: Annotated[int, Argument(metavar="ID", help="Its number in `noughts token list`.")],
+    identifier: Annotated[int, Argument(metavar="ID", help="Number of the token in `noughts token list`")],
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:
-    """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games."""
+    """Revoke a token. Bots that are logged in with it are disconnected within 1 s and lose their games."""
     server = at.chosen(database)
     revoked = _revoke_in(database, identifier) if server is None else _revoke_at(server, identifier)
     output.show(_document(revoked), f"Token {revoked.id} of {revoked.owner} is revoked.")

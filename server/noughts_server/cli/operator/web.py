@@ -23,15 +23,13 @@ _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
 WebListenOption = Annotated[
-    str, Option("--listen", metavar="HOST:PORT", help="Where browsers find it; port 0: any free one.")
+    str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
 ]
 
 
-HttpsOption = Annotated[
-    bool, Option("--https", help="A proxy before it speaks HTTPS with browsers: people may sign in through that.")
-]
+HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website by HTTPS")]
 PlainSignInOption = Annotated[
-    bool, Option("--plain-sign-in", help="Let people sign in without encryption: tokens can be read by others.")
+    bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
 ]
 
 SiteTokenOption = Annotated[
@@ -39,7 +37,7 @@ SiteTokenOption = Annotated[
     Option(
         "--token-file",
         metavar="FILE",
-        help="A file with a token that permits to play: people play in their browsers, as bots of its owner.",
+        help="File with a token of scope `play`, for games in the browser",
     ),
 ]
 
@@ -56,10 +54,10 @@ def web(
     public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
+    """Serve a website with a server's tournaments, games and ratings, live, until Ctrl-C.
 
-    People sign in with their tokens, where it is not reached beyond this machine, or by HTTPS. The site itself needs
-    one only for people to play in their browsers.
+    Visitors sign in with their tokens, on this machine or over HTTPS. The website itself needs a token only for games
+    in the browser.
     """
     address = connection_options.read_server(server)
     token = "" if token_file is None else connection_options.read_token(None, token_file)

@@ -30,7 +30,7 @@ def challenge(
         str,
         Argument(
             metavar="bot:NAME[@VERSION]",
-            help="The bot to play against; it must be online.",
+            help="Opponent; must be online",
             autocompletion=completion.opponents,
         ),
     ],
@@ -39,19 +39,27 @@ def challenge(
         Option(
             "--with",
             metavar="SPEC",
-            help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
+            help="Reference bot to run here, e.g. `nextstep:depth=3`. Default: `random`",
             autocompletion=completion.specs,
         ),
     ] = None,
     own: Annotated[
         str | None,
-        Option("--as", metavar="NAME", help="Instead: your own bot that is online.", autocompletion=completion.bots),
+        Option(
+            "--as",
+            metavar="NAME",
+            help="Your own bot that is online, instead of --with",
+            autocompletion=completion.bots,
+        ),
     ] = None,
     name: Annotated[
-        str, Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")
+        str, Option("--name", metavar="NAME", help="Name of the --with bot at the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
-        int, Option("--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first.")
+        int,
+        Option(
+            "--games", min=1, max=_MOST_GAMES, metavar="N", help="Total games; sides alternate and you begin the first"
+        ),
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
@@ -60,10 +68,10 @@ def challenge(
     seed: options.SeedOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Plays a few unrated games against a bot that is online at a server, and estimates the difference in Elo.
+    """Play a few unrated games against a bot that is online at a server, and estimate the Elo difference.
 
-    You play with a reference bot that this command runs for as long as it takes, or with your own bot (--as). The
-    opponent's owner can forbid it (`noughts bot run --no-challenges`).
+    You play with a reference bot that this command runs, or with your own bot (--as). The opponent's owner can refuse
+    challenges (`noughts bot run --no-challenges`).
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")

@@ -40,12 +40,12 @@ class GameFilter:
     """The games to list."""
 
     result: Annotated[
-        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are the bot's.")
+        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are those of the bot")
     ] = None
     termination: Annotated[
-        str, Option("--termination", metavar="HOW", help="Only games that ended so, e.g. line or timeout.")
+        str, Option("--termination", metavar="HOW", help="Only games that ended so, e.g. line or timeout")
     ] = ""
-    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault.")] = False
+    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault")] = False
 
     @property
     def chosen(self) -> bool:
@@ -72,16 +72,16 @@ class GameFilter:
 def list_games(
     tournament: Annotated[
         str,
-        Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments),
+        Argument(metavar="TOURNAMENT", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments),
     ],
     chosen: GameFilter,
     bot: Annotated[
-        str, Option("--bot", metavar="BOT", help="Only games of this entry, by its label or as `bots/NAME`.")
+        str, Option("--bot", metavar="BOT", help="Only games of this entry: its label, or `bots/NAME`")
     ] = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """The games of a tournament, in slot order."""
+    """List the games of a tournament, in slot order."""
     request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
@@ -106,14 +106,14 @@ def _row(row: pb.Game) -> tuple[object, ...]:
 
 @command("noughts game show spring/7")
 def show(
-    name: Annotated[str, Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Game: `spring/7` or `tournaments/spring/games/7`")],
     at: AtServer = AtServer(),
 ) -> None:
-    """One game: its moves, the board at its end, and why a bot failed, if one did.
+    """Show one game: its moves, its last position, and the cause of a bot's fault.
 
-    Of a game of a long time control that is being played, its moves so far (termination `going_on`).
+    For a live game of a long time control: its moves so far (termination `going_on`).
 
-    What a bot wrote is shown to its owner, the organiser and an admin: give a token.
+    The output of a bot is visible only to its owner, the organiser and an admin: give a token.
     """
     with at.connected() as client:
         answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))

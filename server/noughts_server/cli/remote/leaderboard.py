@@ -26,7 +26,7 @@ ListVariantOption = Annotated[
     Option(
         "--variant",
         metavar="V",
-        help="Its variant, see `noughts variants`; else `tictactoe`, or one whose list has games.",
+        help="Variant. Default: `tictactoe`, or one with games",
         autocompletion=completion.variants,
     ),
 ]
@@ -35,7 +35,7 @@ TimeClassOption = Annotated[
     Option(
         "--time-class",
         metavar="CLASS",
-        help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`; else `untimed`, or one whose list has games.",
+        help="untimed, bullet, blitz, rapid or classical. Default: untimed, or one with games",
     ),
 ]
 
@@ -44,27 +44,32 @@ TimeClassOption = Annotated[
 def leaderboard(
     variant: ListVariantOption = None,
     time_class: TimeClassOption = None,
-    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
-    online: Annotated[bool, Option("--online", help="Only bots that are online.")] = False,
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner")] = "",
+    online: Annotated[bool, Option("--online", help="Only bots that are online")] = False,
     min_games: Annotated[
-        int, Option("--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here.")
+        int,
+        Option(
+            "--min-games",
+            min=0,
+            max=_MOST_GAMES,
+            metavar="N",
+            help="Only bots with at least N rated games in this list",
+        ),
     ] = 0,
-    settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional.")] = False,
-    retired: Annotated[bool, Option("--retired", help="Also bots that are retired.")] = False,
-    fit: Annotated[
-        bool, Option("--fit", help="Ratings from all games of the list at once instead, with 95 % errors.")
-    ] = False,
+    settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
+    retired: Annotated[bool, Option("--retired", help="Retired bots as well")] = False,
+    fit: Annotated[bool, Option("--fit", help="Ratings fitted to all games of the list, with 95 % intervals")] = False,
     prior: Annotated[
-        bool, Option("--prior", help="With --fit: two virtual draws of each bot, so that all are on one scale.")
+        bool, Option("--prior", help="With --fit: two virtual draws per bot, which put all on one scale")
     ] = False,
     anchor: AnchorOption = None,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """The bots of a rating list, strongest first. There is a list for each variant and time class.
+    """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Where none is named, it is that of tictactoe without clocks; if nobody has played there, the one with most games.
-    Ranks count what is shown. See also `noughts bot show` and `noughts rating-lists`.
+    Default: the list of tictactoe without clocks or, if it is empty, the one with most games. Ranks count the bots
+    shown. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:

@@ -24,7 +24,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 
 NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments)
+    str, Argument(metavar="NAME", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
 ]
 
 
@@ -34,7 +34,7 @@ class CreateOptions(FormatOptions):
 
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
     live_scores: Annotated[
-        bool, Option("--live-scores", help="Tell watchers bots' scores while a game with a clock is running.")
+        bool, Option("--live-scores", help="Show the bots' own scores during timed games as well")
     ] = False
 
 
@@ -46,30 +46,29 @@ class CreateOptions(FormatOptions):
 def create(
     name: NameArgument,
     playing: CreateOptions,
-    title: Annotated[str, Option("--title", help="For people.")] = "",
-    unrated: Annotated[bool, Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
+    title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
+    unrated: Annotated[bool, Option("--unrated", help="Do not rate the games")] = False,
     join_from: Annotated[
-        str | None, Option("--join-from", metavar="WHEN", help="When bots may join; else at once.")
+        str | None, Option("--join-from", metavar="WHEN", help="First time at which bots can join. Default: now")
     ] = None,
     join_until: Annotated[
-        str | None, Option("--join-until", metavar="WHEN", help="Until when; else until the start.")
+        str | None, Option("--join-until", metavar="WHEN", help="Last time at which bots can join. Default: the start")
     ] = None,
     start_at: Annotated[
-        str | None, Option("--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.")
+        str | None,
+        Option("--start-at", metavar="WHEN", help="Time of an automatic start. Default: none (`tournament start`)"),
     ] = None,
     entries_min: Annotated[
-        int, Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
+        int, Option("--min-entries", min=2, max=4_096, metavar="N", help="Fewest entries for a start")
     ] = 2,
-    entries_max: Annotated[
-        int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
-    ] = 4_096,
+    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, metavar="N", help="Most entries")] = 4_096,
     dry_run: format_options.DryRunOption = False,
     at: AtServer = AtServer(),
 ) -> None:
-    """Creates a tournament that bots can join.
+    """Create a tournament that bots can join.
 
-    WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
-    A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
+    WHEN is a time such as `2026-03-01T18:00` (in this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now. A
+    tournament that starts automatically is cancelled if it has too few entries. With --time-of it is unrated.
     """
     own_times = options.read_times_of(playing.time_of)
     settings = playing.settings(
@@ -111,27 +110,27 @@ def _moment(text: str | None, option: str) -> Timestamp | None:
 def join(
     name: NameArgument,
     entrant: Annotated[
-        str | None, Argument(metavar="[BOT]", help="The same as --bot.", autocompletion=completion.bots)
+        str | None, Argument(metavar="[BOT]", help="The same as --bot", autocompletion=completion.bots)
     ] = None,
     bot: Annotated[
         list[str] | None,
         Option(
             "--bot",
             metavar="BOT",
-            help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
+            help="Your bot: `mybot`, or `mybot@2` for a version (repeatable)",
             autocompletion=completion.bots,
         ),
     ] = None,
     label: Annotated[
-        str, Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
+        str, Option("--label", metavar="LABEL", help="Name in this tournament. Default: the bot's name")
     ] = "",
-    all_online: Annotated[bool, Option("--all-online", help="All your bots that are logged in now.")] = False,
+    all_online: Annotated[bool, Option("--all-online", help="All your bots that are online")] = False,
     at: AtServer = AtServer(),
 ) -> None:
-    """Enters bots, pinned at their newest versions. They must have logged in once.
+    """Enter bots, pinned at their newest versions. They must have logged in once.
 
-    What has begun can still be joined: a ladder, a Swiss and a Danish at any time, a round robin and a gauntlet while
-    they are paused.
+    Bots can also join after the start: a ladder, a Swiss and a Danish at any time, a round robin and a gauntlet while
+    paused.
     """
     wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
@@ -176,19 +175,19 @@ def _online(client: Client) -> list[str]:
 @command("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot")
 def withdraw(
     name: NameArgument,
-    label: Annotated[str | None, Argument(metavar="[LABEL]", help="The entry's name in the tournament.")] = None,
+    label: Annotated[str | None, Argument(metavar="[LABEL]", help="Name of the entry in the tournament")] = None,
     bot: Annotated[
         str | None,
         Option(
             "--bot",
             metavar="BOT",
-            help="Instead: the bot that was entered, as for `join`.",
+            help="The bot that was entered, instead of LABEL",
             autocompletion=completion.bots,
         ),
     ] = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Takes an entry out. Of a tournament that has begun it loses the games that it has left."""
+    """Withdraw an entry. After the start it loses its remaining games."""
     if bool(label) == bool(bot):
         raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
     request = pb.WithdrawTournamentRequest(name=tournament_name(name))
@@ -213,19 +212,19 @@ def _label_of(client: Client, tournament: str, bot: str) -> str:
 
 @command("noughts tournament start spring")
 def start(name: NameArgument, at: AtServer) -> None:
-    """Starts a tournament, or resumes one that is paused."""
+    """Start a tournament, or resume a paused one."""
     _call("StartTournament", name, at)
 
 
 @command("noughts tournament pause spring")
 def pause(name: NameArgument, at: AtServer) -> None:
-    """Begins no new game; those running are finished. `start` goes on."""
+    """Pause a tournament: running games finish, no new ones start. `tournament start` resumes it."""
     _call("PauseTournament", name, at)
 
 
 @command("noughts tournament cancel spring")
 def cancel(name: NameArgument, at: AtServer) -> None:
-    """Ends a tournament for good; what was played stays."""
+    """Cancel a tournament for good; finished games stay."""
     _call("CancelTournament", name, at)
 
 
@@ -233,23 +232,21 @@ def cancel(name: NameArgument, at: AtServer) -> None:
 def extend(
     name: NameArgument,
     at: AtServer,
-    games: Annotated[
-        int, Option("--games", min=0, max=1_000_000, metavar="N", help="So many more games of each pair.")
-    ] = 0,
+    games: Annotated[int, Option("--games", min=0, max=1_000_000, metavar="N", help="Further games per pair")] = 0,
     rounds: Annotated[
-        int, Option("--rounds", min=0, max=4_096, metavar="N", help="So many more rounds of a `swiss` or `danish`.")
+        int, Option("--rounds", min=0, max=4_096, metavar="N", help="Further rounds of a `swiss` or `danish`")
     ] = 0,
 ) -> None:
-    """Adds games to a tournament that has begun, also one that is finished: it plays them at once.
+    """Add games to a tournament that is running or finished. They are played at once.
 
-    Without --games and --rounds a finished one is paused, so that bots can join it; `start` goes on.
+    Without --games and --rounds a finished tournament becomes paused, so that bots can join; `start` resumes it.
     """
     _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
 
 
 @command("noughts tournament show spring", "noughts tournament show spring --format json")
 def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False) -> None:
-    """A tournament with its standings and its crosstable."""
+    """Show a tournament with its standings and its crosstable."""
     _call("GetTournament", name, at, fit=fit)
 
 
@@ -263,13 +260,11 @@ def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: 
 
 @command("noughts tournament list --limit 20", "noughts tournament list --challenges")
 def list_tournaments(
-    challenges: Annotated[
-        bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
-    ] = False,
+    challenges: Annotated[bool, Option("--challenges", help="Only challenges, which are left out otherwise")] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """All tournaments, newest first."""
+    """List all tournaments, newest first."""
     with at.connected() as client:
         request = pb.ListTournamentsRequest(challenges=challenges)
         pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)

@@ -23,14 +23,14 @@ def verify(
     name: NameArgument,
     noted: Annotated[
         str | None,
-        Option("--hash", metavar="SHA256", help="Seed hash from the start of the tournament, as you noted it."),
+        Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start"),
     ] = None,
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Checks the draw of a tournament that has ended, from what everybody can read.
+    """Verify the seed commitment of a tournament that has ended, from public data.
 
-    The seed that is told now must be the one whose hash was told at the start, and every game's seed must follow from
-    it. So nobody can have chosen a game's chance after the start. Exits with 1 where something does not fit.
+    The published seed must match the hash published at the start, and every game's seed must follow from it. Then
+    nobody can have chosen a game's random numbers after the start. Exit code 1 if something does not match.
     """
     full_name = tournament_name(name)
     with connected(server) as client:

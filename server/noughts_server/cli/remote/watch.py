@@ -20,15 +20,15 @@ def watch(
         str,
         Argument(
             metavar="[NAME]",
-            help="A tournament (`spring`), a game (`spring/7` or `tournaments/spring/games/7`), or nothing: what runs.",
+            help="Tournament (`spring`) or game (`spring/7`). Default: what is live",
             autocompletion=completion.tournaments,
         ),
     ] = "",
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Shows a game or a tournament live, until it is over or Ctrl-C. Comes back by itself when the connection is lost.
+    """Show a game or a tournament live, until it ends or Ctrl-C; reconnects if the connection is lost.
 
-    Piped, it prints a line per event.
+    Without a terminal the command prints one line per event.
     """
     resource = watched_name(name)
     try:
