@@ -126,7 +126,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         await stack.enter_async_context(play.local.supplying(goes_on=False))
         await stack.enter_async_context(director.directing(goes_on=False))
         await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, offers)))
-        logger.info("plays", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
+        logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
         yield RefereeNode(name, settings, referee, play, membership, bus, store)
         referee.stop_starting()
 

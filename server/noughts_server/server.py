@@ -206,9 +206,9 @@ async def running_server(
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
         await _tell_health(health_servicer, store.trouble is None)
         if store.closed_to_others:
-            logger.warning("the database is for this user alone now: other users could read it, or hold it up")
+            logger.warning("database_made_private")
         if store.created:
-            logger.info(f"new database at {store.url}")
+            logger.info("database_created", database=store.url)
         logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
         yield server
 

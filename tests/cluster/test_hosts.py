@@ -32,7 +32,7 @@ async def test_a_referee_on_another_host_plays_and_others_take_over_when_its_cab
             await _until(lambda: _units_of(cluster, far) == 0)
             taken_over = time.monotonic() - began
             host.mend()
-            await _until(lambda: "taken for dead" in cluster.log(far))
+            await _until(lambda: "node_presumed_dead" in cluster.log(far))
             await cluster.finished("league")
             assert taken_over < MOST_SECONDS
             assert cluster.endings("league").keys() <= ON_THE_BOARD

@@ -111,7 +111,7 @@ async def _all_over(observers: list[Any]) -> None:
 
 def _referees_that_played(cluster: Cluster) -> set[str]:
     """By their logs, which tell of each tournament that a referee plays."""
-    return {each.said.name for each in cluster.referees if "plays units" in cluster.log(each)}
+    return {each.said.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
 
 
 async def test_a_bot_that_does_not_come_back_loses_its_games_and_the_others_play_theirs() -> None:
@@ -164,8 +164,8 @@ async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhe
                 assert cluster.endings(slug).keys() <= ON_THE_BOARD
             await cluster.look_back("timed", "quick")
             plain, offering = cluster.referees
-            assert "plays units" not in cluster.log(plain)
-            assert "plays units" in cluster.log(offering)
+            assert "units_claimed" not in cluster.log(plain)
+            assert "units_claimed" in cluster.log(offering)
             assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
 
 

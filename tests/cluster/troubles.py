@@ -181,7 +181,7 @@ async def observed(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) ->
 
 def refused(cluster: Cluster) -> int:
     """Games that were stored too late: by whom others had taken over."""
-    return sum(int(number) for number in re.findall(r"games were refused[^\n]*games=(\d+)", cluster.logs()))
+    return sum(int(number) for number in re.findall(r"games_refused[^\n]*games=(\d+)", cluster.logs()))
 
 
 def attempts(cluster: Cluster) -> int:

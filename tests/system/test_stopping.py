@@ -103,12 +103,12 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
     assert token not in log
     assert "nou_" not in log
     lines = log.splitlines()
-    assert len([each for each in lines if "new database at" in each]) == 1
+    assert len([each for each in lines if "database_created" in each]) == 1
     faults = [each for each in lines if "illegal_move" in each]
     assert len(faults) == 2
     assert all("bots/off/versions/1" in fault for fault in faults)
     assert {number for number in (1, 2) for fault in faults if f"tournaments/cup/games/{number}" in fault} == {1, 2}
-    for event in ("bot online", "bot offline", "tournament begins", "tournament played"):
+    for event in ("bot_online", "bot_offline", "tournament_started", "tournament_played"):
         assert any(event in each for each in lines), event
     plies = [json.loads(fault)["ply"] for fault in faults]
     # It moves second in one game and first in the other.

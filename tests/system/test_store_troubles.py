@@ -111,8 +111,8 @@ def test_full_disk_holds_games_is_told_and_goes_on_when_there_is_room(disk: Disk
         held = in_trouble(env)
         server.kill()
         _, log = ended(server)
-    assert [each["reason"] for each in events(log, "no game begins")] == ["DATABASE_FULL", "DATABASE_FULL"]
-    assert len(events(log, "games begin again")) == 1
+    assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
+    assert len(events(log, "database_available")) == 1
     assert "Traceback" not in log
     ballast.unlink()
     with started([*SERVE, str(database)], environment(), program) as server:
@@ -155,7 +155,7 @@ def test_disk_that_fails_holds_games_is_told_and_goes_on(tmp_path: Path) -> None
         server.send_signal(signal.SIGTERM)
         code, log = ended(server)
     assert code == 0, log
-    assert [each["reason"] for each in events(log, "no game begins")] == ["DATABASE_FAILING"]
+    assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FAILING"]
 
 
 def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> 
         server.send_signal(signal.SIGTERM)
         code, log = ended(server)
     assert code == 0, log
-    assert len(events(log, "games begin again")) == 1
+    assert len(events(log, "database_available")) == 1
     assert "Traceback" not in log
 
 

@@ -72,7 +72,7 @@ def test_serve_works_with_a_closed_stream(tmp_path: Path, redirection: str) -> N
         process.terminate()
         code, errors = ended(process)
     assert code == 0
-    assert "the site ended" not in errors
+    assert "website_restarted" not in errors
 
 
 def numbers(text: str) -> list[str]:

@@ -23,5 +23,5 @@ class DroppedMessages:
         """Count one more; `fields` say where it came from and why it was dropped."""
         self._unlogged += 1
         if self._clock() - self._logged_at >= _PERIOD_SECONDS:
-            logger.error("messages of the bus were wrong and were dropped", messages=self._unlogged, **fields)
+            logger.error("bus_messages_dropped", messages=self._unlogged, **fields)
             self._unlogged, self._logged_at = 0, self._clock()

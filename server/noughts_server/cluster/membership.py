@@ -70,7 +70,7 @@ class Membership:
 
     def _learn(self, found: Beat) -> None:
         if found.silent_ms > LIFETIME_MS:
-            logger.error("this node was taken for dead: it begins anew", silent_seconds=found.silent_ms / 1000)
+            logger.error("node_presumed_dead", silent_seconds=found.silent_ms / 1000)
             for callback in self.on_presumed_dead:
                 callback()
         before = {node.name for node in self.alive}
@@ -78,8 +78,8 @@ class Membership:
         now = {node.name for node in found.alive}
         if before != now:
             for name in sorted(now - before):
-                logger.info("joins the cluster", node=name)
+                logger.info("node_joined", node=name)
             for name in sorted(before - now):
-                logger.warning("has left the cluster", node=name)
+                logger.warning("node_left", node=name)
             for callback in self.on_change:
                 callback()

@@ -164,11 +164,11 @@ class NatsBus:
                 await client.publish(_on_the_wire(subject), data)
         except nats.errors.MaxPayloadError:
             self.lost += 1
-            logger.error("a message was too large for the bus", subject=subject, bytes=len(data), hint=_LARGER)
+            logger.error("bus_message_too_large", subject=subject, bytes=len(data), hint=_LARGER)
             self._work.set()
         except (nats.errors.Error, OSError) as error:
             self.lost += 1
-            logger.warning("a message was not sent", error=str(error))
+            logger.warning("bus_message_not_sent", error=str(error))
             self._work.set()
             await asyncio.sleep(_RECONNECT_SECONDS)
 
@@ -189,18 +189,18 @@ class NatsBus:
     async def _on_error(self, error: Exception) -> None:
         self._complaint = error
         if isinstance(error, nats.errors.SlowConsumerError):
-            logger.error("messages of the bus were lost: this process is too slow", subject=error.subject)
+            logger.error("bus_messages_lost", subject=error.subject)
             self._begin_anew()
         elif self._client.is_connected:
-            logger.warning("the bus complains", error=str(error) or type(error).__name__)
+            logger.warning("bus_error", error=str(error) or type(error).__name__)
 
     async def _on_lost(self) -> None:
         if not self._client.is_closed:
             self._waiting.clear()
-            logger.error("the bus is away", bus=self.settings.place)
+            logger.error("bus_disconnected", bus=self.settings.place)
 
     async def _on_back(self) -> None:
-        logger.warning("the bus is back", bus=self.settings.place)
+        logger.warning("bus_reconnected", bus=self.settings.place)
         self._begin_anew()
 
     def _begin_anew(self) -> None:

@@ -118,7 +118,7 @@ class RemoteBots:
                 now = asyncio.get_running_loop().time()
                 for server, heard in list(self._heard.items()):
                     if now - heard > SILENT_SECONDS:
-                        logger.warning("nothing is heard of a server", server=server)
+                        logger.warning("server_silent", server=server)
                         self._gone(server)
 
     def begin_anew(self) -> None:

@@ -153,7 +153,7 @@ class RemoteReferee:
                     now = asyncio.get_running_loop().time()
                     for referee, heard in list(self._heard.items()):
                         if now - heard > SILENT_SECONDS:
-                            logger.warning("nothing is heard of a referee", referee=referee)
+                            logger.warning("referee_silent", referee=referee)
                             self._gone(referee)
 
     def begin_anew(self) -> None:

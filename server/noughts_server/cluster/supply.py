@@ -103,7 +103,7 @@ class SharedSupply(Supply):
                 claims = [] if playing is None or not self._hungry(playing) else await self._claim_next(playing)
                 if claims and not self._has_played:
                     self._has_played = True
-                    logger.info("plays units", tournament=full.name)
+                    logger.info("units_claimed", tournament=full.name)
                 for claim in claims:
                     assert playing is not None
                     await self._play(opened, playing, claim)
@@ -232,7 +232,7 @@ class SharedPlay:
             supply.stored([game for game in report.games if game.tournament == key])
             supply.look()
         if report.stale:
-            logger.error("games were refused: others play their units", games=report.stale)
+            logger.error("games_refused", games=report.stale)
 
     async def _look(self) -> None:
         local = self.local

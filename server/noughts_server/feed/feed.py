@@ -171,7 +171,7 @@ class Feed:
         try:
             yield
         except Exception:
-            logger.exception("a feed has failed")
+            logger.exception("feed_failed")
             channel.close(Unavailable("this feed has failed"))
             for name, known in list(self._channels.items()):
                 if known is channel:

@@ -76,7 +76,7 @@ class Offers:
 
         def ended(fault: Fault) -> None:
             logger.warning(
-                "a process ended", bot=bot.version, reason=fault.death.reason, said=fault.death.stderr[-500:].strip()
+                "process_ended", bot=bot.version, reason=fault.death.reason, said=fault.death.stderr[-500:].strip()
             )
             if fault.benched:
                 what = f"could not be started: at last it {fault.death.reason}"

@@ -270,7 +270,7 @@ class SubmittedBots:
         try:
             ready, needed = await store.read(ready_submissions), await store.read(needed_submissions)
         except NoughtsError as error:
-            logger.warning("who is needed is looked up later", reason=error.reason, error=str(error))
+            logger.warning("submission_check_failed", reason=error.reason, error=str(error))
             return _TICK_SECONDS
         self._ready = [each for each in ready if each.kind in self.accepts]
         self._needed = [each for each in needed if each.kind in self.accepts]
@@ -308,7 +308,7 @@ class SubmittedBots:
         before = self._is_spent(owner)
         self._usage[_today(), owner] += max(0, round(1000 * seconds))
         if self._is_spent(owner) and not before:
-            logger.warning("an owner's bots have used up their processor time of today", owner=owner)
+            logger.warning("processor_time_used_up", owner=owner)
 
     async def _play(self, submission: Submission) -> None:
         key = submission.bot_version_id
@@ -334,7 +334,7 @@ class SubmittedBots:
 
         def ended(fault: Fault) -> None:
             said = fault.death.stderr[-_MOST_SAID:].strip()
-            logger.warning("a process ended", bot=submission.resource, reason=fault.death.reason, said=said)
+            logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=said)
             if fault.benched:
                 self._bench_for(submission, f"could not be started: at last it {fault.death.reason}")
 

@@ -39,7 +39,7 @@ class EventLog:
             yield
 
     def _presence(self, version: int) -> None:
-        event = "bot online" if self._sessions.online(version) else "bot offline"
+        event = "bot_online" if self._sessions.online(version) else "bot_offline"
         logger.info(event, bot=self._sessions.name(version))
 
     def _committed(self, report: CommitReport) -> None:
@@ -50,7 +50,7 @@ class EventLog:
         for game in faults[:MOST_FAULTS]:
             self._fault(game)
         if len(faults) > MOST_FAULTS:
-            logger.info("more faults", games=len(faults) - MOST_FAULTS)
+            logger.info("more_faults", games=len(faults) - MOST_FAULTS)
 
     def _fault(self, game: FinishedGame) -> None:
         conditions = self._conditions(game.tournament)

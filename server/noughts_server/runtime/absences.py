@@ -46,7 +46,7 @@ class Absences:
             try:
                 await self._look()
             except NoughtsError as error:
-                logger.warning("entries are looked at later", reason=error.reason, error=str(error))
+                logger.warning("absence_check_failed", reason=error.reason, error=str(error))
 
     async def _look(self) -> None:
         before, self._looks = self._looks, {}
@@ -70,12 +70,12 @@ class Absences:
 
     def _warn(self, conditions: GameConditions, entry: int) -> None:
         label = conditions.labels[entry]
-        logger.warning("keeps its games waiting", tournament=conditions.name, entry=label, limit_seconds=self._seconds)
+        logger.warning("entry_inactive", tournament=conditions.name, entry=label, limit_seconds=self._seconds)
 
     async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
         key, label = conditions.tournament, conditions.labels[entry]
         tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
-        logger.warning("taken out", tournament=conditions.name, entry=label, reason=reason)
+        logger.warning("entry_timed_out", tournament=conditions.name, entry=label, reason=reason)
         if tournament.kind is Kind.CHALLENGE:
             await self._director.cancel(tournament.slug, reason=f"{label} {reason}")
         else:

@@ -39,14 +39,14 @@ class ChallengeExpiry:
             try:
                 await self._look()
             except NoughtsError as error:
-                logger.warning("challenges are looked at later", reason=error.reason, error=str(error))
+                logger.warning("challenge_check_failed", reason=error.reason, error=str(error))
 
     async def _look(self) -> None:
         """Cancels those that have waited since the last look, which is as long as a bot may be away."""
         challenges = await self._store.read_patiently(open_challenges)
         waiting = {slug for slug, versions in challenges.items() if not all(map(self._sessions.online, versions))}
         for slug in waiting & self._waiting:
-            logger.info("ending a challenge", tournament=slug)
+            logger.info("challenge_expired", tournament=slug)
             with suppress(WrongState):  # its last game has just been stored
                 await self._director.cancel(slug, reason="a bot went offline and did not come back in time")
         self._waiting = waiting

@@ -158,7 +158,7 @@ class Director:
                 if moment is not None:
                     delay = min(delay, max(0, moment - self._store.now_ms()) / 1000)
             except NoughtsError as error:
-                logger.error("scheduled start failed", reason=error.reason, error=str(error))
+                logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
             await set_within(self._rescheduled, delay)
 
@@ -173,7 +173,7 @@ class Director:
             except NoughtsError as error:
                 failed = error  # the others start all the same
                 continue
-            logger.info("its moment has come", tournament=slug, state=str(tournament.state), reason=tournament.reason)
+            logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
             self._play.changed(tournament)
         if failed is not None:
             raise failed

@@ -137,7 +137,7 @@ class Recorder:
         except BaseException as error:
             self._failure = error
             if self.backlog:
-                logger.error("games are not stored, and are played again", games=self.backlog)
+                logger.error("games_not_stored", games=self.backlog)
             raise
         finally:
             self._running = False

@@ -72,7 +72,7 @@ class StoreGuard:
             if self._referee is not None:
                 self._referee.hold(_WHY)
             logger.error(
-                "no game begins: the database cannot be used",
+                "database_unavailable",
                 reason=trouble.reason,
                 problem=trouble.problem,
                 got=trouble.got,
@@ -80,7 +80,7 @@ class StoreGuard:
             )
         else:
             seconds, self._since = time.monotonic() - self._since, 0.0
-            logger.warning("games begin again: the database can be used", seconds=round(seconds, 1))
+            logger.warning("database_available", seconds=round(seconds, 1))
             if self._referee is not None:
                 self._referee.go_on(_WHY)
         self._news.set()

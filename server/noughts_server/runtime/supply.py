@@ -70,7 +70,7 @@ class Supply:
             return
         playing = self.conditions = await self._read_conditions()
         units = await self._unfinished()
-        logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
+        logger.info("tournament_started", tournament=playing.name, bots=len(playing.players), units=len(units))
         opened = UnitsWithOpenings(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
         endless = tournament.settings.schedule.endless
@@ -91,7 +91,7 @@ class Supply:
             claimed, units = units.stop, await self._unfinished()
             units = units if idle else range(claimed, units.stop)
         referee.evict(key)
-        logger.info("tournament played", tournament=playing.name)
+        logger.info("tournament_played", tournament=playing.name)
 
     async def _hand_out(self, units: range, playing: GameConditions, opened: UnitsWithOpenings) -> None:
         wanted = max(_FEWEST_QUEUED, playing.concurrency)

@@ -33,7 +33,7 @@ class TokenExpiry:
             except DatabaseTrouble:
                 pass  # that is told where it is found
             except NoughtsError as error:
-                logger.warning("sessions of revoked tokens stay open", reason=error.reason, error=str(error))
+                logger.warning("token_check_failed", reason=error.reason, error=str(error))
 
     async def look(self) -> None:
         """Closes the sessions of tokens that are worthless by now. Their bots lose their running games at once.
@@ -46,7 +46,7 @@ class TokenExpiry:
         now = self._store.now_ms()
         ended = await self._store.read(lambda connection: ended_tokens(connection, tokens, now_ms=now))
         for token, error in ended.items():
-            logger.info("closing sessions", token=token, reason=error.reason)
+            logger.info("sessions_closed", token=token, reason=error.reason)
             self._sessions.expel(token, partial(_closed, error))
 
 

@@ -164,7 +164,7 @@ class LocalPlay(Generic[S]):
                 self._store.lose_patience(self._store_patience)
                 await self._recorder.flush()
         except TimeoutError:
-            logger.warning("drain timed out", seconds=seconds)
+            logger.warning("drain_timed_out", seconds=seconds)
             self.abandon()
 
     def abandon(self) -> None:
@@ -184,7 +184,7 @@ class LocalPlay(Generic[S]):
                 supply.committed(progress.games_total)
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             for left in progress.withdrawn:
-                logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+                logger.info("entry_withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
     def _play(self, tournament: Tournament) -> None:
         if self._group is None:
@@ -231,7 +231,7 @@ class LocalPlay(Generic[S]):
 
     def _give_up(self, tournament: int, name: str, error: NoughtsError) -> None:
         """Plays no more of a tournament until it is resumed, or the server started again; the others go on."""
-        logger.error("stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
+        logger.error("tournament_stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
         self.problems[tournament] = str(error)
         self._referee.withdraw(tournament)
         if isinstance(error, DatabaseDamaged):

@@ -57,7 +57,7 @@ async def _settle(work: Callable[[], Awaitable[Any]], outcome: asyncio.Future[An
         if not outcome.cancelled():
             outcome.set_exception(error)
         elif not isinstance(error, NoughtsError):
-            logger.exception("unexpected error after the caller had gone")
+            logger.exception("unexpected_error")
     else:
         if not outcome.cancelled():
             outcome.set_result(result)

@@ -151,7 +151,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             stored = await self._store.write(store)
         submission = stored.submission
         if stored.is_new:
-            logger.info("handed in", bot=submission.resource, owner=submission.owner, bytes=submission.size)
+            logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             hosting.look()
         row = VersionRow(submission.bot_version_id, submission.version, now)
         return pb.SubmitBotResponse(

@@ -135,7 +135,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._errors[error.reason] += 1
         else:
             self._errors[INTERNAL_REASON] += 1
-            logger.error("unexpected error", method=method, exc_info=error)
+            logger.error("unexpected_error", method=method, exc_info=error)
         return to_status(error)
 
 

@@ -93,7 +93,7 @@ async def test_bot_that_goes_for_good_is_named_with_its_games_but_not_in_a_thous
     assert {line["termination"] for line in faults} == {"disconnected"}
     assert {line["ply"] for line in faults} == {0}
     assert [line["game"] for line in faults] == [f"tournaments/cup/games/{number}" for number in range(1, 21)]
-    (more,) = (line for line in lines if line["event"] == "more faults")
+    (more,) = (line for line in lines if line["event"] == "more_faults")
     assert more["games"] == GAMES - MOST_FAULTS
-    assert [line["bot"] for line in lines if line["event"] == "bot online"] != []
+    assert [line["bot"] for line in lines if line["event"] == "bot_online"] != []
     assert {line["tournament"] for line in lines if line["event"].startswith("tournament")} == {"tournaments/cup"}

@@ -75,6 +75,6 @@ async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> N
         ("tournaments/hurt", "a part of the database is damaged")
     ]
     assert status.database_trouble == ""
-    (stopped,) = (entry for entry in logs if entry["event"] == "stopped")
+    (stopped,) = (entry for entry in logs if entry["event"] == "tournament_stopped")
     assert (stopped["tournament"], stopped["reason"]) == ("tournaments/hurt", "DATABASE_DAMAGED")
     assert "noughts db check" in stopped["hint"]

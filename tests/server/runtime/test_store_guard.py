@@ -98,7 +98,7 @@ async def test_games_are_held_while_another_process_holds_the_database_and_go_on
             tournament = await server.store.read(lambda connection: get_tournament(connection, slug))
             assert tournament.state is TournamentState.CANCELLED
     told = [entry["event"] for entry in logs if "begin" in entry["event"] and "database" in entry["event"]]
-    assert told == ["no game begins: the database cannot be used", "games begin again: the database can be used"]
+    assert told == ["database_unavailable", "database_available"]
 
 
 @contextmanager
@@ -139,7 +139,7 @@ async def test_server_ends_within_its_patience_while_the_database_is_held(
 
     with ExitStack() as held, capture_logs() as logs, pytest.raises(DatabaseBusy):
         await end(held)
-    (lost,) = (entry for entry in logs if entry["event"] == "games are not stored, and are played again")
+    (lost,) = (entry for entry in logs if entry["event"] == "games_not_stored")
     assert lost["games"] > 0
 
 

@@ -125,7 +125,7 @@ async def test_extended_tournament_ends_without_an_error(client: Client, schedul
         async with online(client, token, *bots):
             over = await shown(client, finished)
             async with asyncio.timeout(20):
-                while not {"tournament played", "stopped"} & {line["event"] for line in logs}:  # noqa: ASYNC110  # nothing tells
+                while not {"tournament_played", "tournament_stopped"} & {line["event"] for line in logs}:  # noqa: ASYNC110  # nothing tells
                     await asyncio.sleep(0.02)
     assert over.games_done == 202
     assert [line for line in logs if line["log_level"] == "error"] == []

@@ -48,7 +48,7 @@ async def _mind(arguments: list[str], listener: socket.socket, token: str) -> No
         began = clock()
         code = await _live(arguments, listener, token)
         wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
-        logger.warning("the site ended, and is started again", code=code, seconds=round(wait, 1))
+        logger.warning("website_restarted", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 

@@ -60,8 +60,8 @@ def test_server_says_once_that_its_database_is_new(start: Any, database: str) ->
             errors: str = process.communicate(timeout=30)[1]
             return errors
 
-    assert log().count("new database at") == 1
-    assert log().count("new database at") == 0
+    assert log().count("database_created") == 1
+    assert log().count("database_created") == 0
 
 
 def test_wrong_address_of_the_metrics_is_a_usage_error(noughts: Any) -> None:

@@ -75,7 +75,7 @@ def test_a_site_that_is_killed_is_started_again_and_nobody_is_refused_meanwhile(
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert err.count("the site ended, and is started again") == 1
+    assert err.count("website_restarted") == 1
     assert status(site) == 0
 
 
