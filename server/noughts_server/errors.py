@@ -106,13 +106,15 @@ class InvalidArgument(NoughtsError):
 
 
 class Unauthenticated(NoughtsError):
-    """Nobody known is calling."""
+    """The caller has no valid token."""
 
     reason = "UNAUTHENTICATED"
 
     def __init__(self, message: str = "a valid token is needed") -> None:
         super().__init__(
-            message, subject="token", hint="Make a token with `noughts token create`, and give it in NOUGHTS_TOKEN."
+            message,
+            subject="token",
+            hint="Check the token in NOUGHTS_TOKEN or --token-file. The server's operator creates tokens.",
         )
 
 
@@ -214,7 +216,7 @@ class WrongState(NoughtsError):
     reason = "WRONG_STATE"
 
     def __init__(self, subject: str, *, got: str, expected: str, hint: str = "") -> None:
-        text = f"{subject} is {got}, this needs {expected}"
+        text = f"{subject} is {got}, expected {expected}"
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
 
 

@@ -47,5 +47,5 @@ def test_an_engine_of_gtp_plays_a_tournament_of_gomoku() -> None:
     engine = f"Engine=gtp:{sys.executable} {PROGRAMS / 'gtp_engine.py'} honest"
     words = ["match", engine, "random", "--variant", "gomoku", "--games", "6", "--seed", "4"]
     shown = told(words, environment()).stdout
-    assert "6 games: 6 line" in shown
+    assert "6 games: 6 won" in shown
     assert "Engine" in shown

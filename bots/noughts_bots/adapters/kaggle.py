@@ -62,7 +62,7 @@ def agent_of(file: Path) -> Callable[..., Any]:
     """Return the last callable that a file names. Raises BotSpecError."""
     subject = f"bot {file.name!r}"
     if not file.is_file():
-        raise BotSpecError(subject, f"{file}, which is no file", "a submission", "mend the path")
+        raise BotSpecError(subject, f"{file}, which is not a file", "a submission", "fix the path")
     sys.path.insert(0, str(file.parent))
     began = time.monotonic()
     names = runpy.run_path(str(file), run_name="submission")

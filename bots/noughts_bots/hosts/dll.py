@@ -132,7 +132,7 @@ def _print_line_by_line() -> None:
 
 def _check_file(path: Path, subject: str) -> None:
     if not os.path.isfile(path):
-        raise BotSpecError(subject, f"{path}, which is no file", "a shared library", "build it, or mend the path")
+        raise BotSpecError(subject, f"{path}, which is not a file", "a shared library", "build it, or fix the path")
     if not sys.platform.startswith("linux"):
         return  # the dynamic loader reports errors there
     with path.open("rb") as file:

@@ -11,7 +11,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType, UnionType
@@ -68,7 +67,7 @@ def _installed(name: str, subject: str) -> Any:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))
         raise BotSpecError(subject, f"a bot of {packages}", "one of a single package", "uninstall one of them")
     (point,) = points
-    return _guarded(point.load, subject, f"reinstall or mend the package that brings {point.value}")
+    return _guarded(point.load, subject, f"reinstall or fix the package that brings {point.value}")
 
 
 def _module(where: str, subject: str) -> ModuleType:
@@ -77,11 +76,11 @@ def _module(where: str, subject: str) -> ModuleType:
     if where.endswith(".py") or "/" in where:
         file = here / Path(where).expanduser()
         if not os.path.isfile(file):
-            raise BotSpecError(subject, f"{file}, which is no file", "a Python file", f"write {_FORMS}")
-        return _guarded(lambda: _from_file(file), subject, f"mend {where}")
+            raise BotSpecError(subject, f"{file}, which is not a file", "a Python file", f"write {_FORMS}")
+        return _guarded(lambda: _from_file(file), subject, f"fix {where}")
     if not all(part.isidentifier() for part in where.split(".")):
         raise BotSpecError(subject, repr(where), "the name of a module", f"write {_FORMS}")
-    advice = f"mend it, or install it; modules are also looked for in {here}"
+    advice = f"fix it, or install it; Python also looks for modules in {here}"
     return _guarded(lambda: importlib.import_module(where), subject, advice)
 
 
@@ -109,14 +108,17 @@ def _guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
     try:
         return load()
     except (Exception, SystemExit) as error:
-        cause = error if _is_the_authors(error) else None
+        cause = _in_authors_frames(error)
         raise BotSpecError(subject, _in_words(error), "a module that can be imported", advice) from cause
 
 
-def _is_the_authors(error: BaseException) -> bool:
-    """Return whether the error comes from the author's code, so that the traceback helps."""
+def _in_authors_frames(error: BaseException) -> BaseException | None:
+    """Return the error with its traceback from the author's first frame on; None if it has no such frame."""
     ours = ("<frozen", str(Path(importlib.__file__).parent), __file__)
-    return any(not frame.filename.startswith(ours) for frame in traceback.extract_tb(error.__traceback__))
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(ours):
+        frames = frames.tb_next
+    return None if frames is None else error.with_traceback(frames)
 
 
 def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:

@@ -174,7 +174,7 @@ def _make(name: str) -> Variant:
         try:
             return with_opening(_made(base), rule)
         except ValueError as error:
-            raise VariantError(name, f"for the opening `{rule}` {error}") from None
+            raise VariantError(name, f"for `{rule}` {error}") from None
     if name in _OTHERS:
         return _OTHERS[name](name)
     if name in _NAMED_MNK or name.startswith(f"{_MNK}:"):

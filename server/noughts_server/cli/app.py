@@ -3,13 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from noughts_server.cli.command import ArrangedOptions, escaped, lazy, summary
-from noughts_server.cli.errors import FAILED, Problem, show
+from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
 from noughts_server.cli.tree import FORMER_NAMES, TREE, Group
 from noughts_server.version import software_version
 
@@ -42,6 +42,22 @@ def application() -> typer.Typer:
 
 class _Group(ArrangedOptions, TyperGroup):
     """A group of commands."""
+
+    def main(self, *arguments: Any, **extra: Any) -> Any:
+        """Run a command. Wrong usage that typer finds is reported like every other error."""
+        try:
+            code = super().main(*arguments, **{**extra, "standalone_mode": False})
+        except typer.Abort:
+            code = FAILED
+        except Exception as error:
+            # Where the class of wrong usage is defined depends on the version of typer.
+            if not hasattr(error, "format_message"):
+                raise
+            code = USAGE
+            if message := error.format_message():
+                path = error.ctx.command_path if getattr(error, "ctx", None) else "noughts"
+                show(UsageProblem(message, f"See `{path} --help`."))
+        sys.exit(code)
 
 
 def _filled(group: Group, line: str) -> typer.Typer:

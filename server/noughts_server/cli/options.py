@@ -177,9 +177,13 @@ def read_variant(text: str, opening: str | None = None) -> Variant:
     if opening is not None and opening not in OPENING_RULES:
         raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
-        return parse_variant(text if opening is None else f"{text}+{opening}")
+        variant = parse_variant(text)
     except VariantError as error:
         raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
+    try:
+        return variant if opening is None else parse_variant(f"{text}+{opening}")
+    except VariantError as error:
+        raise UsageProblem(f"--opening-rule {opening}: got --variant {text}, expected {error.expected}") from error
 
 
 def read_time(text: str, option: str = "--time") -> TimeControl:

@@ -132,16 +132,17 @@ def compact_json(document: Any) -> str:
 
 
 def show_error(message: str, hint: str) -> None:
-    """What ends the program, on stderr, and what to do next."""
+    """Print the error that ends the program on stderr, and how to fix it."""
     message, hint = printable(message), printable(hint)
     text = Text("Error: ", style="bold red").append(message, style="not bold default")
     if hint:
-        text.append(f"\n{hint}", style="not bold default")
+        fix = "" if hint.endswith("?") else "Fix: "
+        text.append(f"\n{fix}{hint}", style="not bold default")
     stderr().print(text, soft_wrap=True)
 
 
 def warn(message: str) -> None:
-    """A line on stderr that does not end the program."""
+    """Print a warning on stderr."""
     stderr().print(f"Warning: {printable(message)}", style="yellow", soft_wrap=True)
 
 

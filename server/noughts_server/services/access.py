@@ -96,7 +96,7 @@ def require(who: Caller, *scopes: str) -> None:
         raise ScopeMissing(
             got=_quoted(who.scopes, "and"),
             expected=_quoted(scopes, "or"),
-            hint=f"Make a token that has it: noughts token create --owner {who.owner} --scope {scopes[0]}",
+            hint=f"The operator can create one: noughts token create --owner {who.owner} --scope {scopes[0]}",
         )
 
 

@@ -260,7 +260,7 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &table.known; }
 
 
 def test_a_file_that_is_no_library_is_refused_on_one_line(tmp_path: Path) -> None:
-    assert "which is no file" in refused("dll", tmp_path / "nothing.so")
+    assert "which is not a file" in refused("dll", tmp_path / "nothing.so")
     text = tmp_path / "text.so"
     text.write_text("#!/bin/sh\n")
     assert "a file that begins with b'#!/bin/s', expected a shared library (ELF)" in refused("dll", text)
@@ -284,4 +284,4 @@ def test_relative_paths_are_looked_for_in_the_folder_of_the_environment(folder: 
     environment = {"NOUGHTS_FOLDER": str(library.parent)}
     with Hosted("dll", f"./{library.name}", env=environment, cwd=tmp_path) as child:
         assert child.hello().bot == "lowest"
-    assert "which is no file" in refused("dll", f"./{library.name}", cwd=tmp_path)
+    assert "which is not a file" in refused("dll", f"./{library.name}", cwd=tmp_path)

@@ -121,7 +121,7 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         ),
         ("centre:Bot.nothing", "got name 'Bot.nothing'"),
         ("center:Centre", "got ModuleNotFoundError: No module named 'center', expected a module that can be imported"),
-        ("./center.py:Centre", "center.py, which is no file, expected a Python file"),
+        ("./center.py:Centre", "center.py, which is not a file, expected a Python file"),
         ("no module:Centre", "got 'no module', expected the name of a module"),
         ("centre:__name__", "got 'centre', expected a class, or a function that returns a bot"),
         ("builtins:dict", "got {}, expected a noughts_bots.Bot"),

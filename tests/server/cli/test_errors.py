@@ -71,13 +71,13 @@ def test_closed_pipe_is_left_to_the_shell() -> None:
 def test_reported_error_exits_with_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     @reporting()
     def command() -> None:
-        raise Problem("the board is on fire", "Call somebody.")
+        raise Problem("the disk is full", "Delete some files.")
 
     with pytest.raises(SystemExit) as info:
         command()
     assert info.value.code == 1
     said = capsys.readouterr()
-    assert said.err == "Error: the board is on fire\nCall somebody.\n"
+    assert said.err == "Error: the disk is full\nFix: Delete some files.\n"
     assert not said.out
 
 

@@ -23,7 +23,7 @@ def test_a_rule_for_the_opening_joins_the_variant_or_is_refused() -> None:
     assert options.read_variant("mnk:15,15,5", "pro").name == "gomoku+pro"
     with pytest.raises(UsageProblem, match="--opening-rule 'swop': expected `pro` or `long-pro` or `swap` or `swap2`"):
         options.read_variant("gomoku", "swop")
-    with pytest.raises(UsageProblem, match=r"--variant 'tictactoe\+pro': expected for the opening `pro` five or more"):
+    with pytest.raises(UsageProblem, match="--opening-rule pro: got --variant tictactoe, expected for `pro` five or"):
         options.read_variant("tictactoe", "pro")
 
 

@@ -17,7 +17,7 @@ from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.heat_map import heat_map
-from noughts_server.cli.errors import Problem
+from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
@@ -94,10 +94,12 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
         rows = output.count(read_variant.cells // read_variant.columns, "row")
         output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
         output.note("then a space and the side to move, if counts do not tell. Ctrl-D ends.")
+    empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
         if not text:
             continue
+        empty = False
         try:
             position = Position.parse(read_variant, text, seed=seed)
             if over := _over(position):
@@ -112,6 +114,9 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
             if not typed:
                 raise Problem(f"line {number}: the bot resigns{why}") from None
             output.warn(f"the bot resigns{why}.")
+    if empty:
+        hint = "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1"
+        raise UsageProblem("standard input: got no position, expected one a line", hint)
 
 
 def _over(position: Position) -> str:

@@ -13,11 +13,11 @@ def elo_line(first: str, estimate: Estimate, *, pairs: bool = False) -> str:
 
 def _told(first: str, estimate: Estimate, unit: str) -> str:
     if estimate.score is None:
-        return "nothing to tell it from, no game has a result"
+        return "unknown: no game has a result"
     if estimate.value is None:
         did = "won" if estimate.score == 1 else "lost"
         if estimate.at_least is None:
-            return f"{first} {did} every game, which are too few to tell how large it is"
+            return f"unknown: {first} {did} every game, and there are too few games for a bound"
         sign = "+" if estimate.score == 1 else "-"
         bound = "at least" if estimate.score == 1 else "at most"
         return f"{bound} {sign}{estimate.at_least:.0f} (95 %): {first} {did} every game"
@@ -27,8 +27,8 @@ def _told(first: str, estimate: Estimate, unit: str) -> str:
     if estimate.error95:
         return f"{estimate.value:+.0f} ± {estimate.error95:.0f} (95 %){likelihood}"
     if estimate.los is None:
-        return f"0; every {unit} was shared, so there is no telling how sure that is"
-    return f"{estimate.value:+.0f}{likelihood}; too few games for an error"
+        return f"0; no confidence interval: every {unit} was tied"
+    return f"{estimate.value:+.0f}{likelihood}; too few games for a confidence interval"
 
 
 def normalized_text(estimate: Estimate) -> str:

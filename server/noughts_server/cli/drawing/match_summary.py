@@ -101,8 +101,9 @@ class MatchSummary:
 
 
 def terminations_line(games: int, terminations: dict[str, int]) -> str:
-    """Return e.g. `100 games: 97 line, 3 board full`."""
-    endings = ", ".join(f"{number:,} {in_words(name)}" for name, number in terminations.items())
+    """Return e.g. `100 games: 97 won, 3 board full`."""
+    words = {"line": "won"}
+    endings = ", ".join(f"{number:,} {words.get(name, in_words(name))}" for name, number in terminations.items())
     return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
 
 

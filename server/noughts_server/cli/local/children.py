@@ -72,16 +72,16 @@ def _check_command(spec: BotSpec) -> None:
         advice = f"the whole spec needs quotes of its own in a shell: '{spec.kind}:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
     if shutil.which(program) is None:
-        place = "written as from this folder" if "/" in program else f"in PATH, or written ./{program}"
-        advice = f"is {program} installed, executable (chmod +x), and {place}?"
+        place = "that the path starts at this folder" if "/" in program else f"that it is in PATH, or write ./{program}"
+        advice = f"check that {program} exists, that it is executable (chmod +x), and {place}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
 
 
 def _check_file(spec: BotSpec, file: str) -> None:
     path = Path(file).expanduser()
     if not path.is_file():
-        got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'no file'}"
-        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "look at its name, as seen from this folder")
+        got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'not a file'}"
+        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "check the path, which starts at this folder")
 
 
 def _check_compiled(spec: BotSpec) -> None:
@@ -91,4 +91,4 @@ def _check_compiled(spec: BotSpec) -> None:
         if file.read(4) not in (_MODULES if is_module else _LIBRARIES):
             what, expected = ("module", "a module of WebAssembly") if is_module else ("library", "a shared library")
             advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
-            raise BotSpecError(f"bot {str(spec)!r}", f"a file that is no {what}", expected, advice)
+            raise BotSpecError(f"bot {str(spec)!r}", f"a file that is not a {what}", expected, advice)

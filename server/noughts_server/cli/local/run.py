@@ -66,7 +66,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         how = f": it {game.fault}" if game.fault else ""
         raise Problem(
             f"{game.loser} {game.outcome.termination.deed} in game {game.number:,} ({game.first} - {game.second}){how}",
-            f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
+            f"The run ended after {outcome.games:,} of {count(outcome.games_total, 'game')}; leave out --fatal to continue.",
         )
     if outcome.interrupted:
         if outcome.endless:

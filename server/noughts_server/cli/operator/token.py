@@ -43,8 +43,11 @@ class TokensAt(AtServer):
         """
         if database is not None and self.server is not None:
             raise UsageProblem("--db and --server: got both, expected one of them")
-        can_ask = database is None and (self.token or self.token_file or os.environ.get(TOKEN_VARIABLE))
-        server = self.server or (os.environ.get(SERVER_VARIABLE) or None if can_ask else None)
+        can_ask = self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)
+        server = self.server or (os.environ.get(SERVER_VARIABLE) if database is None else None) or None
+        if server and not self.server and not can_ask:
+            output.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
+            server = None
         return None if server is None else replace(self, server=server)
 
 

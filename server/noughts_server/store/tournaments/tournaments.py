@@ -207,7 +207,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     try:
         kind.check_entries(count, tournament.settings)
     except FormatError as error:
-        raise WrongState(tournament.name, got=f"open with {count} entries", expected=str(error)) from error
+        got, hint = f"open with {count} entries", f"`noughts tournament join {slug} --bot BOT` enters a bot."
+        raise WrongState(tournament.name, got=got, expected=str(error), hint=hint) from error
     if isinstance(kind, FixedPairings):
         total = kind.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))
@@ -234,7 +235,9 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
         raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
     if tournament.state is TournamentState.PAUSED:
         return tournament
-    require_state(tournament, TournamentState.RUNNING)
+    is_open = tournament.state is TournamentState.OPEN
+    hint = f"Only a running tournament can be paused: `noughts tournament start {slug}` first." if is_open else ""
+    require_state(tournament, TournamentState.RUNNING, hint=hint)
     return _set_state(connection, tournament, state=TournamentState.PAUSED)
 
 

@@ -166,7 +166,7 @@ def test_a_bot_that_cannot_be_loaded_is_told_of_once(
 
 def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre: str) -> None:
     assert "Did you mean Centre?" in noughts(f"bot check py:{centre}x", code=2).stderr
-    assert "nothing.so, which is no file" in noughts("bot check dll:./nothing.so --format json", code=2).stderr
+    assert "nothing.so, which is not a file" in noughts("bot check dll:./nothing.so --format json", code=2).stderr
 
 
 def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:

@@ -160,12 +160,12 @@ def test_the_same_seed_gives_the_same_faults_at_any_concurrency(desk: Desk) -> N
 @pytest.mark.parametrize(
     "spec, complaint",
     [
-        ("py:gone.py:Fine", "gone.py, which is no file, expected a file"),
+        ("py:gone.py:Fine", "gone.py, which is not a file, expected a file"),
         ("py:bots.py:Fin", "got name 'Fin', expected a class or a function of"),
         ("py:bots.py:Unmade", "got RuntimeError: no weights here, expected a bot"),
         ("py{width=3}:bots.py:Fine", "got option width, expected one of depth"),
-        ("dll:./gone.so", "gone.so, which is no file, expected a file"),
-        ("dll:./bots.py", "got a file that is no library, expected a shared library"),
+        ("dll:./gone.so", "gone.so, which is not a file, expected a file"),
+        ("dll:./bots.py", "got a file that is not a library, expected a shared library"),
         ("gomocup:./pbrain-gone", "got program './pbrain-gone', expected one that can be run"),
         ("exec:./gone", "got program './gone', expected one that can be run"),
     ],
@@ -188,7 +188,7 @@ def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, s
 )
 def test_the_commands_of_a_single_bot_refuse_such_a_spec_too(desk: Desk, line: str) -> None:
     said, complained = desk.run(line, code=2)
-    assert "got name 'Fin', expected a class" in complained or "which is no file" in complained
+    assert "got name 'Fin', expected a class" in complained or "which is not a file" in complained
     assert said == ""
 
 

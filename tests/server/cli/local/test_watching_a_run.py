@@ -111,7 +111,7 @@ def test_the_first_fault_ends_the_run(noughts: Any, tmp_path: Path, fault: str) 
     assert how or fault == "crashed"  # why it ended is only known afterwards
     document = json.loads(result.stdout)
     assert 3 <= document["games"] < 100_000
-    assert when == f"That ended the run (--fatal) after {document['games']:,} of 100,000 games."
+    assert when == f"Fix: The run ended after {document['games']:,} of 100,000 games; leave out --fatal to continue."
     written = [json.loads(line) for line in games.read_text().splitlines()]
     assert len(written) == document["games"]
     assert {record["termination"] for record in written[:2]} == {"line"}
