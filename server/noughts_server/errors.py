@@ -114,7 +114,7 @@ class Unauthenticated(NoughtsError):
         super().__init__(
             message,
             subject="token",
-            hint="Check the token in NOUGHTS_TOKEN or --token-file. The server's operator creates tokens.",
+            hint="Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME",
         )
 
 

@@ -66,7 +66,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         how = f": it {game.fault}" if game.fault else ""
         raise Problem(
             f"{game.loser} {game.outcome.termination.deed} in game {game.number:,} ({game.first} - {game.second}){how}",
-            f"The run ended after {outcome.games:,} of {count(outcome.games_total, 'game')}; leave out --fatal to continue.",
+            f"Leave out --fatal, which ended the run after {outcome.games:,} of {outcome.games_total:,} games.",
         )
     if outcome.interrupted:
         if outcome.endless:

@@ -111,7 +111,7 @@ def test_the_first_fault_ends_the_run(noughts: Any, tmp_path: Path, fault: str) 
     assert how or fault == "crashed"  # why it ended is only known afterwards
     document = json.loads(result.stdout)
     assert 3 <= document["games"] < 100_000
-    assert when == f"Fix: The run ended after {document['games']:,} of 100,000 games; leave out --fatal to continue."
+    assert when == f"Fix: Leave out --fatal, which ended the run after {document['games']:,} of 100,000 games."
     written = [json.loads(line) for line in games.read_text().splitlines()]
     assert len(written) == document["games"]
     assert {record["termination"] for record in written[:2]} == {"line"}
@@ -121,7 +121,7 @@ def test_the_first_fault_ends_the_run(noughts: Any, tmp_path: Path, fault: str) 
 def test_a_fault_in_the_last_game_is_no_success_either(noughts: Any, tmp_path: Path) -> None:
     result = noughts(f"match first-free {faulty(tmp_path, 'made an illegal move')} --games 3 --fatal", code=1)
     assert "Mine made an illegal move in game 3 (first-free - Mine)" in result.stderr
-    assert "That ended the run (--fatal) after 3 of 3 games." in result.stderr
+    assert "Leave out --fatal, which ended the run after 3 of 3 games." in result.stderr
 
 
 def test_without_faults_fatal_changes_nothing(noughts: Any) -> None:

@@ -36,7 +36,7 @@ def test_what_is_printed_can_be_read_back(noughts: Any, config: Path) -> None:
     found = tomllib.loads(text)
     assert (found["reflection"], found["limit"], found["no-web"]) == (False, ["sessions=7", "bots=9"], True)
     # Each setting stands below what it is for, and those that are absent are comments.
-    assert "# How long a lost bot may stay away before it loses.\ngrace = 30.0\n" in text
+    assert "# Reconnect timeout of a bot, in seconds\ngrace = 30.0\n" in text
     assert '# metrics = "HOST:PORT"\n' in text
 
 
