@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
-from noughts_server.cli.output import count, note
+from noughts_server.cli.output import note
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.records.jsonl import STDOUT, GamesFile
