@@ -55,7 +55,8 @@ class _Group(ArrangedOptions, TyperGroup):
                 raise
             code = USAGE
             if message := error.format_message():
-                path = error.ctx.command_path if getattr(error, "ctx", None) else "noughts"
+                context = getattr(error, "ctx", None)
+                path = context.command_path if context else "noughts"
                 show(UsageProblem(message, f"See `{path} --help`."))
         sys.exit(code)
 

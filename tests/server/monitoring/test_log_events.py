@@ -31,8 +31,9 @@ def names(event: ast.expr, text: str) -> Iterator[str]:
         yield from names(event.body, text)
         yield from names(event.orelse, text)
     else:
-        assert isinstance(event, ast.Constant), f"an event is a literal: {ast.unparse(event)}"
-        yield event.value
+        literal = ast.literal_eval(event)
+        assert isinstance(literal, str)
+        yield literal
 
 
 def test_operations_page_lists_exactly_the_events_of_the_code() -> None:
