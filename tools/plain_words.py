@@ -1,19 +1,23 @@
-"""Find wording in the documentation that is hard to understand; exit with 1 if there is any.
+"""Find wording that is hard to understand in pages and programs; exit with 1 if there is any.
 
 python -m tools.plain_words [FILE...]
 
-Without files it reads README.md, CONTRIBUTING.md and docs/*.md. It skips code: fenced blocks and text in backticks. A
-finding is a phrase of `BANNED`, with the words to use instead. `QUOTED` lists program output that the pages quote.
+Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, and the docstrings and texts of the packages. It
+skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to use instead.
+`ALLOWED` has exceptions.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
+PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py")
 
 BANNED = {
     r"(?:^|[.:;] )(?:Who|Whose|Whoever) [a-z]+(?![^.]*\?)": "a subject, e.g. `Anyone who`, `A bot that`",
@@ -33,35 +37,44 @@ BANNED = {
     r"\btells? apart\b": "distinguish",
 }
 """Patterns, and what to write instead."""
-QUOTED = ("which is no PlayRequest",)
-"""Output of programs."""
+ALLOWED = {"sqlite.py": "the lock", "locked_file.py": "the lock"}
+"""A phrase by file: locks of files are meant."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the findings of these files, or of all pages. Return the exit code."""
-    pages = [Path(each) for each in arguments] or [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *sorted((ROOT / "docs").glob("*.md")),
+    """Print the findings of these files, or of all pages and programs. Return the exit code."""
+    places = [Path(each) for each in arguments] or [
+        place for pattern in PAGES + PROGRAMS for place in sorted(ROOT.glob(pattern)) if "_pb2" not in place.name
     ]
-    found = [finding for page in pages for finding in findings(page.name, page.read_text(encoding="utf-8"))]
+    found = [finding for place in places for finding in findings(place.name, place.read_text(encoding="utf-8"))]
     print(*found, sep="\n", end="\n" if found else "")
     return int(bool(found))
 
 
 def findings(name: str, text: str) -> Iterator[str]:
     """Yield `NAME:LINE: 'PHRASE'. Fix: ...` for each banned phrase outside of code."""
+    for number, line in _texts_of_program(text) if name.endswith(".py") else _lines_of_page(text):
+        prose = re.sub(r"`[^`]*`", "``", line)
+        for pattern, instead in BANNED.items():
+            for match in re.finditer(pattern, prose):
+                if ALLOWED.get(name) != match[0]:
+                    yield f"{name}:{number}: {match[0].strip()!r}. Fix: write {instead}."
+
+
+def _lines_of_page(text: str) -> Iterator[tuple[int, str]]:
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
             fenced = not fenced
-            continue
-        prose = "" if fenced else re.sub(r"`[^`]*`", "``", line)
-        for quoted in QUOTED:
-            prose = prose.replace(quoted, "")
-        for pattern, instead in BANNED.items():
-            for match in re.finditer(pattern, prose):
-                yield f"{name}:{number}: {match[0].strip()!r}. Fix: write {instead}."
+        elif not fenced:
+            yield number, line
+
+
+def _texts_of_program(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of docstrings and of strings with a space, which people read."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from enumerate(node.value.splitlines(), node.lineno)
 
 
 if __name__ == "__main__":

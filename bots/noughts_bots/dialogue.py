@@ -424,7 +424,7 @@ def _logged(hook: str) -> Iterator[None]:
     try:
         yield
     except Exception:
-        logger.exception("the bot failed in its method `%s`; the game goes on", hook)
+        logger.exception("the bot failed in its method `%s`; the game continues", hook)
 
 
 @functools.cache

@@ -175,7 +175,7 @@ def speech(spec: BotSpec) -> Speech:
         raise BotSpecError(subject, f"options {', '.join(unknown)}", expected, advice)
     dial, frames = spec.options.get("dial", "false"), spec.options.get("frames", "binary")
     if dial not in ("true", "false"):
-        advice = "true: it dials in by itself; else it plays on its standard input and output"
+        advice = "true: it connects by itself; else it plays on its standard input and output"
         raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
     if frames not in ("binary", "json"):
         advice = "binary: each message after its length; json: one a line"

@@ -5,7 +5,7 @@
     ├── Unauthenticated        no token, or an unknown one
     │   ├── TokenRevoked       it was good once
     │   └── TokenExpired       it was good until a moment that has passed
-    ├── PermissionDenied       the token is good, but the thing belongs to somebody else
+    ├── PermissionDenied       the token is good, but the resource belongs to another owner
     │   └── ScopeMissing       the token is its owner's, but does not permit this
     ├── NotFound               there is no such thing
     ├── UnknownMethod          there is no such call
@@ -18,14 +18,14 @@
     │   └── TooManyEntries     the tournament is full
     ├── Unavailable            try again later
     │   ├── Draining           the server is shutting down
-    │   └── DatabaseTrouble    the database cannot be written for now; all goes on by itself when it can
+    │   └── DatabaseTrouble    the database cannot be written for now; the server resumes by itself
     │       ├── DatabaseBusy       another process holds it
     │       ├── DatabaseFull       its disk is full
     │       ├── DatabaseReadOnly   its file, folder or disk is read-only
     │       ├── DatabaseFailing    its disk fails
     │       └── DatabaseUnreachable  its server does not answer
-    ├── DatabaseDamaged        what was to be read, or written beside, cannot be read
-    └── OperatorError          for whoever runs the server: callers only learn that something internal failed
+    ├── DatabaseDamaged        the stored data of a request cannot be read
+    └── OperatorError          for the operator of the server: callers only learn that something internal failed
         ├── AddressUnusable    it cannot listen there
         ├── TlsUnusable        its certificate or key cannot be used
         ├── BadBusUrl          the address of the bus cannot be read
@@ -296,7 +296,7 @@ class DatabaseTrouble(Unavailable):
     problem: ClassVar[str] = "it cannot be used"
     """What is wrong with it, as a sentence about it."""
     remedy: ClassVar[str] = "Look at its file, its folder and its disk."
-    """What whoever runs it can do."""
+    """What the operator can do."""
 
     def __init__(self, got: str = "") -> None:
         super().__init__(f"the database cannot be used now: {self.problem}", retry_seconds=5.0, subject="database")
@@ -349,12 +349,12 @@ class DatabaseDamaged(NoughtsError):
     reason = "DATABASE_DAMAGED"
 
     def __init__(self, got: str = "") -> None:
-        hint = "Whoever runs the server finds out with `noughts db check` what is damaged."
+        hint = "The operator can find the damage with `noughts db check`."
         super().__init__("a part of the database is damaged", subject="database", got=got, hint=hint)
 
 
 class OperatorError(NoughtsError):
-    """Something that only the operator of the server can mend."""
+    """Something that only the operator of the server can fix."""
 
     reason = "OPERATOR"
 

@@ -57,11 +57,11 @@ class Limits:
     submissions: int = 30
     """Bots that one owner submits within an hour, refused ones included."""
     owner_uploads: int = 2
-    """Bots that one owner hands in at the same time."""
+    """Bots that one owner submits at the same time."""
     submission_bytes: int = 8 << 20
-    """Bytes of a bot that is handed in."""
+    """Bytes of a submitted bot."""
     submitted_bytes: int = 100 << 20
-    """Bytes of all bots that one owner has handed in, each file once."""
+    """Bytes of all submitted bots of one owner, each file once."""
     processor_seconds: int = 20_000
     """Seconds of processor time that one owner's submitted bots may use in a day (UTC), trials included."""
     tokens: int = 1_000

@@ -55,7 +55,7 @@ class RefereeSettings:
     offers: tuple[Offer, ...] = ()
     """Bots that are installed here."""
     owner: str = "referees"
-    """Whose bots those are."""
+    """The owner of those bots."""
     locking: Locking = Locking.USUAL
     margin_us: int = MARGIN_US
     grace: float = GRACE_SECONDS
@@ -69,7 +69,7 @@ class RefereeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RefereeNode:
-    """A running referee, for whoever runs it in this process."""
+    """A running referee, for the code that runs it in this process."""
 
     name: str
     settings: RefereeSettings
@@ -88,7 +88,7 @@ class RefereeNode:
 async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNode]:
     """A referee that plays inside the block.
 
-    Raises what makes it unable to start or to go on, and what the block raises, bare.
+    Raises what makes it unable to start or to continue, and what the block raises, bare.
     """
     tune_collector()
     allow_many_files()

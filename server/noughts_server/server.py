@@ -64,7 +64,7 @@ logger = structlog.get_logger("noughts.server")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server, for whoever runs it in this process. Made by `running_server`."""
+    """A running server, for the code that runs it in this process. Made by `running_server`."""
 
     address: str
     """HOST:PORT where it listens."""
@@ -120,7 +120,7 @@ async def running_server(
 ) -> AsyncIterator[Server]:
     """A server that accepts calls inside the `async with` block. `host` makes what tries and plays submitted bots.
 
-    Raises what makes it unable to start or to go on, and what the block raises, bare: not in the exception groups of
+    Raises what makes it unable to start or to continue, and what the block raises, bare: not in the exception groups of
     the server's own tasks.
     """
     tune_collector()

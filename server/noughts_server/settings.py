@@ -30,7 +30,7 @@ class ServerSettings:
     drain_timeout: float = 3600.0
     """How long `drain` waits for running games before it abandons them."""
     store_patience: float = 10.0
-    """How long a server that stops waits for a database that is in trouble."""
+    """How long a server that stops waits for an unavailable database."""
     reflection: bool = True
     """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
     identity: Identity | None = None

@@ -72,7 +72,7 @@ def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> N
     "name, complaint",
     [
         ("patien", "got name 'patien', expected the installed broken, patient, twice; did you mean py:patient?"),
-        ("broken", "got RuntimeError: imported, expected a module that can be imported; reinstall or mend the package"),
+        ("broken", "got RuntimeError: imported, expected a module that can be imported; reinstall or fix the package"),
         ("twice", "got a bot of noughts-faulty and noughts-other, expected one of a single package"),
     ],
 )

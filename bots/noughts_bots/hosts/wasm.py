@@ -50,7 +50,7 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
             module = file.read(LARGEST_MODULE + 1)
     except OSError as error:
         got, expected = f"{path}: {error.strerror}", "a module of WebAssembly"
-        raise BotSpecError(subject, got, expected, "build it, or mend the path") from None
+        raise BotSpecError(subject, got, expected, "build it, or fix the path") from None
     return WasmBot(Program(module, subject), options)
 
 

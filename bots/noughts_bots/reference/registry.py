@@ -119,7 +119,7 @@ _TABLE = (
     ReferenceBot(
         "learner",
         "learner:Learner",
-        "a table that `noughts bot learn` has trained; lots among the best; goes on learning only if learn=true",
+        "a table that `noughts bot learn` has trained; lots among the best; learns further only if learn=true",
         (_FILE, _yes_or_no("learn")),
     ),
     ReferenceBot(

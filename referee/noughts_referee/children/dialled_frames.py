@@ -46,7 +46,7 @@ Invite = Callable[[Carry], DialInvitation]
 class DialledFrames(ChildFrames):
     """The stream of a connected child. Its standard input carries nothing, and stays open until the stream ends."""
 
-    first = f"dial in ({SERVER_VARIABLE} and {TICKET_VARIABLE} in its environment say where, and let it in)"
+    first = f"connect ({SERVER_VARIABLE} and {TICKET_VARIABLE} in its environment say where, and let it in)"
 
     def __init__(self, now: Now = microseconds) -> None:
         super().__init__(now)
@@ -66,7 +66,7 @@ class DialledFrames(ChildFrames):
     async def carry(self, hello: pb.Hello, stream: Frames) -> None:
         """Carry the stream that the child has opened (see `Carry`). Raises StreamClosed if it comes too late."""
         if self.reason:
-            message = "ticket: got one of a process that was told to end, expected one of a process that plays; end now"
+            message = "ticket: got one of a process that must end, expected one of a process that plays; end now"
             raise StreamClosed(grpc.StatusCode.UNAUTHENTICATED, "TICKET_EXPIRED", message)
         self._hello, self._stream = hello, stream
         self._arrived.set()
@@ -113,7 +113,7 @@ class DialledFrames(ChildFrames):
 
     def close_writing(self) -> None:
         """End the stream with OK and close standard input, so that the child ends."""
-        self._end("was told to end")
+        self._end("was stopped")
         self._over.set()
         if self._stdin >= 0:
             os.close(self._stdin)

@@ -96,7 +96,7 @@ class JsonLines:
         except self._errors as error:
             why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
             line = message[:_LONGEST_SHOWN].decode(errors="replace")
-            what = f"wrote the line {line!r}, which is no PlayRequest in JSON: {why}"
+            what = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
             raise NoFrame(f"{what}; print what is for people to standard error", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:

@@ -70,7 +70,7 @@ class PipeFrames(ChildFrames):
 
     def close_writing(self) -> None:
         """Close the child's standard input, so that it ends. Later frames are dropped."""
-        self._end("was told to end")
+        self._end("was stopped")
         self._buffer.clear()
         if self._writing >= 0:
             os.close(self._writing)

@@ -48,7 +48,7 @@ class LockIncomplete(Exception):
         self.missing = tuple(missing)
         super().__init__(
             f"lock: got a kernel that cannot lock everything ({'; '.join(self.missing)}), expected Linux 6.12 or newer "
-            "with Landlock and seccomp; run on such a machine, or without requiring the lock"
+            "with Landlock and seccomp; run on such a machine, or without requiring the sandbox"
         )
 
 
@@ -271,7 +271,7 @@ def missing(version: int, *, has_seccomp: bool, children: Children) -> Iterator[
     if not has_seccomp:
         yield "system calls (no seccomp): children may open sockets and look into processes of their user"
     if version < landlock.LOCKS_TCP:
-        yield "ports (Landlock older than version 4): a program that dials in reaches every TCP address"
+        yield "ports (Landlock older than version 4): a program that connects by itself reaches every TCP address"
     if version < landlock.LOCKS_SIGNALS and children == "this user":
         yield "signals (Landlock older than version 6): programs may signal other processes of this user"
     if children == "root":

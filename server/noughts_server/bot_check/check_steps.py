@@ -395,7 +395,7 @@ async def _seeds_repeat(trial: _Trial) -> None:
         other.clock_us = session.clock_us
         again = (await _play(other, variant, 0, seed=21)).moves
     if first != again:
-        raise NotForThisBot("its games differ with the same seed: games cannot be played again, which is no fault")
+        raise NotForThisBot("its games differ with the same seed: games cannot be played again, which is allowed")
 
 
 async def _asked_again(trial: _Trial) -> None:
@@ -540,7 +540,7 @@ _STEPS = (
         )
     ),
     _Step("fills the last cell of a board", _LEGAL, _full_board),
-    _Step("goes on after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
+    _Step("plays on after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
     _Step("keeps a short time limit", "look at position.limit_us, and answer before it has passed", _short_clock),
     _Step("plays without a clock", "where there is no clock, limits are 0 or -1: do not divide by them", _no_clock),
     _Step(f"plays {_MANY_GAMES} games at once", "keep what belongs to a game by its name or number", _many_games),
@@ -549,10 +549,10 @@ _STEPS = (
     _Step("plays a hundred games in one life", "something grows, or is not put back between games", _hundred_games),
     _Step("repeats its games with the same seed", "draw chance from position.rng() alone", _seeds_repeat),
     _Step("answers the same first question twice", _LEGAL, _asked_again),
-    _Step("goes on after a game that was broken off", "a game may end at any moment", _broken_off),
-    _Step("goes on after its opponent has given up", "a game may end at any moment", _given_up),
+    _Step("plays on after an aborted game", "a game may end at any moment", _broken_off),
+    _Step("plays on after its opponent has resigned", "a game may end at any moment", _given_up),
     _Step(
-        "goes on after a game in which it was not asked",
+        "plays on after a game without a move of its own",
         "a game may end before its first question",
         _ended_before_asked,
     ),
@@ -560,7 +560,7 @@ _STEPS = (
     _Step("is silent when it is not asked", "answer questions, once each", _quiet),
     _Step("answers on a machine that halts", "do not give up because time has passed", _slow_machine),
     _Step("resumes a game in another life", "the moves so far tell all; keep nothing else", _resumes),
-    _Step("plays beside another process of it", "do not lock files or ports that both need", _side_by_side),
+    _Step("plays next to another process of it", "do not lock files or ports that both need", _side_by_side),
     _Step(
         "starts again after its end in mid-game", "leave nothing behind that keeps it from starting", _killed_in_a_game
     ),

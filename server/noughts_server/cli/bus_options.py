@@ -47,7 +47,7 @@ def read_bus(
     if database is None or not database.startswith("postgres"):
         got = "none" if database is None else repr(database)
         raise UsageProblem(
-            f"--db: got {got} beside --bus, expected a PostgreSQL, which all processes of a cluster share",
+            f"--db: got {got} with --bus, expected a PostgreSQL, which all processes of a cluster share",
             "For example --db postgresql+psycopg://noughts@db.example/noughts",
         )
     if (certificate is None) is not (key is None):
@@ -63,7 +63,7 @@ def read_bus(
     if is_open and not (insecure or credentials or certificate):
         raise UsageProblem(
             f"--bus {settings.place}: got a bus beyond this machine without credentials, expected some",
-            "Whoever reaches it plays in anybody's name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST, or"
+            "Anyone who reaches it can play in any name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST, or"
             " accept the risk on a network of your own with --insecure.",
         )
     return settings

@@ -72,7 +72,7 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> Locking:
-    """What is asked of the lock of child players. Raises UsageProblem for both at once."""
+    """Return how child players are sandboxed. Raises UsageProblem for both at once."""
     if require_lock and no_lock:
-        raise UsageProblem("--require-lock: got --no-lock beside it, expected one of the two")
+        raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
     return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL

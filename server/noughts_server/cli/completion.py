@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 _PATIENCE_SECONDS = 1.0
-"""For a server's answer: somebody waits at the prompt."""
+"""Time limit of a server's answer: the user waits at the prompt."""
 _MOST = 200
 
 

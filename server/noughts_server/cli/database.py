@@ -19,9 +19,9 @@ def in_database(
     create: bool = False,
     reading: bool = False,
 ) -> Returned:
-    """What `work` makes of the database at `url`, or of this user's default one; with `alone`, not beside a server.
+    """Return the result of `work` on the database at `url` (default: this user's); with `alone`, no server may run.
 
-    Without `create` it must exist; with it, a new one is made, and that is said. If `work` is only `reading`, the
+    Without `create` it must exist; with it, a missing one is created, with a note. If `work` is only `reading`, the
     database may be one that cannot be written.
     """
     url = read_database(url) or default_database_url()

@@ -22,7 +22,7 @@ class Pace:
     """How fast games are, and how that is known."""
 
     seconds: float | None
-    """Of a game, however many are played beside it; None: not known."""
+    """Of a game, however many run concurrently; None: unknown."""
     rate: float | None
     """Games a second, of all that are played at once; None: not known."""
     basis: str

@@ -156,6 +156,8 @@ def _explain_call(error: BaseException) -> Problem | None:
         from noughts_server.client.failures import CallFailed
 
         if isinstance(error, CallFailed):
+            if error.code.name == "INVALID_ARGUMENT":
+                return UsageProblem(_in_options(error.message), error.hint)
             return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
     if "noughts_proto.security" in sys.modules:
         from noughts_proto.security import SecurityProblem
@@ -166,7 +168,9 @@ def _explain_call(error: BaseException) -> Problem | None:
         from noughts_bots.stream import BotRefused, NeverConnected
 
         if isinstance(error, NeverConnected):
-            return Problem(str(error), "Is the server running, and is that its address? --wait SECONDS waits longer.")
+            return Problem(
+                str(error), "Check that the server runs at that address, or wait longer with --wait SECONDS."
+            )
         if isinstance(error, BotRefused):
             from noughts_proto.error_details import error_info
 
@@ -197,6 +201,25 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
 }
+
+
+_OPTIONS = {
+    "name": "NAME",
+    "bot": "NAME",
+    "scopes": "--scope",
+    "own_times": "--time-of",
+    "games_per_pair": "--games",
+} | {
+    option.replace("-", "_"): f"--{option}"
+    for option in ("draw-after", "label", "openings", "rounds", "time-class", "title", "variant")
+}
+"""The argument or option of each field of a request that users can set."""
+
+
+def _in_options(message: str) -> str:
+    """Return a server's message with the option in place of the request's field."""
+    field, colon, rest = message.partition(": got ")
+    return f"{_OPTIONS.get(field.rpartition('.')[2], field)}{colon}{rest}"
 
 
 def _explain_system(error: BaseException) -> Problem | None:

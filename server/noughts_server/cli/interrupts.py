@@ -12,7 +12,7 @@ from types import FrameType
 from noughts_server.cli.errors import INTERRUPTED
 
 _PATIENCE_SECONDS = 2.0
-"""Who presses Ctrl-C twice within this time means it once."""
+"""Two Ctrl-C within this time count as one."""
 
 _since: float | None = None
 

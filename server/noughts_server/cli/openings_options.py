@@ -43,7 +43,7 @@ def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> 
 
         if symmetries or order != "sequential":
             option = "--symmetries" if symmetries else f"--openings-order {order}"
-            raise UsageProblem(f"{option}: got no openings, expected --openings beside it")
+            raise UsageProblem(f"{option}: got no openings, expected --openings as well")
         return Openings()
     try:
         openings = _read(text, order, symmetries, variant)
@@ -91,7 +91,7 @@ def openings_wording(shown: Any) -> str:
     else:
         count = len(shown.text.splitlines()) or getattr(shown, "count", 0)
         told = f"{shown.name} ({count:,}), {shown.order or 'sequential'}"
-    return f"openings {output.printable(told)}{', turned by lot' if shown.symmetries else ''}"
+    return f"openings {output.printable(told)}{', turned at random' if shown.symmetries else ''}"
 
 
 def openings_document(shown: Any) -> dict[str, Any] | None:

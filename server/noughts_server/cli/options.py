@@ -232,14 +232,17 @@ def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence
 
 
 def read_database(text: str | None) -> str | None:
-    """The address of the database; that of an SQLite file where the text is only a path."""
+    """Return the URL of the database, also for the path of an SQLite file. Raises UsageProblem for a missing folder."""
     if text is None or "://" in text:
         return text
     if not text.strip():
         raise UsageProblem("--db: got nothing, expected a file or an SQLAlchemy URL")
     from noughts_server.store.engine.sqlite import url_of
 
-    return url_of(Path(text).absolute())
+    path = Path(text).absolute()
+    if not path.parent.is_dir():
+        raise UsageProblem(f"--db {text}: got no folder {path.parent}", f"Create it: mkdir -p {path.parent}")
+    return url_of(path)
 
 
 def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:

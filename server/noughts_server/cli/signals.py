@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and the closing of a terminal, for commands that run until somebody stops them."""
+"""Ctrl-C, SIGTERM and the closing of a terminal, for commands that run until they are stopped."""
 
 import asyncio
 import signal

@@ -25,7 +25,7 @@ def node_name(kind: NodeKind) -> str:
 
 
 class Membership:
-    """Who lives, as far as this node knows. It is silent while it has no bus: it could do nothing for the others."""
+    """The live nodes, as far as this node knows. Without a bus it is silent, because it could do nothing for them."""
 
     def __init__(self, store: Store, bus: NatsBus, node: Node) -> None:
         self.node = node

@@ -1,8 +1,8 @@
-"""The bus of a cluster: NATS, beside the memory of each process.
+"""The bus of a cluster: NATS, next to the memory of each process.
 
 What is published reaches the subscribers in this process at once, as on a `MemoryBus`, and those elsewhere over NATS,
-where its subject has a codec. A message is lost when the connection of its sender or of its receiver is: whoever relies
-on messages is told when there is one again (`on_connected`), and begins anew.
+where its subject has a codec. A message is lost if its sender or its receiver has no connection: code that relies on
+messages registers with `on_connected`, and synchronises again after a reconnection.
 """
 
 import asyncio

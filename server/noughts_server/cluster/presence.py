@@ -1,4 +1,4 @@
-"""Who has logged in where: each server tells the others and the referees of its bots, and hears of theirs.
+"""The logins of all servers: each server tells the others and the referees of its bots, and hears of theirs.
 
 All of them once a second, and those that come or go at once. A bot is at the server at which it logged in last: an
 older one lets it go.
@@ -122,7 +122,7 @@ class Presence:
             self._sessions.only_elsewhere(server, {bot.version for bot in message.bots})
 
     def _hear_referee(self, message: pb.RefereePresence) -> None:
-        """What plays on referees' machines is there for whoever asks, too."""
+        """What plays on referees' machines is available to every caller, too."""
         if message.leaving:
             self._gone(message.referee)
         elif message.offers or message.referee in self._heard:

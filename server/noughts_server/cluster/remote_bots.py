@@ -122,7 +122,7 @@ class RemoteBots:
                         self._gone(server)
 
     def begin_anew(self) -> None:
-        """Messages were lost: the servers are told of all games."""
+        """Messages were lost: send the servers all games again."""
         for wire in self._wires.values():
             if wire.server:
                 self._rejoin(wire)

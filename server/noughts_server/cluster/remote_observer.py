@@ -1,6 +1,6 @@
 """Games that are watched at a server and played by referees elsewhere.
 
-The referees are told once a second, and whenever it changes, which games are watched; they tell what happens in these.
+Once a second, and at each change, the referees learn which games are watched; they tell what happens in these.
 What was lost on the way is found by the numbers of the plies: then the referees are asked how the game stands.
 """
 
@@ -49,7 +49,7 @@ class RemoteObserver:
         self._wanted: Counter[SlotKey] = Counter()
         self._watched: dict[SlotKey, _Watched] = {}
         self._ahead: dict[SlotKey, float] = {}
-        """Slots that somebody may choose soon, and until when that is waited for."""
+        """Slots that a watcher may choose soon, and until when that is waited for."""
         self._unknown: set[SlotKey] = set()
         self._telling = False
 
@@ -78,7 +78,7 @@ class RemoteObserver:
         self._soon()
 
     def want(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
-        """As `Observed.want`; a game that nobody has watched before is told of a little later."""
+        """As `Observed.want`; the referee learns a little later of a game without earlier watchers."""
         self._wanted[slot] += 1
         watched = self._watched.get(slot)
         if watched is None:

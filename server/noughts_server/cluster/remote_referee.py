@@ -379,7 +379,7 @@ class RemoteReferee:
         return True
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
-        """The bot is there (again): it is told its games, as far as they are known here."""
+        """The bot is online (again): send it its games, as far as this server knows them."""
         player.wire = wire
         player.resend()
         wire.wake()
@@ -440,7 +440,7 @@ class RemoteReferee:
             answers.forfeit, answers.fault = termination, fault
 
     def moved(self, version: int, open_us: dict[int, int]) -> None:
-        """The bot has logged in at another server: its games are told there. So long its questions were open here."""
+        """The bot has logged in at another server: its games are sent there. Until now its questions were open here."""
         player = self.player(version)
         for game in self._games_of(player):
             if game.mover is player and game.handle in open_us:

@@ -150,7 +150,7 @@ class EngineFrames(ChildFrames):
 
     def close_writing(self) -> None:
         """End all games."""
-        self._end("was told to end")
+        self._end("was stopped")
 
     def close(self) -> None:
         """Do nothing: the owner ends the processes."""

@@ -253,7 +253,7 @@ class EngineSeat:
         async def end() -> None:
             death = self.death = await life.process.stop(reason, self.settings.stop)
             if death.code is None and not death.reason:
-                self.manners["does not end when it is told END"] = None
+                self.manners["does not end after END"] = None
             if tell:
                 self.owner.died(death, life.lost, benched=benched)
 

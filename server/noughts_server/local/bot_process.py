@@ -1,4 +1,4 @@
-"""A reference bot's process: it loads its modules and makes its bot at once, and plays when it is told where."""
+"""A reference bot's process: it loads its modules and makes its bot at once, and plays when it gets an address."""
 
 import asyncio
 import os

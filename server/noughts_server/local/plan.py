@@ -89,7 +89,7 @@ class LocalPlan:
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
-    """How programs and plugins are locked in."""
+    """How programs and plugins are sandboxed."""
     processes: int = 0
     """How many processes a bot has that is a program or a plugin; 0: as many as `processes_of` thinks right."""
     affinity: bool = False
@@ -99,7 +99,7 @@ class LocalPlan:
     all_memory_bytes: int = 0
     """What all such processes may use together; 0: three quarters of the machine's memory."""
     log: Path | None = None
-    """A folder that gets a file for each game with all that engines were told and have said."""
+    """A folder that gets a file for each game with the dialogue of the engines."""
     messages: Path | None = None
     """A file that gets a line for each thing that an engine says besides its moves."""
     fatal: bool = False
@@ -174,7 +174,7 @@ class PlayedGame(NamedTuple):
 
     @property
     def loser(self) -> str:
-        """The label of whoever lost; empty when nobody did."""
+        """The label of the loser; empty if there is none."""
         side = self.outcome.loser
         return "" if side is None else (self.first, self.second)[side]
 

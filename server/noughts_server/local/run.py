@@ -63,7 +63,7 @@ async def play_locally(
     `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored.
 
     `export` gets the stored games in slot order, as far as there is no gap; at the end all that are left. A run that
-    goes on with an earlier one begins with the games of that.
+    resumes an earlier one begins with the games of that.
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
@@ -119,7 +119,7 @@ async def play_locally(
 
 
 def check_out_of_reach(database: str, spec: BotSpec) -> None:
-    """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
+    """Raise LocalError for a database that the sandbox would let this bot read, because the bot could lock it."""
     from noughts_referee.children.command import resolve
     from noughts_server.store.engine.sqlite import parse_url
 
@@ -133,13 +133,13 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
 
 
 async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> None:
-    """What was killed could not say how to go on with it."""
+    """A killed run could not say how to resume it."""
     from noughts_server.store.tournaments.local_runs import cut_off_run
 
     run = await store.read(cut_off_run)
     if run is not None:
         what = f"an earlier run ({run.settings.title or run.name}) that ended after {run.games_done:,} games"
-        on_note(f"The database has {what}, before it was over: its own command with --resume goes on with it.")
+        on_note(f"The database has {what}, before it was over: its own command with --resume resumes it.")
 
 
 class _TemporaryFile:

@@ -210,7 +210,9 @@ class ServerMetrics:
         yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
         yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
         yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
-        yield CounterMetricFamily("noughts_feed_resyncs", "Watchers that were too slow and began anew.", counts.resyncs)
+        yield CounterMetricFamily(
+            "noughts_feed_resyncs", "Watchers that were too slow and synchronised again.", counts.resyncs
+        )
 
 
 def _labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:

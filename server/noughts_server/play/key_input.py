@@ -104,7 +104,7 @@ class Typing:
         if not self.typed:
             return ""
         command = _COMMANDS.get(self.typed)
-        enter = f"Enter: {_WORDS[command]}, or go on with a number" if command else "Enter: play there"
+        enter = f"Enter: {_WORDS[command]}, or continue with a number" if command else "Enter: play there"
         return f"{self.typed}_   {enter}; Esc: forget it"
 
     @property

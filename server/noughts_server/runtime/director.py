@@ -73,7 +73,7 @@ class Director:
                     starts.cancel()
 
     async def uncancelled(self, work: Callable[[], Awaitable[Done]]) -> Done:
-        """What `work` returns or raises. It goes on when its caller is cancelled: a call whose caller has hung up.
+        """What `work` returns or raises. It continues if its caller is cancelled: a call whose caller has hung up.
 
         For calls, whose work writes a tournament and then has it played. Raises Draining when the server goes down.
         """

@@ -64,7 +64,7 @@ class Recorder:
     ) -> None:
         """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
 
-        `on_damage` is told of a tournament, by its key, whose part of the database is damaged: its games are dropped.
+        `on_damage` gets the key of a tournament whose part of the database is damaged: its games are dropped.
         """
         self._on_damage = on_damage
         self._store = store

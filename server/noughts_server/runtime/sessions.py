@@ -1,4 +1,4 @@
-"""Who is online: the wires of all bots that ever logged in, and the tickets of those that are about to."""
+"""The online bots: the wires of all bots that ever logged in, and the tickets of those that are about to."""
 
 import asyncio
 import secrets
@@ -53,7 +53,7 @@ class Ticket:
     bot: str
     version: str = "1"
     carry: Carry | None = None
-    """Who takes the stream that is opened with it; else the bot's wire does."""
+    """The receiver of the stream that is opened with it; else the bot's wire does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Sessions:
         """Of each version that has a stream at another server of the cluster: at which, and how it logged in."""
 
     def stand_by(self, bots: dict[int, OnlineBot]) -> None:
-        """These, and no others, are there whenever somebody needs them: they count as online."""
+        """These, and no others, are there whenever a tournament needs them: they count as online."""
         self._standby = bots
 
     def wire(self, version: int, settings: WireSettings | None = None) -> FrameConnection:
@@ -325,7 +325,7 @@ class Sessions:
 
 
 def server_stopping() -> StreamClosed:
-    """What bots are told when the server goes down; they come back by themselves."""
+    """The message to bots when the server stops; they come back by themselves."""
     return StreamClosed(
         grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down: log in again later", retry_seconds=5.0
     )

@@ -1,7 +1,8 @@
-"""Looks after the database while a server runs: what is held when it is in trouble, and who learns of it.
+"""Looks after the database while a server runs: what waits while it is unavailable, and who learns of it.
 
-While it cannot be used no game begins; those that run go on to their end, and their commit waits. It is tried again and
-again, so that all goes on by itself. Files that were taken away end the server: whatever it wrote would be lost.
+While it cannot be used no game begins; running games continue to their end, and their commit waits. The guard
+retries again and again, so that play resumes by itself. If the files were removed, the server ends, because its writes
+would be lost.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ _WHY = "the database"
 
 
 class StoreGuard:
-    """Holds games while the store is in trouble. One for each server."""
+    """Holds games while the database is unavailable. One for each server."""
 
     def __init__(
         self, store: Store, referee: Referee | None, serving: Callable[[bool], Awaitable[None]] | None = None
@@ -37,7 +38,7 @@ class StoreGuard:
         self._news = asyncio.Event()
         self._since = 0.0
         self.troubles = 0
-        """How often it was in trouble."""
+        """How often it was unavailable."""
         store.on_trouble = self._changed
 
     async def run(self) -> None:

@@ -22,7 +22,7 @@ _FEWEST_QUEUED = 64
 
 
 class Progress:
-    """Games have begun or ended: whoever waits for something looks again."""
+    """Games have begun or ended: all waiting tasks look again."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()

@@ -78,7 +78,7 @@ class LocalPlay(Generic[S]):
         self._new_supply = supply
         self._group: asyncio.TaskGroup | None = None
         self._asked_again: dict[int, Tournament] = {}
-        """What was to be played on while it was: that may be ending without knowing why it should go on."""
+        """What was to be played on while it was: that may be ending without knowing why it should continue."""
         self._progress = Progress()
         referee.on_progress(self._progress.made)
 
@@ -230,7 +230,7 @@ class LocalPlay(Generic[S]):
             self._give_up(tournament, task.get_name(), error)
 
     def _give_up(self, tournament: int, name: str, error: NoughtsError) -> None:
-        """Plays no more of a tournament until it is resumed, or the server started again; the others go on."""
+        """Plays no more of a tournament until it is resumed, or the server restarted; the others continue."""
         logger.error("tournament_stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
         self.problems[tournament] = str(error)
         self._referee.withdraw(tournament)

@@ -35,7 +35,7 @@ class UncancelledWork:
             task.cancel()
 
     async def run(self, work: Callable[[], Awaitable[Done]]) -> Done:
-        """What `work` returns or raises; cancelled, the caller leaves at once and `work` goes on to its end.
+        """What `work` returns or raises; cancelled, the caller leaves at once and `work` continues to its end.
 
         Raises Draining unless open.
         """

@@ -1,4 +1,4 @@
-"""Who may call what: each method of a service declares it with `@open_to`.
+"""Permissions of callers: each method of a service declares it with `@open_to`.
 
 `admission` identifies the caller before it reads anything of the request; `caller` returns that caller to a method.
 """

@@ -24,7 +24,7 @@ async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits
     except TimeoutError:
         raise InvalidArgument.of("submission", "nothing", f"a first message within {REQUEST_SECONDS:.0f} s") from None
     if first is None or not first.HasField("submission"):
-        raise InvalidArgument.of("submission", "none", "what is handed in, in the first message")
+        raise InvalidArgument.of("submission", "none", "the submission, in the first message")
     submission = first.submission
     check_name("submission.bot", submission.bot)
     if submission.version:
@@ -37,7 +37,7 @@ async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits
     if submission.size > limits.submission_bytes:
         raise LimitReached(
             "submission_bytes",
-            "bytes of a bot that is handed in",
+            "bytes of a submitted bot",
             got=submission.size,
             limit=limits.submission_bytes,
             retry_seconds=60.0,
@@ -61,12 +61,12 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         raise InvalidArgument.of("chunk", f"{len(content):,} bytes", expected) from None
     if len(content) != submission.size:
         got = f"{len(content):,} bytes" if len(content) < submission.size else "more bytes than were announced"
-        hint = "Hand it in again: it was cut off, or changed meanwhile."
+        hint = "Submit it again: it was cut off, or changed meanwhile."
         raise InvalidArgument.of("chunk", got, f"the {submission.size:,} bytes that were announced", hint=hint)
     upload = Upload(
         submission.bot, submission.version, submission.kind, submission.entry, submission.file_name, bytes(content)
     )
     if submission.sha256 and submission.sha256 != upload.hash:
-        hint = "Hand it in again: it was damaged on its way."
+        hint = "Submit it again: it was damaged on its way."
         raise InvalidArgument.of("submission.sha256", "another hash", "that of the file", hint=hint)
     return upload

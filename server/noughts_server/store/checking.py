@@ -132,7 +132,7 @@ class _Check:
         for row in self._connection.execute(of_tournament):
             place = f"{self._place}/games/{row.ordinal}"
             if row.played:
-                self._report.add(place, "journal: got a game that goes on, expected none: its slot has been played")
+                self._report.add(place, "journal: got a live game, expected none: its slot has been played")
             so_far = ExportedGame(
                 variant=settings.variant,
                 first="",

@@ -63,7 +63,7 @@ def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | N
         Column("first_points", "points", Unit.POINTS),
         Column("second_points", "points", Unit.POINTS),
         Column("games", "games", Unit.COUNT),
-        Column("winner", "goes on" if bracket else "won"),
+        Column("winner", "advances" if bracket else "won"),
         Column("decision", "by"),
     )
     shown = rows[-limit:] if limit else rows

@@ -76,7 +76,7 @@ ROUTES = (
     ),
     Route(
         "/tournaments/{tournament}/crosstable",
-        "Who scored what against whom; of a knockout its bracket as well.",
+        "The score of each bot against each other; of a knockout its bracket as well.",
         "tournaments.GetCrosstable",
         names=(("name", _TOURNAMENT),),
         rows="cells",

@@ -27,9 +27,9 @@ from noughts_server.web.visitors import Recent
 
 HOUSE = {
     "first-free": "the first free cell: it loses",
-    "random": "by lot",
+    "random": "at random",
     "pascal": "the Pascal article's: lines, weighed",
-    "coursework": "the coursework's: a win, a block, else by lot",
+    "coursework": "the coursework's: a win, a block, else at random",
     "nextstep": "looks a few moves ahead",
     "three-stage": "in three stages, for noughts and crosses",
     "minimax": "perfect, on small boards",
@@ -261,7 +261,7 @@ class PlayRooms:
         """Return the table of this key and note the visit. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
-            raise Failure(404, "There is no such table, or it was cleared.", "Begin anew: open the page Play.")
+            raise Failure(404, "There is no such table, or it was cleared.", "Start again: open the page Play.")
         table.seen = time.monotonic()
         table.joined = table.joined or key != table.keys[0]
         return table
@@ -312,7 +312,7 @@ class PlayRooms:
             if table.game != game:
                 return
             if table.wish.opponent == PERSON:
-                raise Failure(409, "Against somebody elsewhere no move is taken back.")
+                raise Failure(409, "Moves against another player elsewhere cannot be taken back.")
             moves = max((guest.moves for guest in table.guests), key=len)
             sides = table.sides(key)
             kept = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)

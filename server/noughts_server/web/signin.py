@@ -124,7 +124,7 @@ def _check_meant(request: Request, form: dict[str, str]) -> None:
     if visitor is not None:
         shown = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
         if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):
-            raise Failure(403, "This form is not of this page as it is now.", "Load the page again, and send it anew.")
+            raise Failure(403, "This form is not of this page as it is now.", "Load the page again, and send it again.")
 
 
 def _check_origin(request: Request) -> None:

@@ -9,7 +9,7 @@ from noughts_proto.security import Dialling
 from noughts_server.client.async_client import AsyncClient
 from noughts_server.client.failures import CallFailed
 
-AWAY_HINT = "Games that were running go on when it is back, and so does this page."
+AWAY_HINT = "Running games resume when it is back, and so does this page."
 _HINTS = {
     grpc.StatusCode.UNAVAILABLE: AWAY_HINT,
     grpc.StatusCode.DEADLINE_EXCEEDED: "Try again in a moment.",

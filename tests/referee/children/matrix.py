@@ -326,7 +326,7 @@ FAULTS = (
     ),
 )
 
-NO_JSON = "which is no PlayRequest in JSON"
+NO_JSON = "which is not a PlayRequest in JSON"
 TOO_LONG = "wrote a line of more than 2,097,152 bytes"
 JSON: dict[str, Cell] = {
     "50 MB": crash(TOO_LONG, "what it sent began with"),

@@ -87,7 +87,7 @@ async def test_without_the_lock_the_verdict_is_the_same(field: Field) -> None:
 @pytest.mark.parametrize(
     "habit, reason, printed, start",
     [
-        ("never dials", "did not dial in (NOUGHTS_SERVER and NOUGHTS_TICKET in its environment", "", 0.4),
+        ("never dials", "did not connect (NOUGHTS_SERVER and NOUGHTS_TICKET in its environment", "", 0.4),
         ("dies at once", "ended with exit code 1", "no licence found\n", 60.0),
         ("wrong ticket", "ended with exit code 1", "BotRefused: the token is unknown", 60.0),
     ],
@@ -133,7 +133,7 @@ async def test_a_bot_with_a_ticket_does_not_dial_a_second_time(monkeypatch: pyte
 async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
     frames = DialledFrames()
     frames.close_writing()
-    with pytest.raises(StreamClosed, match="got one of a process that was told to end"):
+    with pytest.raises(StreamClosed, match="got one of a process that must end"):
         await frames.carry(pb.Hello(protocol=1), frames)
 
 
@@ -149,7 +149,10 @@ def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> Non
         ("match exec{dial=true,depth=3}:PYTHON random", "got options depth, expected none but dial or frames"),
         ("match exec{dial=true}:no-such-program random", "got program 'no-such-program'"),
         ("bot run exec{dial=true}:PYTHON", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
-        ("bot ask exec{dial=true}:PYTHON", "got a program that dials in, expected one that plays on its standard"),
+        (
+            "bot ask exec{dial=true}:PYTHON",
+            "got a program that connects by itself, expected one that plays on its standard",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do_instead(

@@ -61,7 +61,7 @@ def test_a_line_of_more_than_a_frame_may_have_is_refused_with_or_without_its_end
     ],
 )
 def test_a_line_that_is_no_frame_is_refused_with_what_is_wrong(line: bytes, why: str) -> None:
-    with pytest.raises(NoFrame, match=r"wrote the line .*, which is no PlayRequest in JSON: ") as refused:
+    with pytest.raises(NoFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as refused:
         JsonLines().read(line)
     assert why in str(refused.value)
     assert len(str(refused.value)) < 300

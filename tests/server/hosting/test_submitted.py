@@ -223,7 +223,7 @@ async def test_without_the_scope_nothing_is_taken(client: Client, scopes: tuple[
 async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothing_is_stored(client: Client) -> None:
     token = await client.token("alice", *ALL)
     for content, kind, fields, complaint in (
-        ("x", "py", {"size": 64 << 20}, "bytes of a bot that is handed in"),
+        ("x", "py", {"size": 64 << 20}, "bytes of a submitted bot"),
         (GOOD, "py", {"size": len(GOOD) + 5}, "bytes that were announced"),
         (GOOD, "py", {"size": len(GOOD) - 5}, "more bytes than were announced"),
         (GOOD, "py", {"sha256": bytes(32)}, "another hash"),
@@ -323,7 +323,7 @@ async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
         token, other = await client.token("alice", *ALL), await client.token("bob", *ALL)
         await submit(client, token, "one", GOOD)
         refusal = await refused(submit(client, token, "one", GOOD + "#" * 2 * len(GOOD) + "#" * 100))
-        assert "bytes of the bots that you have handed in" in refusal.trailing
+        assert "bytes of your submitted bots" in refusal.trailing
         await submit(client, token, "two", GOOD + "# 2")
         assert "bots of yours" in (await refused(submit(client, token, "three", GOOD + "# 3"))).trailing
         assert "permission" in (await refused(submit(client, other, "one", GOOD))).trailing.lower()

@@ -103,7 +103,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
         try:
             position = Position.parse(read_variant, text, seed=seed)
             if over := _over(position):
-                raise PositionError(text, f"one in which the game goes on: {over}")
+                raise PositionError(text, f"a game that is not over: {over}")
             yield position, answer(bot, position)
         except PositionError as error:
             if not typed:

@@ -97,7 +97,7 @@ def _read(file: Path) -> tuple[bytes, str]:
         raise Problem(f"{file}: got an empty file, expected a bot")
     if (kind := kind_of(file.name, content)) is not None:
         return content, kind
-    hint = "Native libraries and programs are not taken over the network: log in with them by `noughts bot run`."
+    hint = "Run native libraries and programs yourself: noughts bot run"
     raise UsageProblem(f"{file}: expected a module of WebAssembly (.wasm), a file in Python (.py) or a folder", hint)
 
 
@@ -110,7 +110,7 @@ def _packed(folder: Path) -> bytes:
         if len(files) > _MOST_FILES:
             raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder for the bot alone")
     if not (folder / "bot.py").is_file():
-        raise Problem(f"{folder}: got no bot.py in it, expected the bot there; or hand in a file")
+        raise Problem(f"{folder}: got no bot.py in it, expected the bot there; or submit a file")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for file in sorted(files):

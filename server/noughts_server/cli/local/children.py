@@ -12,7 +12,7 @@ from noughts_server.engines.command import engine_command
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
 TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
-"""What to do with a program that dials in where none can."""
+"""The fix for a program that connects by itself where none can."""
 
 _LIBRARIES = {
     b"\x7fELF",  # Linux and most others
@@ -56,10 +56,10 @@ def require_startable(spec: BotSpec) -> BotSpec:
 
 
 def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
-    """Raises BotSpecError for a program that dials in, where nobody is there to be dialled."""
+    """Raises BotSpecError for a program that connects by itself, because nothing listens here."""
     if dials_in(spec):
         expected = "one that plays on its standard input and output"
-        raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
+        raise BotSpecError(f"bot {str(spec)!r}", "a program that connects by itself", expected, advice)
 
 
 def _check_command(spec: BotSpec) -> None:

@@ -27,7 +27,7 @@ _SERVERS_TIME = "900+10"
 
 
 class First(StrEnum):
-    """Who begins."""
+    """The player that begins."""
 
     ME = "me"
     OPPONENT = "opponent"
@@ -153,10 +153,10 @@ def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First |
     if spec:
         raise UsageProblem(
             f"SPEC: got {spec!r} for a game at a server, expected the opponent after --with",
-            "A reference bot is there when somebody runs it: noughts bot run SPEC.",
+            "Run the reference bot at the server first: noughts bot run SPEC",
         )
     if first is not None:
-        raise UsageProblem("--first: got it for a game at a server, where whoever challenges begins the first game")
+        raise UsageProblem("--first: got it for a game at a server, where the challenger begins the first game")
     if games_file is not None:
         raise UsageProblem(
             "-o: got it for games at a server, which keeps them itself", "Read them there: noughts bot games NAME."
@@ -186,7 +186,7 @@ def _move_limit(time: str | None) -> int:
 
 
 def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Participant], Any]:
-    """Who plays; and the bot, if there is one."""
+    """Return the seating, and the bot if there is one."""
     if spec == _PERSON:
         return (Participant("Person A", person=True), Participant("Person B", person=True)), None
     parsed = parse_spec(spec)

@@ -43,7 +43,7 @@ class OnlineMatchPlan:
     games: int
     seed: int
     time_of: tuple[str, ...] = ()
-    """`NAME=T` of whoever has a time of its own; `you` is the person."""
+    """`NAME=T` of each player with its own time control; `you` is the person."""
 
 
 def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, at: AtServer) -> Match:

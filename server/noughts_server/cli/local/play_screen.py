@@ -18,7 +18,7 @@ _HUNG_UP = 128 + signal.SIGHUP
 
 
 def run_screen(seating: Seating) -> None:
-    """Shows the seating until somebody leaves. Raises what ended the other side, after the screen has closed."""
+    """Show the seating until a player leaves. Raises what ended the other side, after the screen has closed."""
     run_loop(show(seating))
 
 

@@ -77,7 +77,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
             note("Interrupted before a game was over.")
         if outcome.kept and outcome.games:
             kept = _as_given(outcome.kept)
-            note(f"They are kept in {kept}; this goes on with them:\n  {_resuming(kept)}")
+            note(f"They are kept in {kept}; this resumes them:\n  {_resuming(kept)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
 
@@ -90,7 +90,7 @@ def _as_given(database: str) -> str:
 
 
 def _resuming(database: str) -> str:
-    """This program's command line, with what makes it go on with the games of a database."""
+    """This program's command line, with what makes it resume the games of a database."""
     words, rest = [], iter(sys.argv[1:])
     for word in rest:
         if word == "--db":

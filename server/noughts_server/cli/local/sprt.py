@@ -76,11 +76,11 @@ def sprt(
     test = _test(elo0, elo1, alpha, beta, model)
     if plan is not None:
         if wins or draws or losses or penta is not None:
-            raise UsageProblem("--plan: got counts beside it, expected one of the two")
+            raise UsageProblem("--plan: got counts as well, expected one of the two")
         _plan(test, plan, draw_rate, advantage)
         return
     if penta is not None and (wins or draws or losses):
-        raise UsageProblem("--penta: got counts of games beside it, expected one of the two")
+        raise UsageProblem("--penta: got counts of games as well, expected one of the two")
     if penta is not None:
         pairs = Pentanomial(*_five(penta))
         _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs))

@@ -310,7 +310,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
 def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
     if plan.database is None:
-        raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
+        raise UsageProblem("--resume: got no database, expected --db FILE with the games to resume")
     from noughts_server.store.tournaments.local_runs import NotResumed, run_to_resume
 
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}

@@ -1,1 +1,1 @@
-"""Commands for whoever runs a server: `serve`, `status`, `health`, `token`, `ratings`."""
+"""Commands for the operator of a server: `serve`, `status`, `health`, `token`, `ratings`."""

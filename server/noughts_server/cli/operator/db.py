@@ -1,4 +1,4 @@
-"""`noughts db`: looking after a database. Works on the database itself, also beside its server."""
+"""`noughts db`: looking after a database. Works on the database itself, also while its server runs."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack

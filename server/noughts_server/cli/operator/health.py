@@ -37,5 +37,7 @@ def _why_not(address: str) -> Problem:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:
         what = f"no game begins, because of its database: {output.printable(status.database_trouble)}"
-        return Problem(f"server {address} is not serving: {what}", "All goes on by itself when that is mended.")
+        return Problem(
+            f"server {address} is not serving: {what}", "The server resumes by itself when the cause is fixed."
+        )
     return Problem(f"server {address} is not serving: it is draining", "It will be back after its restart.")

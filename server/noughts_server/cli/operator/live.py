@@ -1,4 +1,4 @@
-"""`noughts live`: a server, its site, and reference bots that go on playing, slowly enough to be watched."""
+"""`noughts live`: a server, its site, and reference bots that keep playing, slowly enough to be watched."""
 
 import tempfile
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""`noughts referee`: plays the games of a cluster until it is told to stop."""
+"""`noughts referee`: plays the games of a cluster until it is stopped."""
 
 import os
 from typing import TYPE_CHECKING, Annotated

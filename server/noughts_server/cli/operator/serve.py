@@ -1,4 +1,4 @@
-"""`noughts serve`: a server until it is told to stop."""
+"""`noughts serve`: a server that runs until it is stopped."""
 
 import socket
 from collections.abc import Callable
@@ -243,7 +243,7 @@ def read_identity(certificate: Path | None, key: Path | None) -> Identity | None
         return None
     if certificate is None or key is None:
         given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
-        raise UsageProblem(f"{missing}: got none, expected a file in PEM beside that of {given}")
+        raise UsageProblem(f"{missing}: got none, expected a file in PEM as well as that of {given}")
     return Identity(certificate, key)
 
 

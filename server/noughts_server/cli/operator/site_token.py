@@ -7,7 +7,7 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.tokens import create_token, list_tokens, revoke_token
 
 OWNER = "site"
-"""Whose bots they are with whom people play in their browsers."""
+"""The owner of the bots as which visitors play in their browsers."""
 _LABEL = "people who play in their browsers"
 
 

@@ -85,7 +85,7 @@ def screen(status: pb.GetStatusResponse) -> RenderableType:
 def _facts(status: pb.GetStatusResponse) -> RenderableType:
     grid = Table.grid(padding=(0, 3, 0, 0))
     rows = [
-        ("games/s", f"{status.games_per_second:,.1f}", "in flight", f"{status.games_in_flight:,}"),
+        ("games/s", f"{status.games_per_second:,.1f}", "running", f"{status.games_in_flight:,}"),
         ("plies/s", f"{status.plies_per_second:,.0f}", "queued", f"{status.slots_queued:,}"),
         ("games", f"{status.games:,}", "bots online", f"{status.bots_online:,}"),
         ("plies", f"{status.plies:,}", "watchers", f"{status.watchers:,}"),
@@ -115,7 +115,7 @@ def _tournaments(running: Iterable[pb.RunningTournament]) -> RenderableType:
     ]
     if len(known) > _MOST_TOURNAMENTS:
         rows.append((f"and {len(known) - _MOST_TOURNAMENTS} more", "", "", "", ""))
-    return output.table(("tournament", "progress", ">games", ">in flight", ">left"), rows)
+    return output.table(("tournament", "progress", ">games", ">running", ">left"), rows)
 
 
 def _bots(status: pb.GetStatusResponse) -> RenderableType:
@@ -124,7 +124,7 @@ def _bots(status: pb.GetStatusResponse) -> RenderableType:
     ]
     if status.bots_online > _MOST_BOTS:
         rows.append((f"and {status.bots_online - _MOST_BOTS:,} more", "", ""))
-    return output.table(("bot", "version", ">in flight"), rows)
+    return output.table(("bot", "version", ">running"), rows)
 
 
 def _name_and_version(resource: str) -> tuple[str, str]:

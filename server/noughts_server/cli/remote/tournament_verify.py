@@ -37,7 +37,7 @@ def verify(
         found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
         if not found.HasField("seed"):
             raise Problem(
-                f"{full_name}: its seed is still secret: it is told when the tournament has ended",
+                f"{full_name}: its seed is still secret: the server publishes it at the end of the tournament",
                 f"Note the hash until then, and give it to `verify --hash`: {found.seed_hash}",
             )
         listed = games_pb2.ListGamesRequest(parent=full_name)

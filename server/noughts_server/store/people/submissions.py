@@ -97,10 +97,10 @@ def check_submission(
         require_in_service(bot, found.retired_at)
     own = submissions.c.owner_id == owner_id
     recent = select(func.count()).where(own, submissions.c.submitted_at > now_ms - _HOUR_MS)
-    limits.check("submissions", "bots that you hand in within an hour", connection.execute(recent).scalar_one())
+    limits.check("submissions", "bots that you submit within an hour", connection.execute(recent).scalar_one())
     files = select(programs.c.size).where(programs.c.id.in_(select(submissions.c.program_id).where(own)))
     so_far = connection.execute(select(func.coalesce(func.sum(files.subquery().c.size), 0))).scalar_one()
-    limits.check("submitted_bytes", "bytes of the bots that you have handed in", int(so_far) + size - 1)
+    limits.check("submitted_bytes", "bytes of your submitted bots", int(so_far) + size - 1)
 
 
 def store_submission(connection: Connection, upload: Upload, *, owner_id: int, now_ms: int, limits: Limits) -> Stored:

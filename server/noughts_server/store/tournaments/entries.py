@@ -22,7 +22,7 @@ _LATE = {
     LateEntries.WHILE_PAUSED: (TournamentState.PAUSED,),
     LateEntries.ALWAYS: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
-_EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` goes on."
+_EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` resumes it."
 _SHOW = "`noughts tournament show {}` lists the entries."
 
 
@@ -175,7 +175,7 @@ def _label(connection: Connection, tournament: Tournament, wanted: str, entering
             raise AlreadyExists(f"{tournament.name}/entries/{wanted}", hint="Choose another label.")
         others = select(bots.c.id).where(bots.c.name == wanted, bots.c.owner_id != entering.owner_id)
         if connection.execute(others).first():
-            hint = "A label may not be the name of somebody else's bot: choose another."
+            hint = "Choose another label: this is the name of another owner's bot."
             raise AlreadyExists(f"bots/{wanted}", hint=hint)
         return wanted
     if bot not in taken:

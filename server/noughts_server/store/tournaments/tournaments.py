@@ -34,6 +34,7 @@ from noughts_server.store.tournaments.settings_checks import (
 )
 from noughts_server.store.validation import check_slug
 
+_JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 # Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
 
@@ -199,7 +200,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     count = _number_entries(connection, tournament.id)
     if count < tournament.joining.entries_min:
         expected = f"at least {tournament.joining.entries_min}"
-        hint = "Let more bots join first."
+        hint = _JOIN.format(slug)
         raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
     if tournament.settings.rated:
         ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
@@ -207,8 +208,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     try:
         kind.check_entries(count, tournament.settings)
     except FormatError as error:
-        got, hint = f"open with {count} entries", f"`noughts tournament join {slug} --bot BOT` enters a bot."
-        raise WrongState(tournament.name, got=got, expected=str(error), hint=hint) from error
+        got = f"open with {count} entries"
+        raise WrongState(tournament.name, got=got, expected=str(error), hint=_JOIN.format(slug)) from error
     if isinstance(kind, FixedPairings):
         total = kind.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))

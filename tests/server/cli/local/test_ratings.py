@@ -129,8 +129,8 @@ def test_sprt_plan_tells_how_many_games(noughts: Any) -> None:
     [
         ("--penta 1,2,3", "expected five counts"),
         ("--penta 1,2,3,4,x", "expected five counts"),
-        ("--penta 1,2,3,4,5 --wins 3", "got counts of games beside it"),
-        ("--plan 3 --wins 3", "got counts beside it"),
+        ("--penta 1,2,3,4,5 --wins 3", "got counts of games as well"),
+        ("--plan 3 --wins 3", "got counts as well"),
         ("--elo0 5 --elo1 5", "expected elo0 below elo1"),
         ("--elo0 0 --elo1 1e-9 --model normalized", "expected elo0 below elo1, by 0.01 or more"),
         ("--alpha 1e-320", "expected at least 1e-09 and less than 0.5"),

@@ -248,7 +248,7 @@ def test_ask_reads_the_score_that_a_plugin_gives(desk: Desk) -> None:
 def test_ask_says_when_a_position_is_over_already(desk: Desk, spec: str) -> None:
     said, complained = desk.run(f"bot ask {spec} --format json", stdin="X........\nXXX.OO...\n", code=1)
     assert said.count("\n") == 1
-    assert "line 2: position 'XXX.OO...': expected one in which the game goes on: X has won already" in complained
+    assert "line 2: position 'XXX.OO...': expected a game that is not over: X has won already" in complained
     assert "the board is full" in desk.run(f"bot ask {spec}", stdin="XOXXOOOXX O\n", code=1)[1]
 
 

@@ -15,8 +15,8 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
     "words, expected",
     [
         (["referee"], ("--bus: got none", "A server without --bus plays its games itself")),
-        (["referee", "--bus", "nats://localhost"], ("--db: got none beside --bus, expected a PostgreSQL",)),
-        (["serve", "--bus", "nats://localhost", "--db", "sqlite:///x"], ("--db: got 'sqlite:///x' beside --bus",)),
+        (["referee", "--bus", "nats://localhost"], ("--db: got none with --bus, expected a PostgreSQL",)),
+        (["serve", "--bus", "nats://localhost", "--db", "sqlite:///x"], ("--db: got 'sqlite:///x' with --bus",)),
         (["referee", "--bus", "redis://localhost", "--db", POSTGRES], ("--bus: got 'redis://localhost'", "tls://HOST")),
         (
             ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--bus-cert", "x.pem"],

@@ -19,7 +19,7 @@ from noughts_server.cli.operator import status
 def test_status_is_printed_once_where_there_is_no_terminal(noughts: Any, server: str) -> None:
     shown = noughts(f"status --server {server}").stdout
     assert f"at {server} serving" in shown
-    for name in ("games/s", "plies/s", "in flight", "queued", "bots online", "watchers", "commit", "loop lag"):
+    for name in ("games/s", "plies/s", "running", "queued", "bots online", "watchers", "commit", "loop lag"):
         assert name in shown
     assert "\x1b" not in shown
 

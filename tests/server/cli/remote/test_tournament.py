@@ -218,12 +218,12 @@ def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, se
     "line, code, said",
     [
         ("tournament show nowhere", 1, "tournaments/nowhere does not exist"),
-        ("tournament create Spring!", 1, "Spring!"),
+        ("tournament create Spring!", 2, "Error: NAME: got 'Spring!', expected 1 to 63 characters"),
         ("tournament join nowhere --bot nobody", 1, "does not exist"),
         ("tournament show a/b", 2, "expected a tournament"),
         ("game show spring", 2, "expected a game"),
         ("leaderboard --variant chess", 2, "--variant 'chess'"),
-        ("leaderboard --time-class quick", 1, "time_class"),
+        ("leaderboard --time-class quick", 2, "Error: --time-class: got 'quick', expected one of untimed"),
     ],
 )
 def test_what_the_server_refuses_is_one_message(
@@ -232,6 +232,14 @@ def test_what_the_server_refuses_is_one_message(
     result = noughts(line, code=code, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
     assert said in result.stderr
     assert result.stdout == ""
+
+
+def test_start_without_entries_and_pause_before_start_say_what_to_do(ask: Ask, noughts: Any, env: Any) -> None:
+    ask("tournament create early")
+    said = noughts("tournament start early", code=1, env=env).stderr
+    assert said.startswith("Error: tournaments/early is open with 0 entries, expected at least 2\nFix: `noughts ")
+    said = noughts("tournament pause early", code=1, env=env).stderr
+    assert said.startswith("Error: tournaments/early is open, expected running\nFix: Only a running tournament can")
 
 
 @pytest.mark.parametrize("line", ["tournament create mine", "bot run random --name mine"])
