@@ -237,7 +237,9 @@ def test_what_the_server_refuses_is_one_message(
 def test_start_without_entries_and_pause_before_start_say_what_to_do(ask: Ask, noughts: Any, env: Any) -> None:
     ask("tournament create early")
     said = noughts("tournament start early", code=1, env=env).stderr
-    assert said.startswith("Error: tournaments/early is open with 0 entries, expected at least 2\nFix: Let more bots join: ")
+    assert said.startswith(
+        "Error: tournaments/early is open with 0 entries, expected at least 2\nFix: Let more bots join: "
+    )
     said = noughts("tournament pause early", code=1, env=env).stderr
     assert said.startswith("Error: tournaments/early is open, expected running\nFix: Only a running tournament can")
 
