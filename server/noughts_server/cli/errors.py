@@ -203,15 +203,9 @@ _REFUSAL_HINTS = {
 }
 
 
-_OPTIONS = {
-    "name": "NAME",
-    "bot": "NAME",
-    "scopes": "--scope",
-    "own_times": "--time-of",
-    "games_per_pair": "--games",
-} | {
+_OPTIONS = {"name": "NAME", "anchors": "--anchor", "scopes": "--scope", "own_times": "--time-of"} | {
     option.replace("-", "_"): f"--{option}"
-    for option in ("draw-after", "label", "openings", "rounds", "time-class", "title", "variant")
+    for option in "draw-after join-from join-until label openings rounds start-at time-class title variant".split()
 }
 """The argument or option of each field of a request that users can set."""
 

@@ -184,6 +184,7 @@ def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> No
 
 def test_each_path_of_a_database_names_exactly_that_file(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("x?1.db", "x?2.db", "a%41b.db", "x#y.db", "a b.db", "50%20off/x.db")]
+    (tmp_path / "50%20off").mkdir()
     for number, path in enumerate(paths):
         invoked(["token", "create", "--owner", f"owner{number}", "--db", str(path)])
         copied = noughts("db", "backup", str(path) + ".copy", "--db", str(path))

@@ -54,7 +54,7 @@ def test_the_fit_of_a_list_takes_anchors_and_a_prior(played: Any, noughts: Any, 
     [
         ("--prior", 2, "--prior: got no --fit"),
         ("--fit --online", 2, "got a filter of the live list"),
-        ("--fit --anchor nobody=1500", 1, "anchors: got 'nobody'"),
+        ("--fit --anchor nobody=1500", 2, "--anchor: got 'nobody'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -118,7 +118,7 @@ def test_join_window_and_start_are_told_in_peoples_words(ask: Ask, noughts: Any,
         assert re.search(r"open, joining ends in [67] min, starts in 1[34] min", shown)
     assert "0 entries of 3 to 8" in noughts("tournament show night", env=env).stdout
     assert "wait for its start" in noughts("tournament start night", code=1, env=env).stderr
-    noughts("tournament create over --start-at 2020-01-01", code=1, env=env)
+    noughts("tournament create over --start-at 2020-01-01", code=2, env=env)
 
 
 def test_tournament_without_entries_says_why_it_was_cancelled(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
@@ -315,5 +315,5 @@ def test_bot_is_refused_at_entry_for_a_board_that_it_resigns_on(
         assert ask("tournament join small full")["label"] == "full"
         assert ask("tournament join wide deep")["label"] == "deep"
         for line in ("wide full", "fast quick"):
-            refused = noughts(f"tournament join {line}", code=1, env=env).stderr
+            refused = noughts(f"tournament join {line}", code=2, env=env).stderr
             assert "which plays cells<=1" in refused
