@@ -203,10 +203,21 @@ _REFUSAL_HINTS = {
 }
 
 
-_OPTIONS = {"name": "NAME", "anchors": "--anchor", "scopes": "--scope", "own_times": "--time-of"} | {
-    option.replace("-", "_"): f"--{option}"
-    for option in "draw-after join-from join-until label openings rounds start-at time-class title variant".split()
-}
+_SAME = (
+    "draw-after",
+    "join-from",
+    "join-until",
+    "label",
+    "openings",
+    "rounds",
+    "start-at",
+    "time-class",
+    "title",
+    "variant",
+)
+_OPTIONS = {option.replace("-", "_"): f"--{option}" for option in _SAME} | {
+    "name": "NAME", "anchors": "--anchor", "games_per_pair": "--games", "own_times": "--time-of", "scopes": "--scope",
+}  # fmt: skip
 """The argument or option of each field of a request that users can set."""
 
 
