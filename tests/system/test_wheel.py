@@ -92,7 +92,7 @@ def install_alone(wheel: Path, home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment as `pip install noughts` makes it, without any extra.
+    """The folder of programs of an environment as pip makes it from the wheel, without any extra.
 
     What the wheel requires, and what that requires, is linked from this environment, file by file: nothing is
     downloaded, and nothing else can be seen.
@@ -309,8 +309,8 @@ def test_command_whose_extra_is_missing_says_which(
     assert refused.returncode == 1
     command = "bot learn" if line.startswith("bot") else line.partition(" random")[0]
     assert refused.stderr.startswith(f"Error: noughts {command}: got no package ")
-    assert refused.stderr.endswith(f"pip install 'noughts[{extra}]'\n")
-    assert refused.stderr.count("\n") == 1
+    assert refused.stderr.endswith(f"Fix: Run this in a checkout of Noughts: pip install '.[{extra}]'\n")
+    assert refused.stderr.count("\n") == 2
     assert not (tmp_path / "x.table").exists()
 
 

@@ -1,6 +1,6 @@
 """The environment of WebAssembly modules: their memory, their fuel, and the few functions that they can import.
 
-Needs wasmtime (`pip install 'noughts[wasm]'`). A module can access only its own memory: no files, network, clock or
+Needs wasmtime (the extra `wasm`). A module can access only its own memory: no files, network, clock or
 entropy. Its answers therefore depend only on the questions, on every machine.
 """
 

@@ -43,7 +43,7 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
     try:
         from noughts_bots.hosts.sandbox import LARGEST_MODULE, Program
     except ModuleNotFoundError:
-        advice = "install it: pip install 'noughts[wasm]'"
+        advice = "run this in a checkout of Noughts: pip install '.[wasm]'"
         raise BotSpecError(subject, "no wasmtime", "the package wasmtime", advice) from None
     try:
         with path.open("rb") as file:

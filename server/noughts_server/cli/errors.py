@@ -102,8 +102,8 @@ def _explain_missing(error: BaseException, line: str) -> Problem | None:
 
 
 def _missing(line: str, package: str, extra: str) -> Problem:
-    expected = f"noughts[{extra}]"
-    return Problem(f"{line}: got no package {package}, expected those of {expected}; pip install '{expected}'")
+    hint = f"Run this in a checkout of Noughts: pip install '.[{extra}]'"
+    return Problem(f"{line}: got no package {package}, expected those of noughts[{extra}]", hint)
 
 
 def _explain_text(error: BaseException) -> Problem | None:

@@ -77,7 +77,7 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
         raise UsageProblem(
             f"--openings {text}: got no such file, expected `none`, `random:K`, `balanced:K`, "
             f"{', '.join(f'`{book}`' for book in BOOKS)} or a file",
-            'A file has an opening a line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
+            'Write one opening a line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
         )
     return read_openings_file(usual, file, variant)
 

@@ -223,7 +223,7 @@ def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence
         if labels is not None and label not in labels:
             raise UsageProblem(
                 f"{option} {text!r}: got no bot called {label!r}, expected one of {', '.join(labels)}",
-                "LABEL=SPEC gives a bot a name.",
+                "Name a bot with LABEL=SPEC.",
             )
         if label in own:
             raise UsageProblem(f"{option} {text!r}: got {label!r} twice, expected each bot once")

@@ -65,7 +65,7 @@ def tables(
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
-        raise UsageProblem("--format csv: got no table, expected --kind as well", f"One of {kinds}.")
+        raise UsageProblem("--format csv: got no table, expected --kind as well", f"Choose one of {kinds}.")
     title, tally = games.read(lambda found: (found.title, found.tally()))
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     if kind is Kind.ALL and not tally.about.matches and output_format is not TablesFormat.JSON:

@@ -44,8 +44,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
-        hint = f"Its games are numbered from 1 to {tournament.games_total:,}." if tournament.games_total else ""
-        raise NotFound(name, hint=hint or "The tournament has not been started, so that it has no games yet.")
+        hint = f"Choose a number from 1 to {tournament.games_total:,}." if tournament.games_total else ""
+        raise NotFound(name, hint=hint or "Start the tournament: it has no games yet.")
     playing = conditions(connection, tournament.id)
     slot = schedule_of(connection, tournament).slot(ordinal)
     game: StoredGame | None = None

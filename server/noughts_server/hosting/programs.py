@@ -248,7 +248,7 @@ def _imports(module: ast.Module) -> Iterator[tuple[str, int]]:
 def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]) -> None:
     top = name.partition(".")[0]
     if top in _REFUSED:
-        hint = "Bots have no network, start no programs and load no libraries."
+        hint = "Leave it out: bots have no network, start no programs and load no libraries."
         raise InvalidArgument.of("import", f"{name} at {place}", "what a bot may use", hint=hint)
     if not (top in own or top in _OURS or top in packages or top in sys.stdlib_module_names):
         allowed = ", ".join(sorted(packages))

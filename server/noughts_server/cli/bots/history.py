@@ -63,7 +63,7 @@ def show(
     retired = ", retired" if shown.HasField("retire_time") else ""
     output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
     if handed_in is not None:
-        console.print(f"Handed in as {handed_in.kind}: {handed_in.file_name}, {handed_in.size:,} bytes.")
+        console.print(f"Submitted as {handed_in.kind}: {handed_in.file_name}, {handed_in.size:,} bytes.")
     if ratings:
         print_rows(("list",), [((row.rating_list,), row.row) for row in ratings])
     else:

@@ -118,7 +118,7 @@ def play(
     if read_variant.agreement:
         raise UsageProblem(
             f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro at this board",
-            "At a server (--with, --wait) the usual choices are made for you.",
+            "Leave it out: at a server (--with, --wait) these choices are fixed.",
         )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
@@ -170,7 +170,7 @@ def _check_terminal() -> None:
         if not file.isatty():
             raise Problem(
                 f"noughts play needs a terminal, and {stream} is not one",
-                "From a pipe: `noughts bot ask` answers positions, `noughts match` lets bots play.",
+                "Use a terminal; from a pipe, `noughts bot ask` answers positions and `noughts match` plays games.",
             )
 
 
@@ -180,7 +180,7 @@ def _move_limit(time: str | None) -> int:
     if control.bank_us or control.increment_us:
         raise UsageProblem(
             f"--time {time!r}: got a bank for a game without a server, expected `none` or a limit such as `2/move`",
-            "It limits the bot alone: nobody hurries you here.",
+            "Write a limit for the bot only, e.g. 2/move: you have no clock here.",
         )
     return control.move_us
 

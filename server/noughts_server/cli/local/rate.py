@@ -61,7 +61,7 @@ def rate(
         with place.file(source) as file:
             results = read_results(Path(file), forfeits=not without_forfeits)
     except ResultsError as error:
-        raise UsageProblem(f"{source}, {error}", "Mend the line, or leave it out.") from None
+        raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
     except FormatError as error:
         raise UsageProblem(str(error)) from None
     from noughts_server.statistics.rated_games import GameResult, count_games

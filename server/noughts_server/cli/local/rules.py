@@ -17,7 +17,7 @@ from noughts_server.cli.output import Format
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
 _SHOWN = 80
-_MEND = "Mend the line, or leave it out; those before it were judged."
+_FIX = "Correct the line, or leave it out; the lines before it were judged."
 
 
 @command(
@@ -87,4 +87,4 @@ def _answer(outcome: str, kind: str | None, ply: int, output_format: Format) -> 
 
 def _unreadable(file: str, number: int, got: str, expected: str) -> UsageProblem:
     place = "standard input" if file == "-" else file
-    return UsageProblem(f"{place}, line {number}: got {got}, expected {expected}", _MEND)
+    return UsageProblem(f"{place}, line {number}: got {got}, expected {expected}", _FIX)

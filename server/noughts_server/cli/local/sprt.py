@@ -132,7 +132,7 @@ def _five(text: str) -> list[int]:
     if len(counts) != 5 or not all(0 <= count <= _LARGEST_COUNT for count in counts):
         raise UsageProblem(
             f"--penta {text!r}: expected five counts LL,LD,WL+DD,WD,WW as in 5,20,50,22,8",
-            "LL: A lost both games of a pair; LD: a loss and a draw; WL+DD: one point; WW: A won both.",
+            "Count pairs in this order: LL (A lost both games), LD (a loss and a draw), WL+DD (one point), WD, WW.",
         )
     return counts
 

@@ -211,7 +211,8 @@ def run(
     """
     if len(specs) < 2:
         raise UsageProblem(
-            f"SPEC: got one bot ({specs[0]}), expected at least two", "`noughts bot list` shows the reference bots."
+            f"SPEC: got one bot ({specs[0]}), expected at least two",
+            "Add another bot; `noughts bot list` shows the reference bots.",
         )
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
@@ -317,7 +318,7 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     try:
         stored, settings = asyncio.run(run_to_resume(plan.database, plan.settings, versions, same_seed=same_seed))
     except NotResumed as error:
-        raise UsageProblem(f"--resume: {error}", "Without --resume another tournament begins there.") from error
+        raise UsageProblem(f"--resume: {error}", "Leave out --resume to begin another tournament there.") from error
     before, after = stored.settings, settings
     added = (after.games_per_pair, after.rounds, len(versions)) != (
         before.games_per_pair, before.rounds, len(stored.versions)

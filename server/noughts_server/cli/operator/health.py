@@ -38,6 +38,6 @@ def _why_not(address: str) -> Problem:
     if status.database_trouble:
         what = f"no game begins, because of its database: {output.printable(status.database_trouble)}"
         return Problem(
-            f"server {address} is not serving: {what}", "The server resumes by itself when the cause is fixed."
+            f"server {address} is not serving: {what}", "Remove the cause; the server then resumes by itself."
         )
-    return Problem(f"server {address} is not serving: it is draining", "It will be back after its restart.")
+    return Problem(f"server {address} is not serving: it is draining", "Wait for its restart.")

@@ -34,5 +34,5 @@ def nodes(
     output.show({"nodes": rows}, table if found else lambda: None)
     if not found:
         where = "on this machine" if here else "in this database"
-        hint = "`noughts serve --bus URL` and `noughts referee --bus URL` with the same --db make a cluster."
+        hint = "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db."
         raise Problem(f"no server and no referee of a cluster lives {where}", hint)

@@ -84,7 +84,7 @@ def referee(
     if bus is None:
         raise UsageProblem(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
-            "A server without --bus plays its games itself: it needs no referee.",
+            "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
     settings = bus_options.read_bus(
         "noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
@@ -121,7 +121,7 @@ def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
             raise UsageProblem(
                 f"--offers {text!r}: got no program or plugin, "
                 "expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
-                "Reference bots play from anywhere: noughts bot run NAME --server HOST:PORT",
+                "Run reference bots with: noughts bot run NAME --server HOST:PORT",
             )
         require_frames_on_pipes(spec, DIAL_YOURSELF)
     return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))

@@ -159,7 +159,7 @@ def join(
         output.warn(f"{out['bot']} was not entered: {out['reason']}")
     if not entered:
         text = f"--all-online: got {len(refused)} bots of yours that are online, and none was entered in {parent}"
-        raise Problem(text, "" if refused else "`noughts bot run` connects one.")
+        raise Problem(text, "" if refused else "Connect one with `noughts bot run`.")
     if output.is_json():
         more = {"refused": refused} if all_online else {}
         output.print_json({"tournament": parent, **entered[0], "entries": entered, **more})

@@ -121,10 +121,10 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
-        raise NotFound(name, hint=f"Its games are numbered from 1 to {tournament.games_total}.")
+        raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
     found = read_games(connection, tournament, [ordinal]) or _read(connection, tournament, _so_far(tournament, ordinal))
     if not found:
-        raise NotFound(name, hint="It has not been played yet.")
+        raise NotFound(name, hint="Wait until it has been played.")
     return found[0]
 
 

@@ -144,7 +144,9 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
         select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id, bot_versions.c.version == version)
     ).scalar()
     if key is None:
-        raise NotFound(version_name(name, version), hint=f"The newest version is {bot.latest_version}.")
+        raise NotFound(
+            version_name(name, version), hint=f"Choose an existing version; the newest is {bot.latest_version}."
+        )
     return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
 
 

@@ -232,7 +232,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.kind is Kind.CHALLENGE:
         # Paused challenges would bypass the limits on open challenges.
-        hint = "A challenge can only be cancelled."
+        hint = "Cancel it: a challenge cannot be paused."
         raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
     if tournament.state is TournamentState.PAUSED:
         return tournament
@@ -270,7 +270,7 @@ def check_size(tournament: Tournament, count: int) -> None:
     settings = tournament.settings
     total = settings.schedule.most_games(settings, count)
     if total > MOST_GAMES:
-        hint = "Fewer entries, or a tournament with fewer games per pair."
+        hint = "Use fewer entries, or fewer games per pair."
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
 
 

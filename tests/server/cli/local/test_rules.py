@@ -53,7 +53,7 @@ def test_a_line_that_cannot_be_read_is_named_after_the_answers_to_those_before(l
     assert result.stdout.count("\n") == 2
     assert result.stderr.startswith("Error: standard input, line 3: got ")
     assert said in " ".join(result.stderr.split())
-    assert "Mend the line" in result.stderr
+    assert "Correct the line" in result.stderr
 
 
 def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:

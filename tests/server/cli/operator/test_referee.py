@@ -14,7 +14,7 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["referee"], ("--bus: got none", "A server without --bus plays its games itself")),
+        (["referee"], ("--bus: got none", "without a bus it plays its games itself")),
         (["referee", "--bus", "nats://localhost"], ("--db: got none with --bus, expected a PostgreSQL",)),
         (["serve", "--bus", "nats://localhost", "--db", "sqlite:///x"], ("--db: got 'sqlite:///x' with --bus",)),
         (["referee", "--bus", "redis://localhost", "--db", POSTGRES], ("--bus: got 'redis://localhost'", "tls://HOST")),
