@@ -58,7 +58,7 @@ async def test_moves_on_large_boards_are_read_back(arena: Arena) -> None:
 
 
 @pytest.mark.parametrize(
-    "ordinal, hint", [(0, "from 1 to 2"), (3, "from 1 to 2"), (2**70, "from 1 to 2"), (2, "not been played yet")]
+    "ordinal, hint", [(0, "from 1 to 2"), (3, "from 1 to 2"), (2**70, "from 1 to 2"), (2, "until it has been played")]
 )
 async def test_game_that_does_not_exist_is_not_found(arena: Arena, ordinal: int, hint: str) -> None:
     tournament = await arena.tournament()
