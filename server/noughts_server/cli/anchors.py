@@ -10,11 +10,7 @@ _LARGEST_RATING = 100_000
 
 AnchorOption = Annotated[
     list[str] | None,
-    Option(
-        "--anchor",
-        metavar="NAME=RATING",
-        help="Fixed rating of a bot (repeatable). Default: the mean is 1500",
-    ),
+    Option("--anchor", metavar="NAME=RATING", help="Fixed rating of a bot (repeatable). Default: the mean is 1500"),
 ]
 
 

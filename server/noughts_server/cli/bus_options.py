@@ -12,12 +12,7 @@ from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.errors import BadBusUrl
 
 BusOption = Annotated[
-    str | None,
-    Option(
-        "--bus",
-        metavar="URL",
-        help="Bus of a cluster, e.g. nats://HOST:4222 (several: with commas)",
-    ),
+    str | None, Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: with commas)")
 ]
 CredentialsOption = Annotated[
     Path | None, Option("--bus-creds", metavar="FILE", help="NATS credentials file, as nsc writes it")

@@ -13,8 +13,7 @@ from noughts_server.launching.launcher import Locking
 START_SECONDS = ChildSettings().start
 """The usual `--start-timeout`."""
 RequireLockOption = Annotated[
-    bool,
-    Option("--require-lock", help="Refuse to play unless this machine has a complete sandbox"),
+    bool, Option("--require-lock", help="Refuse to play unless this machine has a complete sandbox")
 ]
 NoLockOption = Annotated[
     bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with all your rights")
@@ -42,24 +41,14 @@ ProcessesOption = Annotated[
 ]
 AffinityOption = Annotated[bool, Option("--affinity", help="Pin each process of a program or plugin to one core")]
 MemoryOption = Annotated[
-    str,
-    Option(
-        "--memory",
-        metavar="SIZE",
-        help="Memory limit of each sandboxed process: MiB (`512`) or `2g`",
-    ),
+    str, Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`")
 ]
 LogOption = Annotated[
-    Path | None,
-    Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file a game"),
+    Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file a game")
 ]
 MessagesOption = Annotated[
     Path | None,
-    Option(
-        "--messages",
-        metavar="FILE",
-        help="File for comments of Gomocup engines, one JSON object a line",
-    ),
+    Option("--messages", metavar="FILE", help="File for comments of Gomocup engines, one JSON object a line"),
 ]
 
 

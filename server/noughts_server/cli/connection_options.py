@@ -33,25 +33,12 @@ TokenOption = Annotated[
     ),
 ]
 TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="File that contains the token")]
-TlsOption = Annotated[
-    bool,
-    Option("--tls", help="Encrypt; trust the certificate authorities of this system"),
-]
+TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust the certificate authorities of this system")]
 CaOption = Annotated[
     Path | None,
-    Option(
-        "--tls-ca",
-        metavar="FILE",
-        help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA",
-    ),
+    Option("--tls-ca", metavar="FILE", help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA"),
 ]
-InsecureOption = Annotated[
-    bool,
-    Option(
-        "--insecure",
-        help="Send the token to another machine unencrypted",
-    ),
-]
+InsecureOption = Annotated[bool, Option("--insecure", help="Send the token to another machine unencrypted")]
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:

@@ -57,8 +57,7 @@ FitOption = Annotated[
     bool, Option("--fit", help="Ratings fitted to all games, with 95 % intervals and first-move advantage")
 ]
 FatalOption = Annotated[
-    bool,
-    Option("--fatal", help="Stop with exit code 1 at the first game lost by a fault of a bot"),
+    bool, Option("--fatal", help="Stop with exit code 1 at the first game lost by a fault of a bot")
 ]
 
 

@@ -54,8 +54,7 @@ class GameSource(AtServer):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
     source: Annotated[
-        str,
-        Argument(metavar="NAME|FILE", help="Tournament at a server, file of games, or database given by --db"),
+        str, Argument(metavar="NAME|FILE", help="Tournament at a server, file of games, or database given by --db")
     ]
     tournament: Annotated[
         str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")

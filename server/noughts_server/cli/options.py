@@ -73,38 +73,21 @@ VariantOption = Annotated[
 ]
 OpeningOption = Annotated[
     str | None,
-    Option(
-        "--opening-rule",
-        metavar="RULE",
-        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/rules.md)",
-    ),
+    Option("--opening-rule", metavar="RULE", help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/rules.md)"),
 ]
 TimeOption = Annotated[
-    str,
-    Option(
-        "--time",
-        metavar="T",
-        help="`none`, `60+0.5` (base + increment, s), `1/move`, or both: `180/30+0`",
-    ),
+    str, Option("--time", metavar="T", help="`none`, `60+0.5` (base + increment, s), `1/move`, or both: `180/30+0`")
 ]
 TimeOfOption = Annotated[
     list[str] | None,
-    Option(
-        "--time-of",
-        metavar="LABEL=T",
-        help="Time control of one bot, e.g. `Slow=5/move` (repeatable)",
-    ),
+    Option("--time-of", metavar="LABEL=T", help="Time control of one bot, e.g. `Slow=5/move` (repeatable)"),
 ]
 ConcurrencyOption = Annotated[
     int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Concurrent games at most")
 ]
 TimeOfTwoOption = Annotated[
     list[str] | None,
-    Option(
-        "--time-of",
-        metavar="NAME=T",
-        help="Time control of one player, e.g. `you=60+1` (at most twice)",
-    ),
+    Option("--time-of", metavar="NAME=T", help="Time control of one player, e.g. `you=60+1` (at most twice)"),
 ]
 SeedOption = Annotated[
     int | None,
@@ -115,18 +98,12 @@ MarginOption = Annotated[
 ]
 MarginOfOption = Annotated[
     list[str] | None,
-    Option(
-        "--margin-of",
-        metavar="LABEL=DURATION",
-        help="Time margin of one bot, e.g. `Slow=200ms` (repeatable)",
-    ),
+    Option("--margin-of", metavar="LABEL=DURATION", help="Time margin of one bot, e.g. `Slow=200ms` (repeatable)"),
 ]
 MemoryTotalOption = Annotated[
     str,
     Option(
-        "--memory-total",
-        metavar="SIZE",
-        help="Memory limit of all sandboxed processes. Default: 75 % of this machine",
+        "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of this machine"
     ),
 ]
 DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]

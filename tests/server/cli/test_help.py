@@ -60,6 +60,29 @@ def test_help_can_be_asked_for_by_a_letter_and_names_no_type_beside_a_flag(nough
     assert re.search(r"--help +-h +Show this message", shown)
 
 
+def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
+    for path, node in commands_and_groups():
+        for option in node.load().params if hasattr(node, "load") else ():
+            text = (option.help or "").removesuffix(".").replace("\\[", "[")
+            assert len(text) <= 80, (path, option.name, text)
+            assert not re.match(r"(Who|Whose|What|Where|How|Its?) ", text), (path, text)
+
+
+def test_commands_are_in_six_groups_and_options_of_a_match_in_panels(noughts: Any) -> None:
+    shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("--help").stdout)
+    groups = ["Start here", "Bots", "Local games", "Use a server", "Run a server", "Analysis"]
+    assert [panel for panel in shown if panel != "Options"] == groups
+    shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("match --help").stdout)
+    panels = ["Game", "Openings", "Time control", "Players", "Output", "Statistics"]
+    assert [panel for panel in shown if panel in panels] == panels
+
+
+def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:
+    for option in ("--class", "--entry"):
+        said = noughts(f"bot submit gone.py {option} gone.py:Mine --server 127.0.0.1:1", code=1).stderr
+        assert said.startswith("Error: gone.py: No such file or directory")
+
+
 @pytest.mark.parametrize("line", commands())
 def test_every_command_offers_json(noughts: Any, line: str) -> None:
     assert "--format" in noughts(f"{line} --help").stdout

@@ -142,7 +142,7 @@ def games(
 @command("noughts head-to-head careful centre")
 def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
-    second: Annotated[str, Argument(metavar="B", help="Its opponent", autocompletion=completion.bots)],
+    second: Annotated[str, Argument(metavar="B", help="Opponent of A", autocompletion=completion.bots)],
     limit: Annotated[
         int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Number of their newest games to show")
     ] = 5,

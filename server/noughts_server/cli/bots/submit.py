@@ -29,8 +29,7 @@ _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".r
 @command("noughts bot submit player.wasm --name mybot", "noughts bot submit my_bot.py --name mybot --enter cup")
 def submit(
     file: Annotated[
-        Path,
-        Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py"),
+        Path, Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py")
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the bot. Default: the file name")] = "",
     version: Annotated[str, Option("--version", metavar="V", help="Version. Default: the next number")] = "",
@@ -45,8 +44,7 @@ def submit(
         ),
     ] = "",
     enter: Annotated[
-        list[str] | None,
-        Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)"),
+        list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")
     ] = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -78,9 +78,7 @@ def play(
     time: Annotated[
         str | None,
         Option(
-            "--time",
-            metavar="T",
-            help=f"Clock. Default with --with: {_SERVERS_TIME}. Here: the bot's, as `2/move`",
+            "--time", metavar="T", help=f"Clock. Default with --with: {_SERVERS_TIME}. Here: the bot's, as `2/move`"
         ),
     ] = None,
     time_of: options.TimeOfTwoOption = None,

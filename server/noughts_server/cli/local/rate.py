@@ -19,18 +19,10 @@ if TYPE_CHECKING:
     from noughts_server.statistics.rated_games import RatedGames
 
 SourceArgument = Annotated[
-    str,
-    Argument(
-        metavar="FILE",
-        help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`",
-    ),
+    str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`")
 ]
 PriorOption = Annotated[
-    bool,
-    Option(
-        "--prior",
-        help="Two virtual draws of each bot with the mean: one scale for all bots",
-    ),
+    bool, Option("--prior", help="Two virtual draws of each bot with the mean: one scale for all bots")
 ]
 LosOption = Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")]
 WithoutForfeitsOption = Annotated[

@@ -20,9 +20,7 @@ LossesOption = Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, meta
 PairsOption = Annotated[
     str | None,
     Option(
-        "--penta",
-        metavar="LL,LD,WL+DD,WD,WW",
-        help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points",
+        "--penta", metavar="LL,LD,WL+DD,WD,WW", help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points"
     ),
 ]
 Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="Elo difference under H0")]
@@ -34,11 +32,7 @@ ModelOption = Annotated[
 ]
 PlanOption = Annotated[
     float | None,
-    Option(
-        "--plan",
-        metavar="ELO",
-        help="Expected number of games if A is stronger by this much; needs no counts",
-    ),
+    Option("--plan", metavar="ELO", help="Expected number of games if A is stronger by this much; needs no counts"),
 ]
 DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="Share of draws (with --plan)")]
 AdvantageOption = Annotated[

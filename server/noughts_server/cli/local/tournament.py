@@ -57,7 +57,7 @@ SpecArgument = Annotated[
     ),
 ]
 FirstArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random` or `nextstep:depth=3`", metavar="A")]
-SecondArgument = Annotated[str, completion.spec_argument("Its opponent", metavar="B")]
+SecondArgument = Annotated[str, completion.spec_argument("Opponent of A", metavar="B")]
 MatchGamesOption = Annotated[
     int,
     Option(
@@ -69,9 +69,7 @@ MatchGamesOption = Annotated[
 SprtOption = Annotated[
     str | None,
     Option(
-        "--sprt",
-        metavar="elo0=E,elo1=E",
-        help="Stop when the test is decided; also alpha=, beta=, model= (see above)",
+        "--sprt", metavar="elo0=E,elo1=E", help="Stop when the test is decided; also alpha=, beta=, model= (see above)"
     ),
 ]
 FuelOption = Annotated[

@@ -43,9 +43,7 @@ def init(
     class_list: Annotated[
         Path,
         Option(
-            "--class",
-            metavar="FILE",
-            help="CSV with a column `login` (`name`, `email` optional), or one login a line",
+            "--class", metavar="FILE", help="CSV with a column `login` (`name`, `email` optional), or one login a line"
         ),
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
@@ -127,9 +125,7 @@ def serve(
     web: Annotated[
         str | None,
         Option(
-            "--web",
-            metavar="HOST:PORT",
-            help="Address of the website. Default: 127.0.0.1:7480; off with --tls-cert",
+            "--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480; off with --tls-cert"
         ),
     ] = None,
     tls_cert: serving.CertificateOption = None,

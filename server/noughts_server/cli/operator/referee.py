@@ -22,20 +22,12 @@ if TYPE_CHECKING:
 SeatsOption = Annotated[
     int,
     Option(
-        "--seats",
-        min=0,
-        max=1024,
-        metavar="N",
-        help="Concurrent games of the offered bots; 0: the number of cores",
+        "--seats", min=0, max=1024, metavar="N", help="Concurrent games of the offered bots; 0: the number of cores"
     ),
 ]
 OffersOption = Annotated[
     list[str] | None,
-    Option(
-        "--offers",
-        metavar="SPEC",
-        help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)",
-    ),
+    Option("--offers", metavar="SPEC", help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)"),
 ]
 OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")]
 

@@ -33,8 +33,7 @@ ListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
 ]
 GraceOption = Annotated[
-    float,
-    Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds"),
+    float, Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds")
 ]
 CertificateOption = Annotated[
     Path | None, Option("--tls-cert", metavar="FILE", help="Certificate of the server (PEM); turns TLS on")
@@ -42,54 +41,31 @@ CertificateOption = Annotated[
 KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM)")]
 ClientAuthoritiesOption = Annotated[
     Path | None,
-    Option(
-        "--tls-client-ca",
-        metavar="FILE",
-        help="Require client certificates of these authorities (PEM)",
-    ),
+    Option("--tls-client-ca", metavar="FILE", help="Require client certificates of these authorities (PEM)"),
 ]
 InsecureOption = Annotated[
-    bool,
-    Option(
-        "--insecure",
-        help="Allow unencrypted access from other machines: others can read tokens",
-    ),
+    bool, Option("--insecure", help="Allow unencrypted access from other machines: others can read tokens")
 ]
 MetricsOption = Annotated[
     str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
 ]
 LimitOption = Annotated[
     list[str] | None,
-    Option(
-        "--limit",
-        metavar="NAME=NUMBER",
-        help="Limit to change, see docs/operations.md (repeatable)",
-    ),
+    Option("--limit", metavar="NAME=NUMBER", help="Limit to change, see docs/operations.md (repeatable)"),
 ]
 ReflectionOption = Annotated[
-    bool,
-    Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl"),
+    bool, Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl")
 ]
 WebOption = Annotated[
-    str | None,
-    Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free"),
+    str | None, Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free")
 ]
 NetworkCapOption = Annotated[
-    str,
-    Option(
-        "--network-cap",
-        metavar="DURATION",
-        help="Largest network delay per move that is not charged; 0: none",
-    ),
+    str, Option("--network-cap", metavar="DURATION", help="Largest network delay per move that is not charged; 0: none")
 ]
 NoWebOption = Annotated[bool, Option("--no-web", help="Do not start the website")]
 AbsenceOption = Annotated[
     str,
-    Option(
-        "--absence",
-        metavar="DURATION",
-        help="Inactivity timeout, after which an entry loses its games; 0: none",
-    ),
+    Option("--absence", metavar="DURATION", help="Inactivity timeout, after which an entry loses its games; 0: none"),
 ]
 RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Rate games between bots of the same owner as well")]
 AcceptOption = Annotated[
@@ -101,12 +77,7 @@ AcceptOption = Annotated[
     ),
 ]
 PackagesOption = Annotated[
-    str,
-    Option(
-        "--python-packages",
-        metavar="NAMES",
-        help="Packages that submitted Python bots can import, e.g. numpy",
-    ),
+    str, Option("--python-packages", metavar="NAMES", help="Packages that submitted Python bots can import, e.g. numpy")
 ]
 
 

@@ -75,9 +75,7 @@ def create(
     scopes: Annotated[
         list[str] | None,
         Option(
-            "--scope",
-            metavar="SCOPE",
-            help="play, play:BOT, submit, organise or admin. Default: play and organise",
+            "--scope", metavar="SCOPE", help="play, play:BOT, submit, organise or admin. Default: play and organise"
         ),
     ] = None,
     expires: Annotated[

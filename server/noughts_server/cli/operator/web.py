@@ -34,11 +34,7 @@ PlainSignInOption = Annotated[
 
 SiteTokenOption = Annotated[
     Path | None,
-    Option(
-        "--token-file",
-        metavar="FILE",
-        help="File with a token of scope `play`, for games in the browser",
-    ),
+    Option("--token-file", metavar="FILE", help="File with a token of scope `play`, for games in the browser"),
 ]
 
 

@@ -28,11 +28,7 @@ _MOST_GAMES = 100
 def challenge(
     opponent: Annotated[
         str,
-        Argument(
-            metavar="bot:NAME[@VERSION]",
-            help="Opponent; must be online",
-            autocompletion=completion.opponents,
-        ),
+        Argument(metavar="bot:NAME[@VERSION]", help="Opponent; must be online", autocompletion=completion.opponents),
     ],
     spec: Annotated[
         str | None,

@@ -71,8 +71,7 @@ class GameFilter:
 @command("noughts game list spring --limit 20", "noughts game list spring --bot centre --result loss --fault")
 def list_games(
     tournament: Annotated[
-        str,
-        Argument(metavar="TOURNAMENT", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments),
+        str, Argument(metavar="TOURNAMENT", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
     ],
     chosen: GameFilter,
     bot: Annotated[

@@ -179,10 +179,7 @@ def withdraw(
     bot: Annotated[
         str | None,
         Option(
-            "--bot",
-            metavar="BOT",
-            help="The bot that was entered, instead of LABEL",
-            autocompletion=completion.bots,
+            "--bot", metavar="BOT", help="The bot that was entered, instead of LABEL", autocompletion=completion.bots
         ),
     ] = None,
     at: AtServer = AtServer(),

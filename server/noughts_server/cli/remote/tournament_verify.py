@@ -22,8 +22,7 @@ _SHOWN = 10
 def verify(
     name: NameArgument,
     noted: Annotated[
-        str | None,
-        Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start"),
+        str | None, Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start")
     ] = None,
     server: connection_options.ServerOption = None,
 ) -> None:
