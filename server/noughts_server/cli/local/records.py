@@ -22,7 +22,7 @@ from noughts_server.records.recorded_game import Placed, RecordedGame, RecordErr
 from noughts_server.records.sampling import write_csv, write_npz
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
-FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name.")]
+FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS}")]
 BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only games of this bot")]
 AgainstOption = Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this bot")]
 VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")]
@@ -45,9 +45,7 @@ _MOST_SHOWN = 20
     "noughts records convert tournaments/spring spring.pgn --db games.db",
 )
 def convert(
-    source: Annotated[
-        str, Argument(metavar="IN", help=f"Games: {_FORMS}, a folder of .psq files, or `tournaments/NAME`.")
-    ],
+    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, .psq folder or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
 ) -> None:
@@ -155,7 +153,7 @@ def show(
 
 @command("noughts records sample games.jsonl samples.npz", extra="server")
 def sample(
-    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name, or `tournaments/NAME`.")],
+    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],
     place: TournamentPlace,
 ) -> None:
