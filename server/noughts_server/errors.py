@@ -47,7 +47,7 @@ from typing import ClassVar, NamedTuple
 LONG_SECONDS = 60.0
 """When to come again where nobody can say: what is bounded has to become less first."""
 
-# Details travel as metadata, of which gRPC takes 8 KiB: what a caller sent is told back in part only.
+# Details travel as metadata, of which gRPC takes 8 KiB: an error returns only a part of what a caller sent.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
 
 

@@ -18,7 +18,7 @@ TO_SERVER, TO_REFEREE = "asks", "answers"
 SERVERS, REFEREES, WANTS = "servers", "referees", "wants"
 """`pb.ServerPresence`, `pb.RefereePresence`, `pb.FeedWants`."""
 
-# NATS takes a megabyte unless it is told otherwise.
+# NATS takes a megabyte unless it is configured otherwise.
 _MOST_GAMES = 2_000
 _MOST_BYTES = 500_000
 
@@ -72,7 +72,7 @@ def _encode_report(report: CommitReport) -> Iterator[bytes]:
         parts = list(_parts(games[tournament])) or [[]]
         for number, part in enumerate(parts, 1):
             message = pb.GamesCommitted(seconds=report.seconds)
-            # The numbers come last: whoever reads them has all games.
+            # The numbers come last: a reader of them has all games.
             _fill(message.tournaments.add(tournament=tournament), part, progress if number == len(parts) else {})
             yield message.SerializeToString()
 

@@ -1,7 +1,7 @@
 """Games that are watched at a server and played by referees elsewhere.
 
 Once a second, and at each change, the referees learn which games are watched; they tell what happens in these.
-What was lost on the way is found by the numbers of the plies: then the referees are asked how the game stands.
+The numbers of the plies show what was lost on the way: then the server requests the state of the game.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
 _AHEAD_SECONDS = 3.0
-# Games of a tournament that are got to know before somebody chooses among them.
+# Games of a tournament that are got to know before a watcher chooses among them.
 _AHEAD = 8
 
 

@@ -157,7 +157,7 @@ class RemoteReferee:
                             self._gone(referee)
 
     def begin_anew(self) -> None:
-        """Messages were lost: the referees are asked for all games."""
+        """Messages were lost: the server requests all games from the referees."""
         for referee, version in {(name, version) for name, version in self._games} | {
             (name, version) for name in self._heard for version in self._players
         }:
@@ -234,7 +234,7 @@ class RemoteReferee:
             if player.wire is not None:
                 player.wire.wake()
 
-    # What one bot is told.
+    # What one bot receives.
 
     def _tell(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
         games = self._games.setdefault((referee, player.key), {})

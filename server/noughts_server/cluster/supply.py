@@ -153,7 +153,7 @@ class SharedSupply(Supply):
         """Those that are being played, and those of which all games are stored."""
         played = [number for number, slots in self._held.items() if not slots]
         if self._is_idle() and not self._recorder.backlog:
-            # Whatever is missing of the others was refused, or ended void: it is claimed anew.
+            # Whatever is missing of the others was refused, or ended void: it is claimed again.
             return (), played
         return self._held.keys() - set(played), played
 

@@ -1,1 +1,1 @@
-"""On this machine: tournaments, their children, children that are asked or checked, bots carried to other servers."""
+"""Tournaments on this machine, their child processes, and bots that play from here at other servers."""

@@ -161,7 +161,7 @@ class LocalChildren:
     def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
         if not covers(tuple(hello.variants), self._variant):
             wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
-            # To be mended before anything is played; a later life that says so loses its own games only.
+            # To be fixed before a game is played; a later life that says so loses its own games only.
             if label in self._welcome:
                 raise NotStarted(f"said a wrong hello: {wrong}")
             raise LocalError(f"{label}: {wrong}")

@@ -108,7 +108,7 @@ class LocalFaults:
         label = conditions.labels[(game.first, game.second)[side]]
         ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
-        # Exceptions are told apart; illegal moves and late ones by their first only.
+        # Exceptions are distinguished; illegal moves and late ones by their first only.
         distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
         reason, what = (game.fault, "") if distinct else (termination.deed, game.fault)
         if termination is Termination.RESIGNED and not distinct:

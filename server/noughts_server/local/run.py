@@ -98,7 +98,7 @@ async def play_locally(
             goes_on=False,
         )
         server = await stack.enter_async_context(running_server(settings))
-        # Of the lock nothing is said where nobody is locked in.
+        # Without sandboxed processes there is nothing to report about the sandbox.
         tell = on_note if plan.has_children else _nothing
         launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:

@@ -31,7 +31,7 @@ class TokenExpiry:
             try:
                 await self.look()
             except DatabaseTrouble:
-                pass  # that is told where it is found
+                pass  # reported where it occurs
             except NoughtsError as error:
                 logger.warning("token_check_failed", reason=error.reason, error=str(error))
 

@@ -1,4 +1,4 @@
-"""Entries that keep their games waiting are taken out, and lose what they have left."""
+"""Inactive entries are withdrawn and lose their remaining games."""
 
 import asyncio
 from collections.abc import AsyncIterator
