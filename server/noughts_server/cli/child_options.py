@@ -39,7 +39,14 @@ ProcessesOption = Annotated[
         show_default=False,
     ),
 ]
-AffinityOption = Annotated[bool, Option("--affinity", help="Pin each process of a program or plugin to one core")]
+AffinityOption = Annotated[
+    bool | None,
+    Option(
+        "--affinity/--no-affinity",
+        help="Pin each sandboxed process to a core, or none; default: engines by game",
+        show_default=False,
+    ),
+]
 MemoryOption = Annotated[
     str, Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`")
 ]

@@ -26,6 +26,7 @@ from noughts_referee.rules import Termination, Variant
 from noughts_referee.stalls import LEAST_US
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
+from noughts_server.engines.game_cores import GameCores
 from noughts_server.engines.seat import EngineSeat
 from noughts_server.engines.transcript import Transcript
 
@@ -68,7 +69,9 @@ class EngineConnection:
         on_ready: Callable[[], None],
         on_died: Callable[[Death, tuple[LostGame, ...], bool], None],
         transcript: Transcript | None = None,
+        cores: GameCores | None = None,
     ) -> None:
+        """Connect an engine; `cores` places its process at the begin of each game."""
         self.player = player
         self.capacity_timed = self.capacity_untimed = 0
         self.seat = EngineSeat(command, options, launcher, settings, self, transcript)
@@ -77,6 +80,7 @@ class EngineConnection:
         self._on_ready = on_ready
         self._on_died = on_died
         self._loop = asyncio.get_running_loop()
+        self._cores = cores
         self._silence_us = round(settings.silence * 1e6)
         self._game: Game | None = None
         self._conditions: GameConditions | None = None
@@ -125,6 +129,8 @@ class EngineConnection:
         """Handle news for the player; see `PlayerConnection`."""
         outbox = self.player.take_outbox()
         if outbox.ends:
+            if self._cores is not None and self._game is not None:
+                self._cores.end(self._game.handle, self._game.times_us)
             self._game, self._is_asked, self._chosen_cell = None, False, None
             self.seat.finish()
             if self.seat.transcript is not None:
@@ -151,6 +157,8 @@ class EngineConnection:
 
     def _begin(self, game: Game) -> None:
         self._game = game
+        if self._cores is not None and self.seat.process is not None:
+            self._cores.begin(game.handle, self.seat.process)
         if self.seat.transcript is not None:
             self.seat.transcript.begin(game)
         if game.conditions is not self._conditions:

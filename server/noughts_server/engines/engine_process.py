@@ -43,7 +43,7 @@ class EngineProcess:
         self, started: Started, listener: Listener, now: Now, heard: Callable[[bytes], None] | None = None
     ) -> None:
         """Start reading. `heard` receives its stderr, and notes, as they come."""
-        self.scratch = started.scratch
+        self.scratch, self.pid = started.scratch, started.pid
         self._started = started
         self._listener = listener
         self._now = now

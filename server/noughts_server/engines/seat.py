@@ -169,6 +169,11 @@ class EngineSeat:
         """Return whether it can be asked now, or has been asked."""
         return self._life is not None and self._life.is_ready
 
+    @property
+    def process(self) -> int | None:
+        """Return the process ID of its engine, if one runs."""
+        return None if self._life is None else self._life.process.pid
+
     def give_up(self, reason: str) -> None:
         """End the process for a fault; `reason` is a phrase that follows "it"."""
         if self._life is not None:

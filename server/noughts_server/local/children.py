@@ -21,6 +21,7 @@ from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
+from noughts_server.engines.game_cores import GameCores
 from noughts_server.engines.seat import EngineRefused
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.launching.launcher import command_of
@@ -43,7 +44,8 @@ class LocalChildren:
         self._variant = plan.settings.variant
         self._launcher = launcher
         self._times = plan.children
-        self._cores = _Cores(plan.affinity)
+        self._cores = _Cores(bool(plan.affinity))
+        self._game_cores = GameCores(plan.cores_of_games) if plan.cores_of_games else None
         self._transcripts = transcripts
         self._bench = ForfeitingPlayers(server.referee)
         self.faults = LocalFaults(server, self._variant, self._stderr_of)
@@ -118,6 +120,7 @@ class LocalChildren:
                 on_ready=ready,
                 on_died=died,
                 transcript=self._transcripts.of(label),
+                cores=self._game_cores,
             )
             wires.append(wire)
         self._engines[label] = wires
@@ -128,6 +131,11 @@ class LocalChildren:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
             raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
+
+    def close(self) -> None:
+        """Undo what concerns this process."""
+        if self._game_cores is not None:
+            self._game_cores.close()
 
     def notes(self) -> Iterator[str]:
         """A line for each engine that lost words of a command."""

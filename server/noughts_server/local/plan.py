@@ -92,8 +92,8 @@ class LocalPlan:
     """How programs and plugins are sandboxed."""
     processes: int = 0
     """How many processes a bot has that is a program or a plugin; 0: as many as `processes_of` thinks right."""
-    affinity: bool = False
-    """Whether each process of such a bot has a core to itself, as far as there are enough."""
+    affinity: bool | None = None
+    """Whether each process of such a bot has a core to itself, as far as there are enough. None: `cores_of_games`."""
     memory_bytes: int = 0
     """What each process of such a bot may use; 0: as its kind is used to."""
     all_memory_bytes: int = 0
@@ -120,16 +120,34 @@ class LocalPlan:
         return min(self.processes or len(os.sched_getaffinity(0)), self.settings.concurrency)
 
     @property
+    def _engines(self) -> list[BotSpec]:
+        return [spec for spec in self.specs if spec.child_kind and not spec.child_kind.speaks_frames]
+
+    @property
+    def cores_of_games(self) -> int:
+        """How many games at once have a core for their engines, which both run on it; 0: the scheduler places them.
+
+        It places engines with several threads, all if there are more games than cores, and what `affinity` decides.
+        """
+        games, engines = self.settings.concurrency, self._engines
+        if len(self.specs) == 2:
+            games = min(map(self.processes_of, engines), default=games)
+        has_threads = any(spec.options.get("threads", "1") != "1" for spec in engines)
+        fits = games <= len(os.sched_getaffinity(0))
+        return games if self.affinity is None and engines and fits and not has_threads else 0
+
+    @property
     def engine_note(self) -> str:
-        """A line for people if fewer games of an engine are played at once than `concurrency` allows; else empty."""
-        wanted = self.settings.concurrency
-        engines = [spec for spec in self.specs if spec.child_kind and not spec.child_kind.speaks_frames]
-        most = min((self.processes_of(spec) for spec in engines), default=wanted)
-        if self.processes or most == wanted:
-            return ""
-        games = f"{most} game{'s' if most > 1 else ''} at once"
-        of_each = "" if len(self.specs) == 2 else " of each engine"
-        return f"{games}{of_each}: one core per engine (--processes {wanted} for more)"
+        """A line for people about games at once and cores, if there are engines."""
+        wanted, notes = self.settings.concurrency, []
+        most = min(map(self.processes_of, self._engines), default=wanted)
+        if not self.processes and most != wanted:
+            games = f"{most} game{'s' if most > 1 else ''} at once"
+            of_each = "" if len(self.specs) == 2 else " of each engine"
+            notes.append(f"{games}{of_each}, as there are cores (--processes {wanted} for more)")
+        if self.cores_of_games:
+            notes.append("the engines of a game share a core (--no-affinity: they need not)")
+        return "; ".join(notes)
 
     @property
     def has_children(self) -> bool:

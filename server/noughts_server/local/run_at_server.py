@@ -94,6 +94,7 @@ class RunAtServer:
             finally:
                 for process in processes:
                     process.cancel()
+                self._children.close()
                 if self._stop.finishing.is_set():
                     # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished

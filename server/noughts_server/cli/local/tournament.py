@@ -92,7 +92,7 @@ class MachineOptions:
     margin_of: options.MarginOfOption = None
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     processes: child_options.ProcessesOption = 0
-    affinity: child_options.AffinityOption = False
+    affinity: child_options.AffinityOption = None
     memory: child_options.MemoryOption = ""
     memory_total: options.MemoryTotalOption = ""
     log: child_options.LogOption = None

@@ -1,0 +1,65 @@
+"""Which core the engines of a game run on.
+
+Only one engine of a game thinks at a time, so both run on one core. Otherwise the scheduler sometimes puts the thinking
+engines of two games on one core while another core is idle.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from noughts_referee.children.watch import family
+
+QUICK_US = 1_000
+"""Engines that answer faster than this on average wait for the event loop more than they think."""
+
+
+class GameCores:
+    """Gives each running game a core, and with a single game at a time of quick engines the event loop as well.
+
+    The loop shares that core because waking an idle core takes longer than such an engine thinks.
+    """
+
+    def __init__(self, games_at_once: int) -> None:
+        self._cores = sorted(os.sched_getaffinity(0))
+        self._shares_loop = games_at_once == 1
+        self._loop_is_bound = False
+        self._games: dict[int, int] = {}
+        """The core of each running game, by handle."""
+        self._processes: dict[int, int] = {}
+        """The core of each process, by process ID."""
+
+    def begin(self, game: int, process: int) -> None:
+        """Move the process of an engine, and what it has started, to the core of its game."""
+        core = self._games.get(game)
+        if core is None:
+            core = self._games[game] = self._free_core(self._processes.get(process))
+        if self._processes.get(process) != core:
+            self._processes[process] = core
+            for each in family(process):
+                _bind(each, (core,))
+
+    def end(self, game: int, times_us: Sequence[int]) -> None:
+        """Release the core of a game. Further calls for the same game do nothing."""
+        core = self._games.pop(game, None)
+        if core is not None and self._shares_loop and times_us:
+            self._bind_loop(core, sum(times_us) < QUICK_US * len(times_us))
+
+    def close(self) -> None:
+        """Let the event loop run on all cores again."""
+        self._bind_loop(0, False)
+
+    def _free_core(self, usual: int | None) -> int:
+        taken = list(self._games.values())
+        return min(self._cores, key=lambda core: (taken.count(core), core != usual))
+
+    def _bind_loop(self, core: int, bound: bool) -> None:
+        if bound != self._loop_is_bound:
+            self._loop_is_bound = bound
+            _bind(0, (core,) if bound else self._cores)  # 0 is the thread that calls
+
+
+def _bind(process: int, cores: Iterable[int]) -> None:
+    # A process may have ended, and where it may not be moved it plays without that.
+    with suppress(OSError):
+        os.sched_setaffinity(process, cores)

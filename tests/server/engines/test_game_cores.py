@@ -1,0 +1,114 @@
+"""Which core the engines of a game run on, seen at real processes."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from noughts_bots.specs import parse_spec
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.engines.game_cores import GameCores
+from noughts_server.local.plan import LocalPlan
+
+CORES = sorted(os.sched_getaffinity(0))
+_ENGINE = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def engines() -> Iterator[list[int]]:
+    """Four engines, each with a process of its own."""
+    with ExitStack() as stack:
+        running = []
+        for _ in range(4):
+            command = [sys.executable, "-c", _ENGINE]
+            engine = stack.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+            )
+            stack.callback(os.killpg, engine.pid, 9)
+            assert engine.stdout is not None
+            engine.stdout.readline()
+            running.append(engine.pid)
+        yield running
+
+
+def cores_of(process: int) -> list[set[int]]:
+    """Of a process and its children."""
+    with open(f"/proc/{process}/task/{process}/children") as file:
+        family = [process, *map(int, file.read().split())]
+    return [os.sched_getaffinity(each) for each in family]
+
+
+def test_both_engines_of_a_game_and_their_processes_share_a_core(engines: list[int]) -> None:
+    cores = GameCores(2)
+    for process in engines[:2]:
+        cores.begin(1, process)
+    for process in engines[2:]:
+        cores.begin(2, process)
+    for process in engines[:2]:
+        assert cores_of(process) == [{CORES[0]}] * 2
+    for process in engines[2:]:
+        assert cores_of(process) == [{CORES[1 % len(CORES)]}] * 2
+
+
+@pytest.mark.skipif(len(CORES) < 2, reason="on one core there is nothing to choose")
+def test_an_engine_follows_its_next_opponent_and_stays_where_it_can(engines: list[int]) -> None:
+    cores = GameCores(2)
+    cores.begin(1, engines[0])
+    cores.begin(2, engines[1])
+    cores.end(1, [])
+    # Its usual core is free again, although the other is first in order.
+    cores.end(2, [])
+    cores.begin(3, engines[1])
+    cores.begin(3, engines[0])
+    assert cores_of(engines[0]) == cores_of(engines[1]) == [{CORES[1]}] * 2
+
+
+def test_the_loop_shares_the_core_of_quick_engines_alone(engines: list[int]) -> None:
+    seen = []
+
+    def play() -> None:
+        cores = GameCores(1)
+        for game, took_us in enumerate((100, 5_000, 100)):
+            cores.begin(game, engines[0])
+            cores.end(game, [took_us] * 10)
+            seen.append(os.sched_getaffinity(0))
+        cores.close()
+        seen.append(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    thread.join()
+    assert seen == [{CORES[0]}, set(CORES), {CORES[0]}, set(CORES)]
+
+
+def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    GameCores(1).begin(1, ended.pid)
+
+
+@pytest.mark.parametrize(
+    "specs, games, affinity, at_once",
+    [
+        (("gomocup:one", "gomocup:two"), 1, None, 1),
+        (("gomocup:one", "gomocup:two"), 64, None, len(CORES)),
+        (("gomocup:one", "random"), 1, None, 1),
+        (("gomocup:one", "gomocup:two", "random"), 64, None, 0),
+        (("gomocup{threads=1}:one", "gomocup:two"), 1, None, 1),
+        (("gomocup{threads=2}:one", "gomocup:two"), 1, None, 0),
+        (("gomocup:one", "gomocup:two"), 1, True, 0),
+        (("gomocup:one", "gomocup:two"), 1, False, 0),
+        (("random", "first"), 1, None, 0),
+    ],
+)
+def test_games_have_cores_where_that_helps(
+    specs: tuple[str, ...], games: int, affinity: bool | None, at_once: int
+) -> None:
+    settings = TournamentSettings("mnk:9,9,5", games_per_pair=2, concurrency=games)
+    plan = LocalPlan(tuple(map(parse_spec, specs)), settings, affinity=affinity)
+    assert plan.cores_of_games == at_once
+    assert ("share a core" in plan.engine_note) == bool(at_once)
