@@ -1,45 +1,40 @@
-"""Games of Gomocup engines against a bare loop over the same engines' pipes, in alternating rounds.
+"""Games of Gomocup engines, in alternating rounds: a bare loop over their pipes, c-gomoku-cli, and Noughts.
 
-    python benchmarks/engines.py [--rounds 5] [--games 2000] [--thinking]
+    python benchmarks/engines.py [--rounds 5] [--games 2000] [--peer PATH_OF_C_GOMOKU_CLI] [--commit PATH_OF_PYTHON]
 
-The engines are `bots/examples/c/lowest.c` with a `main`: they answer in some microseconds, so what is measured is the
-manager. The bare loop is a selector over their pipes: it says TURN, notes the stone, looks for five in a row and says
-RESTART; it starts no tournament, has no clock, no lock and no records, and stores nothing. Noughts plays the same games
-as `noughts match` does: behind the lock, judged, and stored in SQLite. Start-up is left out of both: of Noughts by
-taking the time of a short match away.
-
-With `--thinking` the engines take 5 ms a move, to the microsecond, and wall time (start-up left out in the same way) is
-compared with what they took: with 5 ms a move, and with their time from the question written to the line read, which is
-what is charged to them. The first holds what the machine takes to wake a
-process, twice a move, whoever manages the games; the second only what the manager takes between an answer and the next
-question.
+The engines are `bots/examples/c/lowest.c` with a `main`, which answers in some microseconds, and two that take 1 ms and
+5 ms a move, to the microsecond. The bare loop is a selector over their pipes: it says TURN, notes the stone, looks for
+five in a row and says RESTART; it has no tournament, no clock, no sandbox and no records. c-gomoku-cli and
+`noughts match` play the same games with what they are used with; Noughts stores them in SQLite. Start-up is left out by
+taking the time of a short match away. `--commit` is the Python of another checkout's environment, measured as well.
 """
 
 import argparse
 import os
+import resource
 import selectors
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from operator import sub
 from pathlib import Path
-
-from noughts_referee.work_units import unpack_times
+from typing import NamedTuple
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples" / "c"
 HEADER = Path(__file__).resolve().parents[1] / "bots" / "noughts_bots" / "include"
 SIZE, FIVE = 15, 5
 FEW_GAMES = 20
-THINKING_GAMES, FEW_THINKING_GAMES, THINKING_SECONDS = 60, 4, 0.005
+THINKING_GAMES = {1: 240, 5: 60}
+"""By milliseconds a move."""
+FEW_THINKING_GAMES = 4
 _WAYS = ((1, 0), (0, 1), (1, 1), (1, -1))
 _THINKER = """
 #define _POSIX_C_SOURCE 200809L
+#define THINKING_MS %d
 #include <stdio.h>
 #include <time.h>
 #include "noughts_bot.h"
@@ -49,8 +44,9 @@ static double now(void) {
     return at.tv_sec + at.tv_nsec / 1e9;
 }
 static int32_t play(void *bot, const noughts_turn *turn) {
-    const double until = now() + 0.005;
-    const struct timespec pause = {0, 4800000}; /* a sleep is late by some microseconds: the rest is waited awake */
+    const double until = now() + THINKING_MS / 1e3;
+    const struct timespec pause = {0, THINKING_MS * 1000000 - 200000};
+    /* A sleep is late by some microseconds: the rest is waited awake. */
     uint32_t free_cells[900];
     (void)bot;
     noughts_free(turn, free_cells);
@@ -61,6 +57,24 @@ static int32_t play(void *bot, const noughts_turn *turn) {
 static const noughts_bot_api api = {sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, 0, 0, "thinker", 0};
 NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
 """
+
+
+class Cost(NamedTuple):
+    """Seconds."""
+
+    wall: float
+    processor: float
+
+
+class Row(NamedTuple):
+    name: str
+    games_per_second: float
+    processor: float
+    """Seconds a game."""
+
+
+Manager = Callable[[Path, int, int], Cost]
+"""Plays games of an engine against itself: its program, how many, and how many at once."""
 
 
 def built(folder: Path, source: Path) -> Path:
@@ -83,7 +97,6 @@ class _Game:
         ]
         self.first = 1
         self.restarting = 0
-        self.asked = 0.0
         for side in (0, 1):
             self.tell(side, f"START {SIZE}\n".encode())
             said = b""
@@ -103,11 +116,7 @@ class _Game:
     def begin(self) -> None:
         self.first ^= 1
         self.stones: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
-        self.ask(self.first, b"BEGIN\n")
-
-    def ask(self, side: int, line: bytes) -> None:
-        self.tell(side, line)
-        self.asked = time.perf_counter()
+        self.tell(self.first, b"BEGIN\n")
 
     def played(self, side: int, line: bytes) -> bool:
         """Takes a move; whether the game goes on."""
@@ -119,7 +128,7 @@ class _Game:
             for each in (0, 1):
                 self.tell(each, b"RESTART\n")
             return False
-        self.ask(1 - side, b"TURN %d,%d\n" % (column, row))
+        self.tell(1 - side, b"TURN %d,%d\n" % (column, row))
         return True
 
     def close(self) -> None:
@@ -141,20 +150,19 @@ def _has_five(stones: set[tuple[int, int]], column: int, row: int) -> bool:
     return False
 
 
-def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int, float]:
-    """Seconds of wall time, plies, and the seconds of all engines together from a question to its answer."""
+def bare_loop(engine: Path, games: int, at_once: int) -> Cost:
+    """The cost of so many games in this process."""
     running = [_Game(engine) for _ in range(at_once)]
     with selectors.DefaultSelector() as selector:
         for game in running:
             for side in (0, 1):
                 selector.register(game.descriptor(side), selectors.EVENT_READ, (game, side))
-        waiting, done, plies, charged = games - at_once, 0, 0, 0.0
-        began = time.perf_counter()
+        waiting, done = games - at_once, 0
+        began, used = time.perf_counter(), time.process_time()
         for game in running:
             game.begin()
         while done < games:
             for key, _ in selector.select():
-                now = time.perf_counter()
                 game, side = key.data
                 for line in os.read(key.fd, 4096).splitlines():
                     if game.restarting:
@@ -163,87 +171,130 @@ def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int, float
                             waiting -= 1
                             game.begin()
                     else:
-                        plies += 1
-                        charged += now - game.asked
                         done += not game.played(side, line)
-        took = time.perf_counter() - began
+        wall, own = time.perf_counter() - began, time.process_time() - used
+    before = processor_seconds()
     for game in running:
         game.close()
-    return took, plies, charged
+    return Cost(wall, own + processor_seconds() - before)
 
 
-def match(engine: Path, games: int, at_once: int, database: Path | None = None) -> float:
-    """Seconds of wall time of a whole `noughts match`."""
-    kept = ["--db", f"sqlite:///{database}"] if database else []
-    began = time.perf_counter()
-    subprocess.run(
-        [
-            sys.executable, "-m", "noughts_server.cli", "match", f"gomocup:{engine}", f"gomocup:{engine}",
-            "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
-            "--seed", "1", "--format", "json", *kept,
-        ],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return time.perf_counter() - began
+def processor_seconds() -> float:
+    """Of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
-def timed_match(engine: Path, games: int, at_once: int) -> tuple[float, float]:
-    """Seconds of wall time, and what all engines together took, as it is stored."""
-    with tempfile.TemporaryDirectory() as apart:  # from the engines, which may read their folder
-        database = Path(apart) / "games.db"
-        took = match(engine, games, at_once, database)
-        with closing(sqlite3.connect(database)) as connection:
-            charged = sum(sum(unpack_times(row[0])) for row in connection.execute("SELECT times FROM games"))
-    return took, charged / 1e6
+class Peer:
+    """c-gomoku-cli, from its path."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+
+    def __call__(self, engine: Path, games: int, at_once: int) -> Cost:
+        player = ["-engine", f"cmd={engine}"]
+        return command(
+            self.program, "-each", "tc=0/5", *player, "name=one", *player, "name=two", "-rule", "0",
+            "-boardsize", str(SIZE), "-games", str(games), "-concurrency", str(at_once), "-sgf", "games.sgf",
+        )  # fmt: skip
 
 
-def show_trivial(engine: Path, rounds: int, games: int) -> None:
-    print(f"{'at once':>8} {'bare, games/s':>14} {'us a ply':>9} {'Noughts':>8} {'us a ply':>9} {'share':>6}")
-    for at_once in (1, 2, 8):
-        rows = []
-        for _ in range(rounds):
-            bare, plies, _ = bare_loop(engine, games, at_once)
-            ours = match(engine, games, at_once) - match(engine, FEW_GAMES, at_once)
-            played = (games - FEW_GAMES) / games
-            rows.append((games / bare, bare / plies * 1e6, played * games / ours, ours / (plies * played) * 1e6))
-        medians = [statistics.median(column) for column in zip(*rows, strict=True)]
-        share = statistics.median(ours / bare for bare, _, ours, _ in rows)
-        print(
-            f"{at_once:>8} {medians[0]:>14.0f} {medians[1]:>9.1f} {medians[2]:>8.0f} {medians[3]:>9.1f} {share:>6.0%}"
-        )
+class Ours:
+    """`noughts match`, from a Python that has Noughts."""
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+
+    def __call__(self, engine: Path, games: int, at_once: int) -> Cost:
+        return command(
+            self.python, "-m", "noughts_server.cli", "match", *[f"gomocup:{engine}"] * 2,
+            "--time", "5/move", "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
+            "--seed", "1", "--format", "json",
+        )  # fmt: skip
 
 
-def show_thinking(engine: Path, rounds: int) -> None:
-    print(f"{'':>8} {'bare, wall time over':>24} {'Noughts, wall time over':>24}")
-    print(f"{'at once':>8}" + f" {'5 ms a move':>12} {'charged':>11}" * 2)
-    for at_once in (1, 2):
-        rows = []
-        for _ in range(rounds):
-            bare, plies, charged = bare_loop(engine, THINKING_GAMES, at_once)
-            few = timed_match(engine, FEW_THINKING_GAMES, at_once)
-            ours, ours_charged = map(sub, timed_match(engine, THINKING_GAMES, at_once), few)
-            thinking = plies * THINKING_SECONDS / at_once
-            ours_thinking = thinking * (1 - FEW_THINKING_GAMES / THINKING_GAMES)
-            over = bare / thinking, bare * at_once / charged, ours / ours_thinking, ours * at_once / ours_charged
-            rows.append([ratio - 1 for ratio in over])
-        medians = [statistics.median(column) for column in zip(*rows, strict=True)]
-        print(f"{at_once:>8}" + " {:>12.1%} {:>11.1%} {:>12.1%} {:>11.1%}".format(*medians), flush=True)
+def command(*words: str) -> Cost:
+    """The cost of a command and of all that it starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        began, used = time.perf_counter(), processor_seconds()
+        subprocess.run(words, check=True, capture_output=True, cwd=folder)
+        return Cost(time.perf_counter() - began, processor_seconds() - used)
+
+
+def without_start(manager: Manager, engine: Path, games: int, few: int, at_once: int) -> Cost:
+    """The cost of `games - few` games."""
+    if manager is bare_loop:
+        return manager(engine, games - few, at_once)
+    most, least = manager(engine, games, at_once), manager(engine, few, at_once)
+    return Cost(most.wall - least.wall, most.processor - least.processor)
+
+
+def plies_of(engine: Path) -> int:
+    """Of a game between two of this engine, which are all the same."""
+    game = _Game(engine)
+    plies, over = 0, False
+    game.begin()
+    while not over:
+        side = (game.first + plies) % 2
+        over = not game.played(side, os.read(game.descriptor(side), 4096))
+        plies += 1
+    game.close()
+    return plies
+
+
+def compare(
+    managers: Mapping[str, Manager], engine: Path, games: int, few: int, at_once: int, rounds: int
+) -> list[Row]:
+    """The medians of each manager: games a second, processor seconds a game."""
+    rows: dict[str, list[Cost]] = {name: [] for name in managers}
+    for _ in range(rounds):
+        for name, manager in managers.items():
+            rows[name].append(without_start(manager, engine, games, few, at_once))
+    played = games - few
+    return [
+        Row(name, played / statistics.median(each.wall for each in costs), median_processor(costs) / played)
+        for name, costs in rows.items()
+    ]
+
+
+def median_processor(costs: Sequence[Cost]) -> float:
+    return statistics.median(each.processor for each in costs)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--games", type=int, default=2000)
-    parser.add_argument("--thinking", action="store_true", help="engines of 5 ms a move")
+    parser.add_argument("--peer", help="the program c-gomoku-cli")
+    parser.add_argument("--commit", help="the Python of another checkout of Noughts")
+    parser.add_argument("--only", choices=["thinking", "quick"])
     options = parser.parse_args()
+    managers: dict[str, Manager] = {"bare loop": bare_loop}
+    if options.peer:
+        managers["c-gomoku-cli"] = Peer(options.peer)
+    if options.commit:
+        managers["other commit"] = Ours(options.commit)
+    managers["Noughts"] = Ours(sys.executable)
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         folder = Path(name)
-        if options.thinking:
-            source = folder / "thinker.c"
-            source.write_text(_THINKER)
-            show_thinking(built(folder, source), options.rounds)
-        else:
-            show_trivial(built(folder, EXAMPLES / "lowest.c"), options.rounds, options.games)
+        if options.only != "quick":
+            print("wall time a ply x games at once / thinking time")
+            for milliseconds, games in THINKING_GAMES.items():
+                source = folder / f"thinker{milliseconds}.c"
+                source.write_text(_THINKER % milliseconds)
+                engine = built(folder, source)
+                plies = plies_of(engine)
+                for at_once in (1, 2):
+                    for row in compare(managers, engine, games, FEW_THINKING_GAMES, at_once, options.rounds):
+                        over = at_once / row.games_per_second / plies / (milliseconds / 1e3)
+                        print(f"{milliseconds} ms, {at_once} at once  {row.name:<14} {over:.3f}", flush=True)
+        if options.only != "thinking":
+            print("engines that answer at once: games/s, and ms of processor time a game")
+            engine = built(folder, EXAMPLES / "lowest.c")
+            for at_once in (1, 2, 8):
+                for row in compare(managers, engine, options.games, FEW_GAMES, at_once, options.rounds):
+                    cost = f"{row.games_per_second:>6.0f} {row.processor * 1e3:>6.2f}"
+                    print(f"{at_once} at once  {row.name:<14} {cost}", flush=True)
 
 
 if __name__ == "__main__":
