@@ -208,7 +208,8 @@ class Ours:
     def __call__(self, engine: Path, games: int, at_once: int) -> Cost:
         return command(
             self.python, "-m", "noughts_server.cli", "match", *[f"gomocup:{engine}"] * 2,
-            "--time", "5/move", "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
+            "--time", "5/move",
+            "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
             "--seed", "1", "--format", "json",
         )  # fmt: skip
 
