@@ -20,13 +20,20 @@ class Random(CachingBot):
         # The same random choice as with `consider`, without an object for each of its many positions.
         occupied = position.own | position.opponent
         variant = position.variant
-        free = variant.free_cells(occupied) if variant.forbids is None else position.free
-        return first_choice(position.seed, occupied.bit_count(), free)
+        ply = occupied.bit_count()
+        if variant.lists_free_cells:
+            free = variant.free_cells(occupied) if variant.forbids is None else position.free
+            return first_choice(position.seed, ply, free)
+        return variant.free_cell(occupied, first_choice(position.seed, ply, range(variant.cells - ply)))
 
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
         seeds = [position.seed for position in positions]
         plies = [(position.own | position.opponent).bit_count() for position in positions]
-        return first_choices(seeds, plies, free_of_each(positions))
+        variant = positions[0].variant
+        if variant.lists_free_cells:
+            return first_choices(seeds, plies, free_of_each(positions))
+        numbers = first_choices(seeds, plies, [range(variant.cells - ply) for ply in plies])
+        return list(map(variant.free_cell, [position.own | position.opponent for position in positions], numbers))
 
     def open(self, opening: OpeningChoice) -> Choice:
         draws = opening.rng()

@@ -119,6 +119,25 @@ class Variant:
             self._free_cells[occupied] = free
         return free
 
+    @cached_property
+    def lists_free_cells(self) -> bool:
+        """Whether `free_cells` must be listed to take one, or is cached; else `free_cell` is much faster."""
+        return self.gravity or self.forbids is not None or self.cells <= _REMEMBERED_CELLS
+
+    def free_cell(self, occupied: int, number: int) -> int:
+        """Return `free_cells(occupied)[number]` if every empty cell can be played, without a list of them."""
+        up_to = self._cells_up_to
+        cell, found = -1, number
+        # The cell has `number` empty cells before it. Counting the stones up to a cell leads closer from below.
+        while cell != found:
+            cell = found
+            found = number + (occupied & up_to[cell]).bit_count()
+        return cell
+
+    @cached_property
+    def _cells_up_to(self) -> tuple[int, ...]:
+        return tuple((2 << cell) - 1 for cell in range(self.cells))
+
     def legal_cells(self, own: int, opponent: int, side: int) -> tuple[int, ...]:
         """Return the cells that the side (0 first, 1 second) can play if it has the stones `own`, ascending."""
         free = self.free_cells(own | opponent)

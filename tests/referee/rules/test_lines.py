@@ -146,4 +146,6 @@ def test_free_cells_are_those_without_a_stone_however_often_one_asks(data: st.Da
     occupied = data.draw(st.integers(0, variant.full))
     expected = tuple(cell for cell in range(variant.cells) if not occupied >> cell & 1)
     assert variant.free_cells(occupied) == expected == variant.free_cells(occupied)
+    if not variant.gravity:
+        assert tuple(variant.free_cell(occupied, number) for number in range(len(expected))) == expected
     assert Position(variant, own=occupied).free == expected
