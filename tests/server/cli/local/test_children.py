@@ -166,13 +166,17 @@ def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: 
     assert "the player ended 3 times without an answer; at last it ended with exit code 9" in complained
 
 
-def test_it_says_that_engines_play_fewer_games_at_once(noughts: Any) -> None:
+def test_it_says_how_many_games_at_once_there_are_and_on_which_cores(noughts: Any) -> None:
     cores = len(os.sched_getaffinity(0))
     engine = f"gomocup:{sys.executable} {PROGRAMS / 'odd_engine.py'}"
     line = f"match '{engine}' 'Two={engine}' --variant mnk:7,7,5 --no-lock --format json --concurrency"
     capped = noughts(f"{line} {cores + 6}")
     games = f"{cores} game{'s' if cores > 1 else ''} at once"
-    assert f"{games}: one core per engine (--processes {cores + 6} for more)\n" in capped.stderr
+    share = "the engines of a game share a core (--no-affinity: they need not)"
+    assert f"{games}, as there are cores (--processes {cores + 6} for more); {share}\n" in capped.stderr
     assert json.loads(capped.stdout)["games"] == 2
     assert "at once" not in noughts(f"{line} {cores}").stderr
     assert "at once" not in noughts(f"{line} {cores + 6} --processes 1").stderr
+    assert "share a core" in noughts(f"{line} 1").stderr
+    for choice in ("--affinity", "--no-affinity"):
+        assert "share a core" not in noughts(f"{line} 1 {choice}").stderr
