@@ -23,7 +23,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
 from tests.chaos.nursery import Forked, WallClock, noughts
-from tests.support.loopback import Link, link_to
+from tests.support.loopback import Link, link_to, other_tasks
 
 Returned = TypeVar("Returned")
 Some = TypeVar("Some", bound="World")
@@ -304,7 +304,7 @@ class World:
 @asynccontextmanager
 async def going(made: Some) -> AsyncIterator[Some]:
     """A world that goes on while the block does. What it has left when it has ended is in its tally."""
-    tasks = asyncio.all_tasks()
+    tasks = other_tasks()
     processes = set(psutil.Process().children(recursive=True))
     await made.begin()
     try:
@@ -323,9 +323,9 @@ async def going(made: Some) -> AsyncIterator[Some]:
 async def _look_back(made: World, tasks: set["asyncio.Task[Any]"], processes: set[psutil.Process]) -> None:
     """Fills in the tally what is seen when everything has ended."""
     tally = made.tally
-    if ending := asyncio.all_tasks() - tasks:
+    if ending := other_tasks() - tasks:
         await asyncio.wait(ending, timeout=10)
-    tally.left += [f"task {task.get_name()}" for task in asyncio.all_tasks() - tasks]
+    tally.left += [f"task {task.get_name()}" for task in other_tasks() - tasks]
     for process in set(psutil.Process().children(recursive=True)) - processes:
         command = " ".join(process.cmdline())
         if "multiprocessing" not in command:

@@ -102,7 +102,7 @@ def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
         (("gomocup{threads=2}:one", "gomocup:two"), 1, None, 0),
         (("gomocup:one", "gomocup:two"), 1, True, 0),
         (("gomocup:one", "gomocup:two"), 1, False, 0),
-        (("random", "first"), 1, None, 0),
+        (("random", "first-free"), 1, None, 0),
     ],
 )
 def test_games_have_cores_where_that_helps(
