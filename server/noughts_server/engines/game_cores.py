@@ -11,7 +11,10 @@ from contextlib import suppress
 from noughts_referee.children.watch import family
 
 QUICK_US = 1_000
-"""Engines that answer faster than this on average wait for the event loop more than they think."""
+"""Engines that answer faster than this on average wait for the event loop more than they think.
+
+Several games of such engines keep all cores busy with the event loop, so that the scheduler places them better.
+"""
 
 
 class GameCores:
@@ -24,34 +27,40 @@ class GameCores:
         self._cores = sorted(os.sched_getaffinity(0))
         self._shares_loop = games_at_once == 1
         self._loop_is_bound = False
+        self._is_quick = False
+        """Whether the engines of the last game were quick."""
         self._games: dict[int, int] = {}
         """The core of each running game, by handle."""
-        self._processes: dict[int, int] = {}
-        """The core of each process, by process ID."""
+        self._processes: dict[int, tuple[int, ...]] = {}
+        """The cores of each process, by process ID."""
 
     def begin(self, game: int, process: int) -> None:
         """Move the process of an engine, and what it has started, to the core of its game."""
         core = self._games.get(game)
         if core is None:
-            core = self._games[game] = self._free_core(self._processes.get(process))
-        if self._processes.get(process) != core:
-            self._processes[process] = core
+            core = self._games[game] = self._free_core(self._processes.get(process, ()))
+        cores = tuple(self._cores) if self._is_quick and not self._shares_loop else (core,)
+        if self._processes.get(process) != cores:
+            self._processes[process] = cores
             for each in family(process):
-                _bind(each, (core,))
+                _bind(each, cores)
 
     def end(self, game: int, times_us: Sequence[int]) -> None:
         """Release the core of a game. Further calls for the same game do nothing."""
         core = self._games.pop(game, None)
-        if core is not None and self._shares_loop and times_us:
-            self._bind_loop(core, sum(times_us) < QUICK_US * len(times_us))
+        if core is None or not times_us:
+            return
+        self._is_quick = sum(times_us) < QUICK_US * len(times_us)
+        if self._shares_loop:
+            self._bind_loop(core, self._is_quick)
 
     def close(self) -> None:
         """Let the event loop run on all cores again."""
         self._bind_loop(0, False)
 
-    def _free_core(self, usual: int | None) -> int:
+    def _free_core(self, usual: Sequence[int]) -> int:
         taken = list(self._games.values())
-        return min(self._cores, key=lambda core: (taken.count(core), core != usual))
+        return min(self._cores, key=lambda core: (taken.count(core), core not in usual))
 
     def _bind_loop(self, core: int, bound: bool) -> None:
         if bound != self._loop_is_bound:

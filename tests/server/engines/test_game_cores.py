@@ -85,6 +85,17 @@ def test_the_loop_shares_the_core_of_quick_engines_alone(engines: list[int]) -> 
     assert seen == [{CORES[0]}, set(CORES), {CORES[0]}, set(CORES)]
 
 
+def test_several_games_of_quick_engines_are_placed_by_the_scheduler(engines: list[int]) -> None:
+    cores = GameCores(2)
+    for game, (took_us, expected) in enumerate(((100, set(CORES)), (5_000, {CORES[0]}))):
+        cores.begin(2 * game, engines[0])
+        cores.end(2 * game, [took_us] * 10)
+        cores.begin(2 * game + 1, engines[0])
+        assert cores_of(engines[0]) == [expected] * 2
+        cores.end(2 * game + 1, [took_us] * 10)
+    assert os.sched_getaffinity(0) == set(CORES)
+
+
 def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
