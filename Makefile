@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test quick check browser stubs lock wheel audit bench soak clean
+.PHONY: help demo live test quick check docs browser stubs lock wheel audit bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ test: check browser ## all checks, then all tests
 quick: check ## all checks, then the tests that start no process and are not long: a minute
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long"
 
-check: $(STAMP) $(GOOGLEAPIS) ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words
+check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/bandit -q -c pyproject.toml -r -ll proto referee bots/noughts_bots server
@@ -47,6 +47,9 @@ check: $(STAMP) $(GOOGLEAPIS) ## format, lint, security, types, import rules, st
 	$(BIN)/codespell
 	$(BIN)/python -m tools.plain_words
 	$(BIN)/python -m pip check
+
+docs: $(STAMP) ## build the documentation; the website serves it under /docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs server/noughts_server/web/handbook
 
 browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
 	@$(BIN)/python -m tests.support.browser_program
@@ -83,7 +86,7 @@ soak: $(STAMP) browser ## load, kills, rubbish and attacks for a long time: hour
 	NOUGHTS_THOROUGH=1 $(BIN)/pytest -q tests/bots/reference tests/referee tests/server/competition tests/server/statistics tests/server/records --timeout 0
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist server/noughts_server/web/handbook .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Installing the locked packages into $(VENV)"

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/playing.md: plays in a real terminal and keeps what is on its screen.
+"""Draws the pictures of docs/how-to/playing.md: plays in a real terminal and keeps what is on its screen.
 
 python -m tools.pictures
 """
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from tests.system.terminal import ENTER, Terminal, terminal
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "images"
 _FONT = "ui-monospace, DejaVu Sans Mono, monospace"
 # The colours of an ordinary dark terminal.
 _THEME = TerminalTheme(
@@ -47,7 +47,7 @@ _THEME = TerminalTheme(
 
 
 def keep(screen: Terminal, name: str, title: str) -> None:
-    """Writes the screen as docs/NAME.svg."""
+    """Writes the screen as docs/images/NAME.svg."""
     rows: list[Text] = []
     for _, in_row in groupby(screen.characters(), key=lambda placed: placed[0]):
         runs: list[tuple[Style, str]] = []
@@ -67,7 +67,7 @@ def keep(screen: Terminal, name: str, title: str) -> None:
         console.print(text, no_wrap=True, overflow="crop")
     drawn = console.export_svg(title=title, theme=_THEME, unique_id=f"noughts-{name}")
     (DOCS / f"{name}.svg").write_text(without_remote_fonts(drawn))
-    print(f"docs/{name}.svg")
+    print(f"docs/images/{name}.svg")
 
 
 def without_remote_fonts(svg: str) -> str:

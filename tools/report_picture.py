@@ -1,4 +1,4 @@
-"""Draws docs/report.png: plays a tournament, makes its report, and takes a picture of it in a browser.
+"""Draws docs/images/report.png: plays a tournament, makes its report, and takes a picture of it in a browser.
 
 python -m tools.report_picture [REPORT]    # with an address or file, of that report instead
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.browser import chromium
 
-_PICTURE = Path(__file__).resolve().parents[1] / "docs" / "report.png"
+_PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.png"
 _NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
 _BOTS = (
     "threats",

@@ -23,7 +23,7 @@ def _release_of_grpcio() -> tuple[int, ...]:
 # It otherwise writes to stderr what our own errors say anyway.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 # Its event engine, the default for Python since 1.80, passes each message through several threads; without it an
-# exchange takes a third less of the processor (docs/benchmarks.md). It is to become the only one: what a later release
-# may not know any more is not mentioned to it, because it would complain.
+# exchange takes a third less of the processor (docs/explanation/benchmarks.md). It is to become the only one. A later
+# release may not know the setting and would complain, so only these releases get it.
 if (1, 80) <= _release_of_grpcio() <= (1, 85):
     os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_listener")

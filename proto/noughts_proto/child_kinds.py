@@ -1,7 +1,8 @@
 """The kinds of bots that the referee starts itself, as child players: the only list of them.
 
 Bot specs are read by it, launchers start by it, hosts load by it. To add a kind, add its row; if it is hosted, also
-the module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/faults.md has a column for each.
+the module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/reference/faults.md has a column for
+each.
 """
 
 from typing import Literal, NamedTuple

@@ -1,6 +1,6 @@
 """What one caller may have at most, and how often: every bound on strangers, each with its default.
 
-The table in docs/operations.md names them all; a test compares. `noughts serve --limit NAME=NUMBER` changes one.
+The table in docs/how-to/operations.md names them all; a test compares. `noughts serve --limit NAME=NUMBER` changes one.
 """
 
 from dataclasses import dataclass, fields, replace

@@ -13,7 +13,7 @@ import noughts_bots
 from noughts_bots import Bot
 from tests.support.root import ROOT
 
-PAGE = ROOT / "docs" / "writing-a-bot.md"
+PAGE = ROOT / "docs" / "how-to" / "writing-a-bot.md"
 
 
 def public(thing: type[Any]) -> list[str]:

@@ -390,7 +390,7 @@ ATTACKS: Mapping[str, Attack] = {
 
 ENDS_AT_THE_PROXY = ("continuations", "pings")
 """gRPC keeps headers for as long as they last, answers every ping, and has no option that bounds either: it depends on
-the machine what that costs. See docs/security.md; tests/system/test_proxy.py sees such floods end."""
+the machine what that costs. See docs/explanation/security.md; tests/system/test_proxy.py sees such floods end."""
 
 
 OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]

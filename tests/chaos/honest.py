@@ -119,7 +119,7 @@ class HonestWorld(World):
 
 
 class ProxiedWorld(HonestWorld):
-    """The same behind the reverse proxy of docs/operations.md, through which bots and attackers come."""
+    """The same behind the reverse proxy of docs/how-to/operations.md, through which bots and attackers come."""
 
     served_with = ("--no-web", "--proxy", "127.0.0.1")
 

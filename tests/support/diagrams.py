@@ -1,4 +1,4 @@
-"""The diagrams of docs/rules.md: boards drawn with x, o and letters, and what is said of each letter."""
+"""The diagrams of docs/reference/rules.md: boards drawn with x, o and letters, and what is said of each letter."""
 
 import re
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Diagram(NamedTuple):
 
 def diagrams() -> list[Diagram]:
     """All of them, in the order of the page."""
-    text = (ROOT / "docs" / "rules.md").read_text()
+    text = (ROOT / "docs" / "reference" / "rules.md").read_text()
     return [_read(*found.groups()) for found in _FENCE.finditer(text)]
 
 

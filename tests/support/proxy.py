@@ -1,4 +1,4 @@
-"""The reverse proxy of docs/operations.md: its very setting, with other addresses and files only."""
+"""The reverse proxy of docs/how-to/operations.md: its very setting, with other addresses and files only."""
 
 import re
 import socket
@@ -13,7 +13,7 @@ from tests.support.authority import Authority
 from tests.support.root import ROOT
 from tests.support.tools import nginx
 
-_PAGE = ROOT / "docs" / "operations.md"
+_PAGE = ROOT / "docs" / "how-to" / "operations.md"
 _PATIENCE = 30
 _MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
 events {{ worker_connections 512; }}

@@ -1,4 +1,4 @@
-"""What README.md and docs/writing-a-bot.md show is what happens: their programs run, the session is a session."""
+"""README.md and docs/how-to/writing-a-bot.md show what happens: their programs run, the session is a session."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ from tests.support.root import ROOT
 if TYPE_CHECKING:
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
 
-GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 PAGES = ((ROOT / "README.md").read_text(), GUIDE)
 DEFAULT_ADDRESS = "127.0.0.1:7450"
 
@@ -187,4 +187,4 @@ async def test_session_of_the_guide_is_what_goes_over_the_wire(ground: Ground) -
     shown = "".join(blocks(GUIDE, "text"))
     happened = "".join(f"{line}\n" for line in await session_of_a_game(ground))
     # The guide's version is that of the day it was written.
-    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "0.1.0"')
+    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "1.0.0"')

@@ -1,4 +1,4 @@
-"""The plugins in docs/writing-a-bot.md: its files are written, its commands run, in a folder of their own."""
+"""The plugins in docs/how-to/writing-a-bot.md: its files are written, its commands run, in a folder of their own."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.support.processes import environment
 from tests.support.root import ROOT
 from tests.support.tools import cargo, compiler
 
-GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 
 
 def named_blocks(language: str) -> dict[str, str]:

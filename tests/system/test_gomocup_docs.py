@@ -1,4 +1,4 @@
-"""What docs/writing-a-bot.md shows of Gomocup engines is what happens."""
+"""What docs/how-to/writing-a-bot.md shows of Gomocup engines is what happens."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ from noughts_server.launching.launcher import Locking, launching
 from noughts_server.version import software_version
 from tests.support.root import ROOT
 
-GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
 # They stand for the reader's own engine, which is not there.
 STAND_INS = {
@@ -55,4 +55,4 @@ def test_the_session_of_the_guide_is_what_the_engine_says() -> None:
         timeout=60,
     )
     # The guide's version is that of the day it was written.
-    assert run.stdout.replace(f'version="{software_version()}"', 'version="0.1.0"').splitlines() == said
+    assert run.stdout.replace(f'version="{software_version()}"', 'version="1.0.0"').splitlines() == said

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS)
 
 def terminals() -> list[str]:
     """What the tutorial says for each of the three."""
-    found = blocks("docs/first-league.md")
+    found = blocks("docs/tutorials/your-first-bot.md")
     assert len(found) == 3
     return found
 

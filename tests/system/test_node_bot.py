@@ -1,4 +1,4 @@
-"""A bot in another language, written from docs/protocol.md and docs/writing-a-bot.md, plays at a real server."""
+"""A bot in another language, written from the protocol and writing-a-bot pages, plays at a real server."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The reverse proxy of docs/operations.md: its very setting, between real bots and a real server."""
+"""The reverse proxy of docs/how-to/operations.md: its very setting, between real bots and a real server."""
 
 import asyncio
 import json

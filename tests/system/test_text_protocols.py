@@ -22,7 +22,7 @@ from tests.support.shared import made_once
 from tests.support.tools import NOT_TRIED, cargo, compiler, run
 
 EXAMPLES = ROOT / "bots" / "examples"
-GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 
 
 def in_c(folder: Path) -> list[str | Path]:

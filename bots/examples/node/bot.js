@@ -1,6 +1,6 @@
 // A bot for Noughts in Node: NOUGHTS_TOKEN=... node bot.js --server HOST:PORT --name NAME
 //
-// This file speaks the protocol (docs/protocol.md), player.js chooses the moves.
+// This file speaks the protocol (docs/reference/protocol.md), player.js chooses the moves.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -55,7 +55,7 @@ class Program:
         try:
             self._module = wasmtime.Module(self._engine, module)
         except wasmtime.WasmtimeError as error:
-            advice = "build it for wasm32; docs/writing-a-bot.md shows how"
+            advice = "build it for wasm32; docs/how-to/writing-a-bot.md shows how"
             raise BotSpecError(subject, _line(error), "a module of WebAssembly", advice) from None
         self._check()
 

@@ -140,7 +140,7 @@ class Learner(CachingBot):
         self.variants = (table.variant.name,)
 
 
-_COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/tables.md says what is in it",)
+_COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/reference/tables.md says what is in it",)
 
 
 def load_learnt(file: Path) -> TableFile:

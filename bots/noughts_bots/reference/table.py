@@ -17,7 +17,8 @@ class Table(CachingBot):
     Source: article 000, last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
 
     Args:
-        file: the table, as `docs/tables.md` describes it; read now. A relative path starts from the working directory.
+        file: the table, as `docs/reference/tables.md` describes it; read now. A relative path starts
+            from the working directory.
         level: 0 takes a cell with a probability proportional to its rating, 1 one of the highest rated. Default: the
             level in the file.
 

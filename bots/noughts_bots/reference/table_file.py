@@ -1,4 +1,4 @@
-"""Table files: the ratings of each position's cells, one position per line. `docs/tables.md` describes them.
+"""Table files: the ratings of each position's cells, one position per line. `docs/reference/tables.md` describes them.
 
     noughts table 1
     variant tictactoe
@@ -206,7 +206,7 @@ class _Reader:
         except VariantError as error:
             raise self._error(_shown(value), error.expected, "name the variant the table is for") from None
         if not readable or (word == "level" and int(value) not in LEVELS):
-            raise self._error(_shown(f"{word} {value}"), f"`{word} {_HEADER[word]}`", "see docs/tables.md")
+            raise self._error(_shown(f"{word} {value}"), f"`{word} {_HEADER[word]}`", "see docs/reference/tables.md")
         return value
 
     def _begin(self, header: dict[str, str]) -> TableFile:

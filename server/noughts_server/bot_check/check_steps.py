@@ -517,7 +517,7 @@ async def _frames(trial: _Trial) -> ChildSession:
     return session
 
 
-_RULES = "docs/writing-a-bot.md tells what a question holds"
+_RULES = "docs/how-to/writing-a-bot.md tells what a question holds"
 _LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
 _STEPS = (
     _Step("starts and says hello", "what it printed may say why; its first frame is a hello", _starts),

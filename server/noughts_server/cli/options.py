@@ -51,7 +51,8 @@ VariantOfKindOption = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    Format, Option("--format", help="`text` for people, `json` for programs (docs/json.md)", show_default=True)
+    Format,
+    Option("--format", help="`text` for people, `json` for programs (docs/reference/json.md)", show_default=True),
 ]
 
 
@@ -73,7 +74,11 @@ VariantOption = Annotated[
 ]
 OpeningOption = Annotated[
     str | None,
-    Option("--opening-rule", metavar="RULE", help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/rules.md)"),
+    Option(
+        "--opening-rule",
+        metavar="RULE",
+        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/reference/rules.md)",
+    ),
 ]
 TimeOption = Annotated[
     str, Option("--time", metavar="T", help="`none`, `60+0.5` (base + increment, s), `1/move`, or both: `180/30+0`")

@@ -208,7 +208,7 @@ class NatsBus:
             callback()
 
 
-_LARGER = "Give NATS a larger max_payload: docs/cluster.md has its settings."
+_LARGER = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
 
 
 def _on_the_wire(subject: str) -> str:

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, read from counters on demand. A test compares them with docs/operations.md."""
+"""Metrics for Prometheus, read from counters on demand. A test compares them with docs/how-to/operations.md."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator

@@ -19,6 +19,7 @@ from noughts_server.web.api import JSON, api_addresses, failure_document, json_b
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
+from noughts_server.web.handbook import handbook_addresses
 from noughts_server.web.handing_in import HandingIn
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
@@ -73,6 +74,7 @@ def site(
         *Downloads(upstream).addresses(),
         *Play(upstream, hub, views, tables).addresses(),
         *api_addresses(upstream, hub),
+        *handbook_addresses(),
         Address("/static/{version}/{name}", static),
     ]
     return _SafeHeaders(Starlette(routes=addresses, exception_handlers=_handlers(pages)))

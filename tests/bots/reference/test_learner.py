@@ -119,7 +119,7 @@ def test_training_in_two_parts_leads_to_the_same_bytes_as_in_one(tmp_path: Path)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
 
 
-# What is learnt: see also docs/tables.md.
+# What is learnt: see also docs/reference/tables.md.
 
 
 @pytest.mark.long

@@ -307,7 +307,7 @@ def test_table_considers_what_its_article_does_on_every_board(level: int | None,
 
 
 def test_table_of_the_documentation_is_one(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     shown = page.partition("```text\n")[2].partition("```")[0]
     table = Table(file_of(tmp_path, shown))
     assert table.choose(at("X...O...X O")) == 5

@@ -1,6 +1,6 @@
 """What happens to a bot that misbehaves: every fault by every kind of bot, in one table.
 
-`test_matrix.py` plays each cell, and compares `docs/faults.md` with this table.
+`test_matrix.py` plays each cell, and compares `docs/reference/faults.md` with this table.
 """
 
 from typing import NamedTuple

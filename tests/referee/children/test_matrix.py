@@ -26,7 +26,7 @@ HONEST = ("first-free", "random")
 GAMES, GAMES_WITH_CLOCKS = 2, 4
 """Of each misbehaving bot against the first honest one. Who hangs has lost some on time before that is found: then each
 has about one at a time."""
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = ROOT / "docs" / "reference" / "faults.md"
 MARK = "<!-- the table: tests/referee/children/matrix.py -->"
 
 

@@ -89,7 +89,7 @@ def test_every_command_offers_json(noughts: Any, line: str) -> None:
 
 
 def test_reference_of_json_has_a_section_for_each_command() -> None:
-    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^## noughts (.+)$", page, re.MULTILINE)) == sorted(commands())
 
 

@@ -37,7 +37,7 @@ def names(event: ast.expr, text: str) -> Iterator[str]:
 
 
 def test_operations_page_lists_exactly_the_events_of_the_code() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "operations.md").read_text(encoding="utf-8")
     table = page.partition("| event | fields | when |")[2].partition("\n\n")[0]
     listed = [name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     assert sorted(listed) == sorted(set(logged_events()))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "how-to" / "operations.md"
 GAMES = 300
 
 Samples = dict[tuple[str, tuple[str, ...]], float]

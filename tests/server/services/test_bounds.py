@@ -26,7 +26,7 @@ from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.loopback import until
 from tests.support.root import ROOT
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "how-to" / "operations.md"
 
 
 class Clock:

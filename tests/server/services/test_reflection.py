@@ -33,7 +33,7 @@ SERVICES = {
     for name in re.findall(r"^service (\w+)", file.read_text(), re.MULTILINE)
 } | {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
 
-PROTOCOL_PAGE = ROOT / "docs" / "protocol.md"
+PROTOCOL_PAGE = ROOT / "docs" / "reference" / "protocol.md"
 
 Returned = TypeVar("Returned")
 

@@ -72,7 +72,7 @@ def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
     """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
     if package is not None:
         return f"{length} cells"
-    # Short, or the table would be too wide; docs/rules.md has the whole of it.
+    # Short, or the table would be too wide; docs/reference/rules.md has the whole of it.
     if variant.forbids is not None:
         return f"{length}+, X limited"
     if variant.blocked_ends:

@@ -90,7 +90,8 @@ def _warn(address: str, listener: socket.socket | None, settings: ServerSettings
     if not (settings.proxies or is_loopback(host_of(address))):
         output.note(
             f"--listen {address} faces the network without a reverse proxy: floods of HTTP/2 frames can cost games"
-            " their time. Put nginx before it and name it with --proxy (docs/operations.md: Behind a reverse proxy)."
+            " their time. Put nginx before it and name it with --proxy"
+            " (docs/how-to/operations.md: Behind a reverse proxy)."
         )
     encrypted = "--https" in site or any(each.startswith("--public-url=https:") for each in site)
     if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):

@@ -1,4 +1,4 @@
-"""000, last part: a table that is corrected by the results of the games, as docs/tables.md says how.
+"""000, last part: a table that is corrected by the results of the games, as docs/reference/tables.md says how.
 
 Written without the bot's arithmetic: boards are strings, what is known of a move is a pair of what is proven and the
 list of the results that counted.

@@ -1,7 +1,7 @@
 """000, last part: a table that translates `Kl` into `Ray`, and `SelectCell`, which draws the move from `Ray`.
 
-The article leaves open what the file looks like; here it is read as docs/tables.md describes it, by words and nothing
-else: what is wrong with a file is not this player's business.
+The article leaves open what the file looks like; here it is read as docs/reference/tables.md describes it, by words and
+nothing else: what is wrong with a file is not this player's business.
 """
 
 from . import pascal

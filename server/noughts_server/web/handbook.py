@@ -1,0 +1,60 @@
+"""The documentation under `/docs`, if `make docs` built it before this package was installed."""
+
+import base64
+import mimetypes
+import re
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+from starlette.routing import Route as Address
+
+from noughts_server.web.upstream import Failure
+
+FOLDER = Path(str(files(__package__) / "handbook"))
+_INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_POLICY = (
+    "default-src 'none'; script-src 'self'{}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self';"
+    " connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+)
+
+
+def handbook_addresses() -> list[BaseRoute]:
+    """Return the addresses of the documentation."""
+    return [Address("/docs", _to_start), Address("/docs/{path:path}", _page)]
+
+
+async def _to_start(request: Request) -> Response:
+    return RedirectResponse("/docs/")
+
+
+async def _page(request: Request) -> Response:
+    path = request.path_params["path"]
+    if path == "" or path.endswith("/"):
+        path += "index.html"
+    pages = contents()
+    if not pages:
+        raise Failure(404, "This website has no documentation.", "Build it with `make docs` and install Noughts again.")
+    if path not in pages:
+        raise Failure(404, f"There is no page {path} in the documentation.", "Begin at /docs/.")
+    body = pages[path]
+    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    return Response(body, media_type=kind, headers={"cache-control": "no-cache", **_policy(path, body)})
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """Return all files of the documentation by their paths; none if it was not built."""
+    return {str(file.relative_to(FOLDER)): file.read_bytes() for file in FOLDER.rglob("*") if file.is_file()}
+
+
+def _policy(path: str, body: bytes) -> dict[str, str]:
+    """Return the policy of a page: its own inline scripts can run, by their hashes, and no others."""
+    if not path.endswith(".html"):
+        return {}
+    hashes = {base64.b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(body)}
+    return {"content-security-policy": _POLICY.format("".join(f" 'sha256-{each}'" for each in sorted(hashes)))}

@@ -1,0 +1,78 @@
+"""The documentation under /docs: built by Sphinx without warnings, served by the website, searched in a browser."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import ConsoleMessage, expect
+
+from noughts_server.web import handbook
+from tests.support.browser import chromium, page_in
+from tests.support.root import ROOT
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+BUILD_SECONDS = 60
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The documentation in a folder of its own, served in the place of the installed one."""
+    folder = tmp_path_factory.mktemp("handbook")
+    subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-d", folder / "trees", "docs", folder / "html"],
+        cwd=ROOT, check=True, timeout=BUILD_SECONDS,
+    )  # fmt: skip
+    handbook.contents.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handbook, "FOLDER", folder / "html")
+        yield folder / "html"
+    handbook.contents.cache_clear()
+
+
+def test_documentation_is_searched_and_read_under_its_policy(site: Site) -> None:
+    refused: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            refused.append(message.text)
+
+    with chromium() as browser, page_in(browser, site.address) as page:
+        page.on("console", heard)
+        page.goto("/docs")
+        expect(page.locator("h1")).to_contain_text("Noughts")
+        page.locator(".sidebar-search").fill("double-three")
+        page.keyboard.press("Enter")
+        expect(page.locator("#search-results li").first).to_be_visible()
+        page.locator("#search-results li a").first.click()
+        expect(page.locator("article h1")).to_be_visible()
+        assert refused == []
+
+
+def test_pages_run_only_their_own_scripts_and_unknown_pages_are_missing(site: Site) -> None:
+    policy = site.get("/docs/index.html").headers["content-security-policy"]
+    scripts = policy.split("script-src ")[1].split(";")[0]
+    assert "unsafe" not in scripts
+    assert "'sha256-" in scripts
+    assert site.get("/docs/%2e%2e/handbook.py").status == 404
+    assert site.get("/docs/nothing.html").status == 404
+
+
+def test_links_out_of_the_documentation_lead_to_files_of_the_project() -> None:
+    pages = (*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"))
+    missing = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in links_of(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def links_of(text: str) -> list[str]:
+    """Return the files that a page links to."""
+    found = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL))
+    return [each for each in found if "://" not in each]
