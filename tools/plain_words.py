@@ -22,7 +22,7 @@ PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py")
 BANNED = {
     r"(?:^|[.:;] )(?:Who|Whose|Whoever) [a-z]+(?![^.]*\?)": "a subject, e.g. `Anyone who`, `A bot that`",
     r"\b(?:is|are|was|were) (?:told|said)\b": "the active voice: report, return, send",
-    r"\b[Ww]hoever\b|\b[Ee]verybody\b|\b[Ss]omebody\b": "you, anyone, a user, a bot",
+    r"\bwhoever\b|\bWhoever\b|\b[Ee]verybody\b|\b[Ss]omebody\b": "you, anyone, a user, a bot",
     r"\bgoes on\b|\bgo on\b|\banew\b": "continue, resume, restart",
     r"\b[Mm]end(?:s|ed)?\b": "fix",
     r"\bbeside\b": "next to, compared with",
