@@ -273,8 +273,8 @@ def test_package_without_extras_plays_at_a_server_elsewhere(
 def test_commands_for_authors_work_without_extras(light: Path, author: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "centre.py").write_text(CENTRE)
     for line, expected in {
-        "--help": "Runs a server until Ctrl-C",
-        "bot --help": "Plays as a bot at a server",
+        "--help": "Run a server until Ctrl-C",
+        "bot --help": "Play as one or several bots at a server",
         "bot run --help": "--start-timeout",
         "--version": "noughts ",
         "bot list": "nextstep[:depth=1..9]",
