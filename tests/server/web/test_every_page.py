@@ -133,6 +133,17 @@ def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
         assert [line for line in said if path != "/nothing" or "404" not in line] == []
 
 
+def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, cup: str) -> None:
+    with page_in(browser, site.address) as page:
+        for window in (DESK, PHONE):
+            page.set_viewport_size(window)
+            page.goto(f"/{cup}", wait_until="load")
+            widen = "row => { for (let i = 0; i < 60; i++) row.append(row.lastElementChild.cloneNode(true)); }"
+            page.evaluate(f"document.querySelectorAll('.heat tr').forEach({widen})")
+            assert page.evaluate("document.querySelector('.heat').scrollWidth") > 1500
+            assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
+
+
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
 def test_a_page_is_html(site: Site, cup: str, opened: str, token: str, table: str, page_address: str) -> None:
     cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""
