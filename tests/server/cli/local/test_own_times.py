@@ -101,7 +101,7 @@ def test_an_engine_is_told_its_own_bank_and_limit_of_a_turn(noughts: Any, tmp_pa
 
 def test_a_margin_holds_for_each_process_of_an_engine(noughts: Any) -> None:
     line = (
-        f"match {engine('think=0.3')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
+        f"match {engine('think=0.6')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.4/move"
         " --concurrency 2 --processes 2 --format json"
     )
     assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
