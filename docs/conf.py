@@ -1,29 +1,24 @@
-"""The documentation site: `make docs` builds it with Sphinx. What can be read from the code is generated here."""
+"""The documentation site: `make docs` builds it with Sphinx."""
 
 from __future__ import annotations
 
 import re
-import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
 
 project = "Noughts"
 author = "The authors of Noughts"
 project_copyright = author
 version = release = version_of("noughts")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-exclude_patterns: list[str] = []
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "colon_fence"]
-autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 
 html_theme = "furo"

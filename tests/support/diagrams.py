@@ -1,4 +1,4 @@
-"""The diagrams of docs/reference/rules.md: boards drawn with x, o and letters, and what is said of each letter."""
+"""The diagrams of docs/reference/rules.md: boards drawn with x, o and letters, and the text for each letter."""
 
 import re
 from typing import NamedTuple

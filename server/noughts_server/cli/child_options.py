@@ -43,7 +43,7 @@ AffinityOption = Annotated[
     bool | None,
     Option(
         "--affinity/--no-affinity",
-        help="Pin each sandboxed process to a core, or none; default: engines by game",
+        help="Pin each sandboxed process to a core, or none. Default: one core per game",
         show_default=False,
     ),
 ]

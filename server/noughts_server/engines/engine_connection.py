@@ -71,7 +71,7 @@ class EngineConnection:
         transcript: Transcript | None = None,
         cores: GameCores | None = None,
     ) -> None:
-        """Connect an engine; `cores` places its process at the begin of each game."""
+        """Connect an engine; `cores` moves its process to a core at the start of each game."""
         self.player = player
         self.capacity_timed = self.capacity_untimed = 0
         self.seat = EngineSeat(command, options, launcher, settings, self, transcript)

@@ -1,11 +1,11 @@
-"""Which core the engines of a game run on.
+"""The core that the engines of a game run on.
 
 Only one engine of a game thinks at a time, so both run on one core. Otherwise the scheduler sometimes puts the thinking
 engines of two games on one core while another core is idle.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from noughts_referee.children.watch import family
@@ -31,19 +31,19 @@ class GameCores:
         """Whether the engines of the last game were quick."""
         self._games: dict[int, int] = {}
         """The core of each running game, by handle."""
-        self._processes: dict[int, tuple[int, ...]] = {}
-        """The cores of each process, by process ID."""
 
     def begin(self, game: int, process: int) -> None:
         """Move the process of an engine, and what it has started, to the core of its game."""
-        core = self._games.get(game)
-        if core is None:
-            core = self._games[game] = self._free_core(self._processes.get(process, ()))
-        cores = tuple(self._cores) if self._is_quick and not self._shares_loop else (core,)
-        if self._processes.get(process) != cores:
-            self._processes[process] = cores
-            for each in family(process):
-                _bind(each, cores)
+        # A process may have ended, and where it may not be moved it plays without that.
+        with suppress(OSError):
+            before = os.sched_getaffinity(process)
+            core = self._games.get(game)
+            if core is None:
+                core = self._games[game] = self._free_core(before)
+            cores = set(self._cores) if self._is_quick and not self._shares_loop else {core}
+            if before != cores:
+                for each in family(process):
+                    os.sched_setaffinity(each, cores)
 
     def end(self, game: int, times_us: Sequence[int]) -> None:
         """Release the core of a game. Further calls for the same game do nothing."""
@@ -58,17 +58,11 @@ class GameCores:
         """Let the event loop run on all cores again."""
         self._bind_loop(0, False)
 
-    def _free_core(self, usual: Sequence[int]) -> int:
+    def _free_core(self, usual: set[int]) -> int:
         taken = list(self._games.values())
         return min(self._cores, key=lambda core: (taken.count(core), core not in usual))
 
     def _bind_loop(self, core: int, bound: bool) -> None:
         if bound != self._loop_is_bound:
             self._loop_is_bound = bound
-            _bind(0, (core,) if bound else self._cores)  # 0 is the thread that calls
-
-
-def _bind(process: int, cores: Iterable[int]) -> None:
-    # A process may have ended, and where it may not be moved it plays without that.
-    with suppress(OSError):
-        os.sched_setaffinity(process, cores)
+            os.sched_setaffinity(0, (core,) if bound else self._cores)  # 0 is the thread that calls

@@ -125,9 +125,9 @@ class LocalPlan:
 
     @property
     def cores_of_games(self) -> int:
-        """How many games at once have a core for their engines, which both run on it; 0: the scheduler places them.
+        """How many games at once get a core each, which both engines of a game share; 0: no game gets one.
 
-        It places engines with several threads, all if there are more games than cores, and what `affinity` decides.
+        No game gets one if `affinity` is set, if an engine has several threads, or if there are more games than cores.
         """
         games, engines = self.settings.concurrency, self._engines
         if len(self.specs) == 2:
@@ -146,7 +146,7 @@ class LocalPlan:
             of_each = "" if len(self.specs) == 2 else " of each engine"
             notes.append(f"{games}{of_each}, as there are cores (--processes {wanted} for more)")
         if self.cores_of_games:
-            notes.append("the engines of a game share a core (--no-affinity: they need not)")
+            notes.append("both engines of a game share a core (--no-affinity: the system places them)")
         return "; ".join(notes)
 
     @property

@@ -41,9 +41,8 @@ async def _page(request: Request) -> Response:
         raise Failure(404, "This website has no documentation.", "Build it with `make docs` and install Noughts again.")
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Begin at /docs/.")
-    body = pages[path]
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Response(body, media_type=kind, headers={"cache-control": "no-cache", **_policy(path, body)})
+    return Response(pages[path], media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
 
 
 @cache
@@ -52,9 +51,10 @@ def contents() -> dict[str, bytes]:
     return {str(file.relative_to(FOLDER)): file.read_bytes() for file in FOLDER.rglob("*") if file.is_file()}
 
 
-def _policy(path: str, body: bytes) -> dict[str, str]:
+@cache
+def _policy(path: str) -> dict[str, str]:
     """Return the policy of a page: its own inline scripts can run, by their hashes, and no others."""
     if not path.endswith(".html"):
         return {}
-    hashes = {base64.b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(body)}
+    hashes = {base64.b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(contents()[path])}
     return {"content-security-policy": _POLICY.format("".join(f" 'sha256-{each}'" for each in sorted(hashes)))}

@@ -49,7 +49,7 @@ def convert(
     target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
 ) -> None:
-    """Convert the games of a file or tournament: JSON lines, SGF, psq, PGN tags, CSV, Parquet.
+    """Convert the games of a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
 
     `tournaments/NAME` is a tournament at the server, or in the database of --db.
 

@@ -172,7 +172,7 @@ def test_it_says_how_many_games_at_once_there_are_and_on_which_cores(noughts: An
     line = f"match '{engine}' 'Two={engine}' --variant mnk:7,7,5 --no-lock --format json --concurrency"
     capped = noughts(f"{line} {cores + 6}")
     games = f"{cores} game{'s' if cores > 1 else ''} at once"
-    share = "the engines of a game share a core (--no-affinity: they need not)"
+    share = "both engines of a game share a core (--no-affinity: the system places them)"
     assert f"{games}, as there are cores (--processes {cores + 6} for more); {share}\n" in capped.stderr
     assert json.loads(capped.stdout)["games"] == 2
     assert "at once" not in noughts(f"{line} {cores}").stderr
