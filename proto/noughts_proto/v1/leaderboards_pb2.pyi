@@ -69,7 +69,7 @@ class LeaderboardRow(_message.Message):
     ERROR95_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1, among the active bots of the list; with `show_retired`, among all. Other filters do not change it."""
+    """From 1, among the rows that the filters leave."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float

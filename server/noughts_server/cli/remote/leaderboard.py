@@ -68,8 +68,8 @@ def leaderboard(
 ) -> None:
     """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with most games. Filters do not
-    change the ranks. See also `noughts bot show` and `noughts rating-lists`.
+    Default: the list of tictactoe without clocks or, if it is empty, the one with most games. Ranks count the
+    bots shown. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:

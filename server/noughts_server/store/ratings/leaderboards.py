@@ -58,11 +58,6 @@ class Filters:
     """Only bots whose name contains this, ignoring case."""
 
     @property
-    def keep_all(self) -> bool:
-        """Return whether they leave out no active bot, so that the places on the pages are the ranks."""
-        return not (self.owner or self.search or self.fewest_games) and self.online is None
-
-    @property
     def fewest_games(self) -> int:
         """Return the larger of both limits on the number of games."""
         return max(self.min_games, PROVISIONAL_GAMES if self.exclude_provisional else 0)
@@ -111,8 +106,7 @@ def leaderboard(
 ) -> Page[LeaderboardRow]:
     """Return a page of one list, highest rating first, newest bot first among equals.
 
-    Filters do not change ranks, except that retired bots have one only if they are shown. Raises InvalidArgument, and
-    NotFound for an unknown owner.
+    Ranks count the bots that are shown. Raises InvalidArgument, and NotFound for an unknown owner.
     """
     filters = filters or Filters()
     name = list_name(variant, time_class)
@@ -142,10 +136,7 @@ def leaderboard(
     else:
         found = list(_rows_among(connection, statement, among))
         found = sorted(found, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
-    rows = [
-        _leaderboard_row(rank + place if filters.keep_all else _rank(connection, row, retired=filters.retired), row)
-        for place, row in enumerate(found[:limit], 1)
-    ]
+    rows = [_leaderboard_row(rank + place, row) for place, row in enumerate(found[:limit], 1)]
     more = ""
     if len(found) > limit:
         more = write_page_token(method, [rows[-1].rating, rows[-1].bot_id, rows[-1].rank])
@@ -272,19 +263,17 @@ def _rows_among(connection: Connection, statement: Select[Any], among: Collectio
         yield from connection.execute(statement.where(ratings.c.bot_id.in_(batch)))
 
 
-def _rank(connection: Connection, row: Row[Any], *, retired: bool = False) -> int:
-    """Return the place of a row in its list, among active bots or, if `retired`, among all."""
+def _rank(connection: Connection, row: Row[Any]) -> int:
     above = (
         select(func.count())
         .select_from(ratings)
         .where(
             ratings.c.list_id == row.list_id,
             tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
+            # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
+            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )
-    if not retired:
-        # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
-        above = above.where(ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)))
     return int(connection.execute(above).scalar_one()) + 1
 
 
