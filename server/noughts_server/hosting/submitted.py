@@ -143,6 +143,8 @@ class SubmittedBots:
         self._usage: Counter[tuple[int, int]] = Counter()
         """Milliseconds of processor time, by day (since 1970) and owner."""
         self._news = asyncio.Event()
+        self._looked = asyncio.Event()
+        """Of the next look: set when it is over. Each look has its own."""
         self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
         self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._attempts: dict[int, deque[float]] = {}
@@ -236,33 +238,41 @@ class SubmittedBots:
 
     # Play.
 
-    def look(self) -> None:
-        """Check soon which bots are needed."""
+    async def look(self) -> None:
+        """Look which bots there are and which are needed; return when they count as online, or not any more."""
+        looked = self._looked
         self._news.set()
+        await looked.wait()
 
     async def run(self) -> None:
         """Run the bots that are needed, until it is cancelled."""
-        bus, loop, due = self._server.bus, asyncio.get_running_loop(), 0.0
-        with listening(bus, CHANGED, lambda tournament: self.look()), listening(bus, COMMITTED, self._committed):
-            async with asyncio.TaskGroup() as tasks:
-                while True:
-                    news = self._news.is_set()
-                    self._news.clear()
-                    if not self._server.leads():
-                        self._ready, self._needed, due = [], [], 0.0
-                        for playing in self._playing.values():
-                            playing.task.cancel()
-                    elif news or loop.time() >= due:
-                        due = loop.time() + await self._read()
-                    self._tend(tasks)
-                    await set_within(self._news, _TICK_SECONDS)
+        bus, loop, due, looked = self._server.bus, asyncio.get_running_loop(), 0.0, self._looked
+        with listening(bus, CHANGED, lambda tournament: self._news.set()), listening(bus, COMMITTED, self._committed):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    while True:
+                        news = self._news.is_set()
+                        self._news.clear()
+                        looked, self._looked = self._looked, asyncio.Event()
+                        if not self._server.leads():
+                            self._ready, self._needed, due = [], [], 0.0
+                            for playing in self._playing.values():
+                                playing.task.cancel()
+                        elif news or loop.time() >= due:
+                            due = loop.time() + await self._read()
+                        self._tend(tasks)
+                        looked.set()
+                        await set_within(self._news, _TICK_SECONDS)
+            finally:  # nobody waits for a server that has stopped
+                looked.set()
+                self._looked.set()
 
     def playing(self) -> list[Submission]:
         return [playing.submission for playing in self._playing.values()]
 
     def _committed(self, report: CommitReport) -> None:
         if any(progress.finished or progress.withdrawn for progress in report.progress):
-            self.look()
+            self._news.set()
 
     async def _read(self) -> float:
         """Read which bots are needed; return the seconds until the next read, unless an event comes first."""

@@ -18,8 +18,8 @@ class Hosting(Protocol):
         Raises InvalidArgument for one that is no bot, LimitReached for an owner with too many trials.
         """
 
-    def look(self) -> None:
-        """A bot has been submitted or retired."""
+    async def look(self) -> None:
+        """A bot has been submitted or retired. When this returns, it counts as online, or not any more."""
 
     async def run(self) -> None:
         """Plays those that are needed, until it is cancelled."""

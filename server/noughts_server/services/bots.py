@@ -107,7 +107,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         )
         if self._hosting is not None:
-            self._hosting.look()
+            await self._hosting.look()
         return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
     @open_to(Access.PLAY)
@@ -152,7 +152,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         submission = stored.submission
         if stored.is_new:
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
-            hosting.look()
+            await hosting.look()
         row = VersionRow(submission.bot_version_id, submission.version, now)
         return pb.SubmitBotResponse(
             version=_version_message(submission.bot, row, submission), unchanged=not stored.is_new

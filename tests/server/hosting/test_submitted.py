@@ -169,6 +169,17 @@ async def client_status(client: Client) -> status_pb2.GetStatusResponse:
         return await stub.GetStatus(status_pb2.GetStatusRequest())
 
 
+async def test_a_bot_is_online_when_its_submission_is_answered_and_not_any_more_when_it_is_retired(
+    client: Client,
+) -> None:
+    token = await client.token("alice", *ALL)
+    for bot in ("one", "two"):
+        await submit(client, token, bot, GOOD)
+        assert f"bots/{bot}" in await online(client)
+    retired = await client.bots.RetireBot(pb.RetireBotRequest(name="bots/one"), metadata=bearing(token))
+    assert (retired.bot.online, await online(client)) == (False, ["bots/two"])
+
+
 async def test_a_bot_that_was_handed_in_can_be_challenged_and_leaves_when_it_is_over(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, here):
         token = await client.token("alice", *ALL)
