@@ -1,9 +1,7 @@
 """BotService: the registered bots, and which of them are online."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-import grpc
 import structlog
 
 from noughts_proto.v1 import bots_pb2 as pb
@@ -13,7 +11,7 @@ from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, caller_as, open_to, require
+from noughts_server.services.access import Access, Context, caller_as, open_to, require
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import announced, received
 from noughts_server.store.engine.database import Connection, Store
@@ -39,8 +37,6 @@ from noughts_server.store.people.submissions import (
 from noughts_server.store.people.tokens import ended_tokens
 
 logger = structlog.get_logger("noughts.submitted")
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 _MOST_VERSIONS = 100
 

@@ -1,9 +1,6 @@
 """ChallengeService: a few unrated games between two bots that are online."""
 
 from collections.abc import Mapping
-from typing import Any
-
-import grpc
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
@@ -15,7 +12,7 @@ from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.messages.settings_codec import openings_value, time_control
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
-from noughts_server.services.access import Access, caller_as, open_to
+from noughts_server.services.access import Access, Context, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
@@ -23,8 +20,6 @@ from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.tournaments.settings_checks import canonical_variant
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 _DEFAULT_GAMES = 2
 

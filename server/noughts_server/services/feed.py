@@ -1,15 +1,11 @@
 """FeedService: streams games and tournaments to watchers."""
 
-from typing import Any
-
 import grpc
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.feed.feed import Feed
-from noughts_server.services.access import VISITOR, Access, open_to
+from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.limiter import Limiter
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
-
-import grpc
+from typing import TypeVar
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
@@ -12,14 +10,13 @@ from noughts_referee.rules import Result, Termination, parse_variant
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.messages.settings_codec import time_control_message
-from noughts_server.services.access import VISITOR, Access, open_to
+from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import list_bot_games
 from noughts_server.store.games.games import StoredGame, Wanted, get_game, list_games
 from noughts_server.store.games.notes import notes_of
 
-Context = grpc.aio.ServicerContext[Any, Any]
 Kind = TypeVar("Kind", Result, Termination)
 
 

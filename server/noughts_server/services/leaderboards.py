@@ -1,9 +1,6 @@
 """LeaderboardService: ratings, histories and records."""
 
 from functools import partial
-from typing import Any
-
-import grpc
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
@@ -13,7 +10,7 @@ from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, open_to
+from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.store.engine.database import Store
@@ -29,8 +26,6 @@ from noughts_server.store.ratings.leaderboards import (
 )
 from noughts_server.store.ratings.rated_pairs import rated_pairs
 from noughts_server.store.ratings.rating_lists import list_name
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 _MOST_OPPONENTS = 100
 

@@ -1,9 +1,6 @@
 """StatusService: the state of the server."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import grpc
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
@@ -13,12 +10,10 @@ from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
 from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, open_to
+from noughts_server.services.access import Access, Context, open_to
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 _MOST_ROWS = 100
 

@@ -1,9 +1,5 @@
 """TokenService: the tokens of the caller's owner; with the scope `admin`, those of every owner."""
 
-from typing import Any
-
-import grpc
-
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument, PermissionDenied
@@ -11,12 +7,10 @@ from noughts_server.limits import Limits
 from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
 from noughts_server.runtime.token_expiry import TokenExpiry
-from noughts_server.services.access import Access, caller, open_to, require
+from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import ADMIN, check_scopes
 from noughts_server.store.people.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):

@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import grpc
-
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.limits import Limits
@@ -15,7 +13,7 @@ from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.messages.settings_codec import settings_of
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, caller, caller_as, open_to, require
+from noughts_server.services.access import Access, Context, caller, caller_as, open_to, require
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -32,8 +30,6 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     list_tournaments,
 )
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):

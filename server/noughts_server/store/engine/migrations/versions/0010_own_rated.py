@@ -5,14 +5,7 @@ from alembic import op
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("tournaments", sa.Column("own_rated", sa.Boolean(), nullable=False, server_default="1"))
-
-
-def downgrade() -> None:
-    with op.batch_alter_table("tournaments") as tournaments:
-        tournaments.drop_column("own_rated")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0012"
 down_revision = "0011"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -18,7 +16,3 @@ def upgrade() -> None:
         sqlite_where=faulty,
         postgresql_where=faulty,
     )
-
-
-def downgrade() -> None:
-    op.drop_index("ix_games_faults", "games")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0013"
 down_revision = "0012"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -22,9 +20,3 @@ def upgrade() -> None:
     op.add_column("units", sa.Column("holder", sa.String(80)))
     op.add_column("units", sa.Column("played", sa.Integer, nullable=False, server_default="0"))
     op.add_column("units", sa.Column("deaths", sa.SmallInteger, nullable=False, server_default="0"))
-
-
-def downgrade() -> None:
-    for column in ("deaths", "played", "holder"):
-        op.drop_column("units", column)
-    op.drop_table("nodes")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0014"
 down_revision = "0013"
-branch_labels = None
-depends_on = None
 
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -37,8 +35,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_submissions_owner_id_submitted_at", "submissions", ["owner_id", "submitted_at"])
     op.create_index("ix_submissions_program_id", "submissions", ["program_id"])
-
-
-def downgrade() -> None:
-    op.drop_table("submissions")
-    op.drop_table("programs")
