@@ -52,7 +52,9 @@ class WatchRequest(_message.Message):
     FROM_SEQUENCE_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """`tournaments/ID/games/N`, `tournaments/ID`, or `featured`: the newest running tournaments and a few of their boards."""
+    """`tournaments/ID/games/N`, `tournaments/ID`, or `featured`: the newest running tournaments, without challenges,
+    and a few of their boards.
+    """
     from_sequence: _builtins.int
     """To resume: the last sequence you have seen, and the epoch it came with. What followed is sent if the server still
     has it, else a resync and a snapshot. Both zero: a snapshot.
@@ -123,8 +125,8 @@ class WatchSnapshot(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedTournament]:
-        """The watched tournament; of `featured` those that are running (of many the newest), without their standings; none
-        for a game.
+        """The watched tournament; of `featured` those that are running (of many the newest; no challenges), without their
+        standings; none for a game.
         """
 
     @_builtins.property

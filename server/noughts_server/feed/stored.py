@@ -14,7 +14,7 @@ from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.games.standings import standings
 from noughts_server.store.tournaments.tournaments import (
@@ -93,8 +93,9 @@ def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedT
 
 
 def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
-    """Return the running tournaments (of many, the newest) and the known ones, without standings."""
-    running = {tournament.id: tournament for tournament in running_tournaments(connection)[-_MOST_FEATURED:]}
+    """Return the running tournaments (of many, the newest; no challenges) and the known ones, without standings."""
+    public = [tournament for tournament in running_tournaments(connection) if tournament.kind is Kind.ORGANISED]
+    running = {tournament.id: tournament for tournament in public[-_MOST_FEATURED:]}
     running |= {key: get_tournament_by_id(connection, key) for key in known if key not in running}
     return [(key, _message(tournament)) for key, tournament in running.items()]
 

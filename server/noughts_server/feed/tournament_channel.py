@@ -1,7 +1,9 @@
 """The channels of tournaments: a few boards move by move, and numbers for the rest, sent a few times a second."""
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import islice
+from operator import itemgetter
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
@@ -203,15 +205,13 @@ class TournamentsChannel(Channel):
             free -= 1
 
     def _candidates(self) -> Iterator[SlotKey]:
-        """Return running games without a board; those to be chosen are known before anything else happens."""
-        running = chain.from_iterable(self._observer.running(key) for key in self._members)
-        found: list[SlotKey] = []
-        for slot in running:
-            if slot not in self._boards:
-                found.append(slot)
-                if len(found) == self._most_boards:
-                    break
-        return iter(found)
+        """Return running games without a board: first those of tournaments with the fewest boards, newest first."""
+        boards = Counter(slot.tournament for slot, board in self._boards.items() if not board.ended)
+        found: list[tuple[int, SlotKey]] = []
+        for key in reversed(self._members):
+            without = (slot for slot in self._observer.running(key) if slot not in self._boards)
+            found += enumerate(islice(without, self._most_boards), start=boards[key])
+        return (slot for _, slot in sorted(found, key=itemgetter(0)))
 
     def _forget_pending(self, name: str) -> None:
         for pending in (self._pending.games, self._pending.plies):

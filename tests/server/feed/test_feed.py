@@ -10,8 +10,8 @@ import grpc.aio
 import pytest
 
 from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.v1 import challenges_pb2, feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_proto.v1 import feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
@@ -20,7 +20,7 @@ from noughts_server.limits import Limits
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
-from tests.support.client import refused
+from tests.support.client import bearing, refused
 from tests.support.loopback import until
 
 from .cinema import CUP, GAME, Cinema, cinema_of
@@ -375,6 +375,44 @@ async def test_featured_shows_what_runs_with_boards_and_goes_on(cinema: Cinema, 
         while CUP in watching.view.tournaments:
             await watching.must()
         assert not watching.view.games
+
+
+async def test_featured_leaves_challenges_out(cinema: Cinema, token: str) -> None:
+    watching = cinema.watch("featured")
+    await watching.must()
+    wanted = challenges_pb2.CreateChallengeRequest(
+        challenger="bots/ada", opponent="bots/bob", variant="tictactoe", games=1
+    )
+    async with cinema.bots(token):
+        made = await cinema.client.challenges.CreateChallenge(wanted, metadata=bearing(token))
+        game = f"{made.tournament.name}/games/1"
+        private = cinema.watch(game)
+        while private.view.games.get(game, pb.WatchedGame()).state != pb.GAME_STATE_RUNNING:
+            await private.must()
+        await cinema.client.create(token, games_per_pair=1)
+        for name in ("ada", "bob"):
+            await cinema.client.join(token, name)
+        await cinema.client.start(token)
+        while GAME not in watching.view.games:
+            await watching.must()
+        assert {*watching.view.games, *watching.view.tournaments} == {GAME, CUP}
+
+
+async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=8, concurrency=8):
+        await cinema.client.create(token, "rival", games_per_pair=8, concurrency=8)
+        for name in ("ada", "bob"):
+            await cinema.client.join(token, name, "rival")
+        await cinema.client.start(token, "rival")
+        for name in (CUP, "tournaments/rival"):
+            tournament = cinema.watch(name)
+            while not tournament.view.seen or tournament.view.tournaments[name].games_running < 2:
+                await tournament.must()
+        watching = cinema.watch("featured")
+        while len(watching.view.games) < 4:
+            await watching.must()
+        shown = sorted(name.split("/")[1] for name in watching.view.games)
+        assert shown == ["cup", "cup", "rival", "rival"]
 
 
 # Who may not watch, and what is not there.
