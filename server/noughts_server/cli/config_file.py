@@ -5,6 +5,7 @@ than the environment (`NOUGHTS_SERVE_GRACE` for `noughts serve --grace`), and th
 """
 
 import json
+import re
 import textwrap
 import tomllib
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ COMMANDS = ("serve", "referee", "web")
 
 _SHARED = {"server": (SERVER_VARIABLE,), "tls-ca": ("NOUGHTS_TLS_CA",)}
 """Variables of the environment that other commands read, too."""
+_PASSWORD = re.compile(r"(?<=://)([^\s/@]*:)[^\s/@]+(?=@)")
+"""What precedes the host of a URL if there is a password."""
 _TYPES: tuple[tuple[Any, str], ...] = ((bool, "true or false"), ((int, float), "a number"))
 """Types of defaults, and what TOML must have for them; a text for all others."""
 
@@ -76,6 +79,9 @@ def print_config(context: Any) -> None:
         # What is absent by default is a comment: there is no value for it.
         absent = value is None or (option.multiple and not value)
         shown = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
+        if _PASSWORD.search(shown):
+            text += "\n# Its password is not printed: write it in here, or set the variable of the environment."
+            shown = "# " + _PASSWORD.sub(r"\1***", shown)
         typer.echo("\n" * bool(number) + f"{text}\n{shown}")
 
 

@@ -87,9 +87,13 @@ _BROUGHT_BY = {
 
 def require_extra(line: str, extra: str) -> None:
     """Raises a Problem if the extra that the command on this line needs is not installed."""
-    package = _BROUGHT_BY[extra][0]
-    if find_spec(package) is None:
-        raise _missing(line, package, extra)
+    if not has_extra(extra):
+        raise _missing(line, _BROUGHT_BY[extra][0], extra)
+
+
+def has_extra(extra: str) -> bool:
+    """Return whether the packages of an extra are installed."""
+    return find_spec(_BROUGHT_BY[extra][0]) is not None
 
 
 def _explain_missing(error: BaseException, line: str) -> Problem | None:

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
 from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, require_extra
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, require_extra
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
@@ -221,12 +221,16 @@ def read_identity(certificate: Path | None, key: Path | None) -> Identity | None
 def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
     """The socket of the site; None where there will be none. What was asked for and cannot be is a Problem."""
     if web is None:
-        with suppress(Problem):
-            require_extra("noughts serve", "web")
-            if not encrypted:
-                return web_listener(DEFAULT_WEB, "--web")
+        if not has_extra("web"):
+            return None
+        if encrypted:
             output.note(f"No website: `serve` starts one only without TLS. {_WEBSITE_FOR_TLS}")
-        return None
+            return None
+        try:
+            return web_listener(DEFAULT_WEB, "--web")
+        except Problem as problem:
+            output.note(f"No website: {problem}. Choose another port with --web, or none with --no-web.")
+            return None
     if encrypted:
         raise UsageProblem(f"--web {web!r}: got a server that speaks TLS, expected one in plaintext", _WEBSITE_FOR_TLS)
     require_extra("noughts serve --web", "web")

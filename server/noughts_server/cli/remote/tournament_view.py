@@ -9,12 +9,13 @@ from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.errors import Problem
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
 from noughts_server.competition.bracket import Decision
-from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats import TournamentFormat, format_of
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.tables.crosstable import Crosstable, scores_of
@@ -33,7 +34,7 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
-    places_by_bracket = format_of(shown.schedule).places_by_bracket
+    places_by_bracket = _format(shown).places_by_bracket
     standings, ranks = rank(standings, crosstable.scores, in_order=places_by_bracket)
     crosstable = Crosstable(ranks, crosstable.scores)
     faults = {row.label: row.faults for row in standings if row.faults}
@@ -60,6 +61,14 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
             show_fit(fitted)
 
 
+def _format(shown: pb.Tournament) -> TournamentFormat:
+    """Return a tournament's format. Raise Problem for one that only a newer Noughts knows."""
+    try:
+        return format_of(shown.schedule)
+    except ValueError as error:
+        raise Problem(f"{shown.name}: {error}", "Install the version of Noughts that the server runs.") from error
+
+
 def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list[_Match]"]:
     """Return the whole crosstable from all its pages, and its bracket or its pairings by round."""
     request = pb.GetCrosstableRequest(name=shown.name)
@@ -83,14 +92,14 @@ def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
 
     rows = list(map(_Standing, table.standings))
     return About(
-        schedule=str(format_of(shown.schedule)),
+        schedule=str(_format(shown)),
         time=f"{time_wording(shown)}{_own_times(shown)}",
         began=iso(milliseconds(shown, "start_time")) or "",
         ended=iso(milliseconds(shown, "end_time")) or "",
         byes={row.label: row.byes for row in rows if row.byes},
         bye_points={row.label: row.points - row.wins - row.draws / 2 for row in rows},
         withdrawn={row.label: row.withdrawn_reason for row in rows if row.withdrawn_at is not None},
-        order=[row.label for row in rows] if format_of(shown.schedule).places_by_bracket else None,
+        order=[row.label for row in rows] if _format(shown).places_by_bracket else None,
         matches=_matches(table),
     )
 
@@ -132,7 +141,7 @@ def _print(
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{format_of(shown.schedule)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {_rated(shown)}, organised by {output.printable(shown.owner)}"
     )
@@ -153,7 +162,7 @@ def _print(
             console.print(notes, soft_wrap=True)
     if matches:
         console.print()
-        bracket = format_of(shown.schedule).places_by_bracket
+        bracket = _format(shown).places_by_bracket
         show_table(console, pairings_table(matches, bracket=bracket, limit=_MOST_PAIRINGS))
     if shown.games_done:
         console.print()
@@ -204,7 +213,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
-        "schedule": str(format_of(shown.schedule)),
+        "schedule": str(_format(shown)),
         **output.picked(shown, "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after"),
         "concurrency": shown.concurrency,
         **output.seed_document(shown.seed if shown.HasField("seed") else None),

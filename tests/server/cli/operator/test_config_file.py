@@ -40,6 +40,16 @@ def test_what_is_printed_can_be_read_back(noughts: Any, config: Path) -> None:
     assert '# metrics = "HOST:PORT"\n' in text
 
 
+def test_no_password_is_printed(noughts: Any) -> None:
+    line = "serve --db postgresql://ada:s3cret@db.example/games --bus nats://bo:hidden@bus.example:4222"
+    text = noughts(f"{line} --print-config").stdout
+    assert '# db = "postgresql://ada:***@db.example/games"\n' in text
+    assert '# bus = "nats://bo:***@bus.example:4222"\n' in text
+    assert "s3cret" not in text
+    assert "hidden" not in text
+    assert tomllib.loads(text).keys() & {"db", "bus"} == set()
+
+
 def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_path: Path) -> None:
     config.write_text(
         f'[serve]\nlisten = "127.0.0.1:0"\nno-web = true\ndb = "{tmp_path / "of_file.db"}"\nformat = "json"\n'

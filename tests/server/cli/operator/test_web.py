@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from noughts_bots.event_loop import run_loop
-from noughts_server.cli.operator import web_minder
+from noughts_server.cli.operator import serve, web_minder
 from noughts_server.cli.operator.web import web_listener
 from tests.support.processes import eventually
 
@@ -101,6 +101,16 @@ def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, 
         encrypted = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
         assert "got a server that speaks TLS" in encrypted
         assert "noughts web --server NAME:PORT --tls-ca CA.pem" in encrypted
+
+
+def test_a_server_says_why_it_has_no_site(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setattr(serve, "DEFAULT_WEB", address)
+        assert serve._site_listener(None, encrypted=False) is None
+    said = capsys.readouterr().err
+    assert f"No website: --web '{address}': cannot listen there: Address already in use" in said
+    assert "or none with --no-web" in said
 
 
 def test_a_server_loads_nothing_of_the_site() -> None:
