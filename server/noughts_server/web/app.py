@@ -39,6 +39,9 @@ class _Number(IntegerConvertor):
 
 register_url_convertor("int", _Number())
 _A_YEAR = "public, max-age=31536000, immutable"
+_A_DAY = "public, max-age=86400"
+_AT_ROOT = ("favicon.ico", "robots.txt")
+"""Static files that programs look for at fixed addresses."""
 
 
 def site(
@@ -68,6 +71,10 @@ def site(
         kind, body = contents[name]
         return Response(body, media_type=kind, headers={"cache-control": _A_YEAR})
 
+    async def at_root(request: Request) -> Response:
+        kind, body = contents[request.url.path.removeprefix("/")]
+        return Response(body, media_type=kind, headers={"cache-control": _A_DAY})
+
     addresses = [
         *pages.addresses(),
         *(people.addresses() + handing_in.addresses() + organising.addresses() if signing_in else people.closed()),
@@ -76,6 +83,7 @@ def site(
         *api_addresses(upstream, hub),
         *handbook_addresses(),
         Address("/static/{version}/{name}", static),
+        *(Address(f"/{name}", at_root) for name in _AT_ROOT),
     ]
     return _SafeHeaders(Starlette(routes=addresses, exception_handlers=_handlers(pages)))
 

@@ -56,7 +56,7 @@ class Views:
         """Return a page. No cache may store the page of a signed-in visitor."""
         visitor = visitor_of(request)
         body = self._templates.get_template(f"{template}.html.jinja").render(
-            path=request.url.path, visitor=visitor, **shown
+            path=request.url.path, base=self.base(request), visitor=visitor, **shown
         )
         caching = "no-cache" if visitor is None else "private, no-store"
         return Response(body, code, {"cache-control": caching, "vary": "cookie", **(headers or {})}, media_type=HTML)

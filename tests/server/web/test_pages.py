@@ -91,6 +91,29 @@ def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[st
         assert all(each.startswith(("/", "#")) for each in links.pages | links.loaded), path
 
 
+def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cup: str) -> None:
+    described = set()
+    for path in ("/", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", "/bots/pascal", "/leaderboard", "/play"):
+        tags = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]+)">', site.get(path).text))
+        assert tags["og:url"] == site.address + path
+        assert tags["og:description"] == tags["description"]
+        assert tags["og:title"]
+        assert site.get(tags["og:image"].removeprefix(site.address)).headers["content-type"] == "image/png"
+        described.add(tags["description"])
+    assert len(described) == 7
+    game = site.get(f"/api/v1/{cup}/games/1").document["game"]
+    text = site.get(f"/{cup}/games/1").text
+    assert f"{game['first']} against {game['second']}, tictactoe: {game['result']}, " in text
+
+
+def test_programs_find_the_icon_and_the_rules_for_robots(site: Site) -> None:
+    icon, rules = site.get("/favicon.ico"), site.get("/robots.txt")
+    assert (icon.status, icon.body[:4]) == (200, b"\0\0\1\0")
+    assert rules.headers["content-type"].startswith("text/plain")
+    assert "Disallow: /api/" in rules.text.splitlines()
+    assert "max-age=86400" in icon.headers["cache-control"]
+
+
 def test_no_page_with_all_that_it_loads_is_heavy(site: Site, pages: dict[str, Links]) -> None:
     _, files = static_files()
     everything = sum(len(body) for _, body in files.values())

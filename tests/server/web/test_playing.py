@@ -54,7 +54,12 @@ def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) 
         expect(page.get_by_role("button", name="b2, O")).to_be_visible()
         expect(page.locator(".stone[data-cell='4'] .nought")).to_be_visible()
         expect(page.get_by_role("button", name="a3, X")).to_be_visible()
+        # A game that is live is not abandoned by a slip.
         page.get_by_role("button", name="New game, sides changed").click()
+        page.get_by_role("button", name="No, go back").click()
+        expect(page.get_by_role("button", name="b2, O")).to_be_visible()
+        page.get_by_role("button", name="New game, sides changed").click()
+        page.get_by_role("dialog", name="Abandon this game").get_by_role("button", name="New game").click()
         told(page, "Your turn: you are O.")
         expect(page.locator(".stone[data-cell='0'] .cross")).to_be_visible()
 
@@ -163,8 +168,8 @@ def test_moves_are_taken_back_and_a_game_is_given_up(tables: Site, browser: Brow
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
         expect(page.locator(".stone")).to_have_count(4)
-        page.on("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name="Resign").click()
+        page.get_by_role("dialog", name="Resign this game?").get_by_role("button", name="Resign").click()
         told(page, "first-free has won: the other side has given up.")
 
 

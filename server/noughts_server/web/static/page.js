@@ -1,6 +1,15 @@
-// What every page does: times in the reader's zone.
+// What every page does: times in the reader's zone, and questions before actions that cannot be undone.
+import { confirmed } from "./confirm.js";
+
 for (const time of document.querySelectorAll("time[datetime]")) {
   const moment = new Date(time.dateTime);
   time.title = time.textContent;
   time.textContent = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target, question = form.dataset.confirm;
+  if (!question) return;
+  event.preventDefault();
+  if (await confirmed(question, event.submitter.textContent)) form.submit();
+});

@@ -1,6 +1,7 @@
 // A table: the board takes moves by mouse, touch and keyboard.
 import { cellName, draw, element, place } from "./board.js";
 import { showClocks } from "./clock.js";
+import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
 
 const by = (id) => document.getElementById(id);
@@ -103,6 +104,12 @@ async function post(action, fields) {
   return null;
 }
 
+async function again(fields) {
+  const live = !over() && game.moves.length > table.opening;
+  if (live && !(await confirmed("Abandon this game and begin a new one?", "New game"))) return;
+  begin("again", fields);
+}
+
 async function begin(action, fields = {}) {
   const told = await post(action, fields);
   if (told) location.reload();
@@ -163,11 +170,11 @@ async function ask() {
   asking = setTimeout(ask, over() || table.waiting ? 1500 : 20000);
 }
 
-by("again").addEventListener("click", () => begin("again"));
-by("swap").addEventListener("click", () => begin("again", { swap: 1 }));
+by("again").addEventListener("click", () => again({}));
+by("swap").addEventListener("click", () => again({ swap: 1 }));
 by("back")?.addEventListener("click", () => begin("back"));
-by("resign").addEventListener("click", () => {
-  if (confirm("Resign this game?")) post("resign", {});
+by("resign").addEventListener("click", async () => {
+  if (await confirmed("Resign this game?", "Resign")) post("resign", {});
 });
 
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));

@@ -1,0 +1,53 @@
+"""Actions that cannot be undone ask first, in a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from noughts_server.testing import ServerUnderTest
+from tests.server.web.test_organising import beside
+from tests.support.background import online
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def refuse_then_agree(page: Page, button: str, question: str) -> None:
+    """Press the button twice: leave the first question with Escape, answer the second."""
+    dialog = page.get_by_role("dialog", name=question)
+    page.evaluate("window.sameDocument = true")
+    page.get_by_role("button", name=button).click()
+    expect(dialog.get_by_role("button", name="No, go back")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert page.evaluate("window.sameDocument") is True
+    page.get_by_role("button", name=button).click()
+    dialog.locator("button.main").click()
+
+
+def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    token, spare = server.token("cora"), server.token("cora")
+    assert spare
+    with beside(online(server.address, token, **{"cora-bot": "random"})), page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
+        page.goto("/organise")
+        page.get_by_label("Name in addresses").fill("cora-cup")
+        page.get_by_role("button", name="Make the tournament").click()
+        refuse_then_agree(page, "Cancel for good", "Cancel cora-cup for good?")
+        expect(page.locator(".state")).to_have_text("cancelled")
+        page.goto("/me")
+        refuse_then_agree(page, "Retire cora-bot", "Retire cora-bot?")
+        page.get_by_role("button", name="Bring cora-bot back").click()
+        expect(page.get_by_role("button", name="Retire cora-bot")).to_be_visible()
+        tokens = page.locator("section[aria-labelledby='tokens'] tbody tr")
+        number = max(int(each) for each in tokens.locator("th").all_inner_texts())
+        refuse_then_agree(page, f"Revoke token {number}", f"Revoke token {number}")
+        expect(tokens.filter(has_text="revoked")).to_have_count(1)
