@@ -62,9 +62,6 @@ class RefereeSettings:
     """How long a bot may stay away whose server is gone."""
     absence: float = ABSENCE_SECONDS
     """How long an entry may keep its games waiting; 0: for ever."""
-    drain_timeout: float = 3600.0
-    """How long `drain` waits for running games before it abandons them."""
-    store_patience: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class RefereeNode:
 
     async def drain(self) -> None:
         """Stops politely: no new games; those running are finished and stored."""
-        await self.play.local.drain(self.settings.drain_timeout)
+        await self.play.local.drain()
 
 
 @asynccontextmanager
@@ -99,7 +96,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         stack.push_async_callback(store.close)
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
-        recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
+        recorder = await stack.enter_async_context(recording(store, bus))
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats))
         bots = RemoteBots(referee, bus, membership, settings.grace)

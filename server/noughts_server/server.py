@@ -99,7 +99,7 @@ class Server:
         self.counters.draining = True
         await self.health.enter_graceful_shutdown()
         if self.play is not None:
-            await self.play.drain(self.settings.drain_timeout)
+            await self.play.drain()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from noughts_referee.clock import GRACE_SECONDS, MARGIN_US, NETWORK_CAP_US
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.limits import Limits
+from noughts_server.runtime.recorder import STORE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,7 @@ class ServerSettings:
     grace: float = GRACE_SECONDS
     """How long a bot that lost its connection may stay away before its games are lost."""
     heartbeat: float = 5.0
-    drain_timeout: float = 3600.0
-    """How long `drain` waits for running games before it abandons them."""
-    store_patience: float = 10.0
+    store_patience: float = STORE_SECONDS
     """How long a server that stops waits for an unavailable database."""
     reflection: bool = True
     """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""

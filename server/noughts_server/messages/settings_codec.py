@@ -1,11 +1,11 @@
-"""Conversions between the settings of a tournament and the protocol's messages.
+"""Conversions between the settings of tournaments and challenges and the protocol's messages.
 
 `store.tournament_options` has their form in the database, `TournamentSettings` their meaning.
 """
 
 from typing import Any
 
-from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -21,18 +21,28 @@ def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments
     """Return a message with these settings; `fields` set or override other fields of the message."""
     values: dict[str, Any] = {name: getattr(settings, name) for name in _SAME}
     values |= {
-        "variant": settings.variant,
-        "time": time_control_message(settings.time),
-        "own_times": {label: time_control_message(time) for label, time in settings.own_times.items()},
         "schedule": settings.schedule.number,
         "games_per_pair": settings.games_per_pair,
         "concurrency": settings.concurrency,
-        "seed": settings.seed,
         "rated": settings.rated,
     }
-    if "openings" not in fields:
-        values["openings"] = openings_message(settings.openings)
-    return tournaments_pb2.Tournament(**{**values, **fields})
+    return tournaments_pb2.Tournament(**{**_of_games(settings), **values, **fields})
+
+
+def challenge_message(settings: TournamentSettings, **fields: Any) -> challenges_pb2.CreateChallengeRequest:
+    """Return a request with these settings; `fields` set or override other fields of the message."""
+    games = settings.games_per_pair
+    return challenges_pb2.CreateChallengeRequest(**{**_of_games(settings), "games": games, **fields})
+
+
+def _of_games(settings: TournamentSettings) -> dict[str, Any]:
+    return {
+        "variant": settings.variant,
+        "time": time_control_message(settings.time),
+        "own_times": {label: time_control_message(time) for label, time in settings.own_times.items()},
+        "seed": settings.seed,
+        "openings": openings_message(settings.openings),
+    }
 
 
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:
@@ -48,6 +58,21 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
         rated=message.rated if message.HasField("rated") else not message.own_times,
         openings=openings_value("tournament.openings", message.openings),
         **{name: getattr(message, name) for name in _SAME},
+    )
+
+
+def challenge_settings(message: challenges_pb2.CreateChallengeRequest, *, seed: int) -> TournamentSettings:
+    """Return the settings of a challenge, with defaults and `seed` for missing values. Raises InvalidArgument."""
+    games = message.games or _USUAL.games_per_pair
+    return TournamentSettings(
+        variant=message.variant or _USUAL.variant,
+        time=time_control(message.time),
+        own_times={label: time_control(time) for label, time in message.own_times.items()},
+        games_per_pair=games,
+        concurrency=games,
+        seed=message.seed if message.HasField("seed") else seed,
+        rated=False,
+        openings=openings_value("openings", message.openings),
     )
 
 

@@ -25,10 +25,12 @@ COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
 DAMAGED = "games.damaged"
 """The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+STORE_SECONDS = 10.0
+"""How long a process that stops waits for an unavailable database."""
 
 
 @asynccontextmanager
-async def recording(store: Store, bus: Bus, patience: float) -> AsyncIterator["Recorder"]:
+async def recording(store: Store, bus: Bus, patience: float = STORE_SECONDS) -> AsyncIterator["Recorder"]:
     """A recorder that runs inside the block, and publishes what it has done.
 
     At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.

@@ -16,7 +16,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
+from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
 from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -30,6 +30,7 @@ CHANGED = "tournaments.changed"
 
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
+_DRAIN_SECONDS = 3600.0
 
 S = TypeVar("S", bound=Supply)
 
@@ -61,7 +62,7 @@ class LocalPlay(Generic[S]):
         bus: Bus,
         supply: Callable[[int, Store, Referee, Recorder, Progress], S],
         *,
-        store_patience: float = 10.0,
+        store_patience: float = STORE_SECONDS,
     ) -> None:
         """`supply` makes that of a tournament; `drain` waits `store_patience` seconds for an unavailable store."""
         self.problems: dict[int, str] = {}
@@ -155,16 +156,16 @@ class LocalPlay(Generic[S]):
         supply = self.supplies.get(tournament)
         return None if supply is None else supply.conditions
 
-    async def drain(self, seconds: float) -> None:
-        """Begins no new game and waits until those running are stored; after so many seconds it abandons them."""
+    async def drain(self) -> None:
+        """Begins no new game and waits until those running are stored; after an hour it abandons them."""
         self._referee.stop_starting()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._progress.until(lambda: self._referee.in_flight() == 0)
                 self._store.lose_patience(self._store_patience)
                 await self._recorder.flush()
         except TimeoutError:
-            logger.warning("drain_timed_out", seconds=seconds)
+            logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)
             self.abandon()
 
     def abandon(self) -> None:

@@ -1,27 +1,27 @@
 """ChallengeService: a few unrated games between two bots that are online."""
 
+import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
-from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.resource_names import bot_version_id
-from noughts_server.messages.settings_codec import openings_value, time_control
+from noughts_server.messages.settings_codec import challenge_settings
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.tournaments.settings_checks import canonical_variant
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
-
-_DEFAULT_GAMES = 2
 
 
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
@@ -38,7 +38,6 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         name, version = bot_version_id("challenger", request.challenger)
         who, now = caller_as(play_as(name)), self._store.now_ms()
         online = self._sessions.logins_online()
-        seed = request.seed if request.HasField("seed") else None
 
         def begin(connection: Connection) -> str:
             challenger = _online(connection, online, name, version)
@@ -52,20 +51,16 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise WrongState(
                     f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
                 )
-            variant = canonical_variant(request.variant or "tictactoe", field="variant")
-            online[challenger.id].check_plays("challenger", variant)
-            online[opponent.id].check_plays("opponent", variant)
-            new = NewChallenge(
-                challenger=challenger,
-                opponent=opponent,
-                variant=variant,
-                time=time_control(request.time),
-                own_times=_own_times(request, challenger, opponent),
-                games=request.games or _DEFAULT_GAMES,
-                seed=seed,
-                opponent_begins=request.opponent_begins,
-                openings=openings_value("openings", request.openings),
-            )
+            settings = challenge_settings(request, seed=secrets.randbits(64))
+            settings = replace(settings, variant=canonical_variant(settings.variant, field="variant"))
+            online[challenger.id].check_plays("challenger", settings.variant)
+            online[opponent.id].check_plays("opponent", settings.variant)
+            names = (challenger.bot, opponent.bot)
+            for label in settings.own_times:
+                if label not in names:
+                    raise InvalidArgument.of("own_times", label, " or ".join(names))
+            drawn = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
+            new = NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def play() -> Tournament:
@@ -76,17 +71,6 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
 
         tournament = await self._director.uncancelled(play)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
-
-
-def _own_times(
-    request: pb.CreateChallengeRequest, challenger: BotVersion, opponent: BotVersion
-) -> dict[str, TimeControl]:
-    """Return the time controls by label, the bot's name. Raises InvalidArgument for a bot that does not play."""
-    names = (challenger.bot, opponent.bot)
-    for name in request.own_times:
-        if name not in names:
-            raise InvalidArgument.of("own_times", name, " or ".join(names))
-    return {name: time_control(time) for name, time in request.own_times.items()}
 
 
 def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:

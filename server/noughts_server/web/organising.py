@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import challenges_pb2, tournaments_pb2
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.messages.settings_codec import settings_message, time_control
+from noughts_server.messages.settings_codec import challenge_message, settings_message, time_control
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of, time_of, whole_number
@@ -142,13 +142,13 @@ class Organising:
 
     async def _challenge(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
-        wanted = challenges_pb2.CreateChallengeRequest(
-            challenger=form.get("challenger", ""),
-            opponent=form.get("opponent", ""),
+        settings = TournamentSettings(
             variant=form.get("variant", "").strip(),
-            games=number_of(form, "games"),
-            time=time_of(form),
+            games_per_pair=number_of(form, "games"),
+            time=time_control(time_of(form)),
         )
+        bots = {side: form.get(side, "") for side in ("challenger", "opponent")}
+        wanted = challenge_message(settings, seed=None, **bots)
         made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, person.visitor.token)
         return RedirectResponse(f"/{made.tournament.name}", 303)
 

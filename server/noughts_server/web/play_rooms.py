@@ -20,8 +20,10 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.stream import BotRefused
 from noughts_bots.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
-from noughts_proto.v1 import challenges_pb2, tokens_pb2, tournaments_pb2, types_pb2
+from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import challenge_message, time_control
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent
 
@@ -394,18 +396,15 @@ class PlayRooms:
     async def _begin(self, table: PlayRoom) -> None:
         self._count_game(table.address)
         wish = table.wish
-        wanted = challenges_pb2.CreateChallengeRequest(
+        cells = " ".join(map(str, table.opening))
+        wanted = challenge_message(
+            TournamentSettings(variant=wish.variant, time=time_control(wish.time), games_per_pair=1),
             challenger=table.seats[0].name,
             opponent=table.seats[1].name if len(table.seats) > 1 else wish.opponent,
-            variant=wish.variant,
-            time=wish.time,
-            games=1,
             opponent_begins=not table.first_is_challenger,
+            seed=None,
+            openings=tournaments_pb2.Openings(kind="list", name="taken back", text=cells) if cells else None,
         )
-        if table.opening:
-            wanted.openings.kind = "list"
-            wanted.openings.name = "taken back"
-            wanted.openings.text = " ".join(map(str, table.opening))
         made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, self._token)
         table.game = f"{made.tournament.name}/games/1"
         try:

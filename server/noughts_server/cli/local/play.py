@@ -15,6 +15,7 @@ from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
 
@@ -105,9 +106,13 @@ def play(
             raise UsageProblem(
                 "--time-of: got it with --wait, expected it with --with: who challenges chooses the times"
             )
-        read_time = options.read_time(time or _SERVERS_TIME)
-        plan = OnlineMatchPlan(opponent, read_variant, read_time, games, read_seed, tuple(time_of or ()))
-        _report(play_online(plan, name, own_mark, at), at_server=True)
+        settings = TournamentSettings(
+            variant=read_variant.name,
+            time=options.read_time(time or _SERVERS_TIME),
+            games_per_pair=games,
+            seed=read_seed,
+        )
+        _report(play_online(OnlineMatchPlan(opponent, settings, time_of), name, own_mark, at), at_server=True)
         return
     if time_of:
         raise UsageProblem("--time-of: got it at this board, expected --time, which limits the bot; you have no clock")

@@ -1,36 +1,31 @@
 """`noughts play` at a server: the person's session, and the challenges."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login
 from noughts_bots.session import play as play_session
-from noughts_proto.v1 import challenges_pb2, tournaments_pb2
-from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Variant
+from noughts_proto.v1 import tournaments_pb2
+from noughts_referee.rules import parse_variant
 from noughts_server.cli import options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.remote.challenge_run import challenge_request, free_name
 from noughts_server.cli.remote.tournament_end import OVER
-from noughts_server.cli.resource_names import bot_name, short
+from noughts_server.cli.resource_names import bot_name
 from noughts_server.cli.signals import run_loop
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
 from noughts_server.play.status_line import YOU
 
 _LOOK_SECONDS = 0.5
-
-Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +33,8 @@ class OnlineMatchPlan:
     """Whom to challenge, and to what; without an opponent the person waits to be challenged."""
 
     opponent: str | None
-    variant: Variant
-    time: TimeControl
-    games: int
-    seed: int
-    time_of: tuple[str, ...] = ()
+    settings: TournamentSettings
+    time_of: list[str] | None
     """`NAME=T` of each player with its own time control; `you` is the person."""
 
 
@@ -54,7 +46,7 @@ def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, at: AtServer
     with at.connected(token_needed=True) as client:
         own = name or free_name(client, "person")
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
-        match = Match(plan.variant, players, plan.seed, mark=mark)
+        match = Match(parse_variant(plan.settings.variant), players, plan.settings.seed, mark=mark)
         run_loop(_PersonSession(client, plan, client.login(own), match).play())
     return match
 
@@ -128,21 +120,18 @@ class _PersonSession:
 
     async def _challenge(self, number: int) -> None:
         """Begins the games."""
-        plan = self._plan
-        request = challenges_pb2.CreateChallengeRequest(
-            challenger=f"bots/{self._login.name}",
+        plan, client = self._plan, self._client
+        request = challenge_request(
+            plan.settings,
+            plan.time_of,
+            challenger=bot_name(self._login.name),
             opponent=bot_name((plan.opponent or "").removeprefix("bot:")),
-            variant=plan.variant.name,
-            time=time_control_message(plan.time),
-            games=plan.games,
-            seed=plan.seed + number & options.LARGEST_SEED,
+            seed=plan.settings.seed + number & options.LARGEST_SEED,
         )
-        opponent = short(request.opponent).partition("/")[0]
-        for name, time in options.read_times_of_two(list(plan.time_of), self._login.name, opponent).items():
-            request.own_times[name].CopyFrom(time_control_message(time))
-        create = self._client.challenges.CreateChallenge
-        self._tournament = (await _aside(lambda: self._client.call(create, request))).tournament.name
-        self._games_due = self._seating.ends + plan.games
+        # Calls that block are made in threads: the screen stays alive meanwhile.
+        made = await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)
+        self._tournament = made.tournament.name
+        self._games_due = self._seating.ends + plan.settings.games_per_pair
 
     async def _follow(self) -> None:
         """Says when the challenge is over, and begins another one when the person wants it."""
@@ -172,12 +161,10 @@ class _PersonSession:
 
     async def _over(self) -> tournaments_pb2.Tournament:
         """The challenge, once it has ended. While the server cannot be reached, the session tells so."""
-        get = tournaments_pb2.GetTournamentRequest(name=self._tournament)
+        get, client = tournaments_pb2.GetTournamentRequest(name=self._tournament), self._client
         while True:
             with suppress(CallFailed):
-                shown = (
-                    await _aside(lambda: self._client.call(self._client.tournaments.GetTournament, get))
-                ).tournament
+                shown = (await asyncio.to_thread(client.call, client.tournaments.GetTournament, get)).tournament
                 if shown.state in OVER:
                     return shown
             await asyncio.sleep(_LOOK_SECONDS)
@@ -187,9 +174,4 @@ class _PersonSession:
         if self._seating.ends < self._games_due:
             cancel = tournaments_pb2.CancelTournamentRequest(name=self._tournament)
             with suppress(CallFailed):
-                await _aside(lambda: self._client.call(self._client.tournaments.CancelTournament, cancel))
-
-
-async def _aside(call: Callable[[], Returned]) -> Returned:
-    """A call that blocks, in a thread: the screen stays alive meanwhile."""
-    return await asyncio.to_thread(call)
+                await asyncio.to_thread(self._client.call, self._client.tournaments.CancelTournament, cancel)

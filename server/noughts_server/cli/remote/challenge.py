@@ -1,5 +1,6 @@
 """`noughts challenge`: a few unrated games against a bot that is online at a server."""
 
+from functools import partial
 from typing import Annotated
 
 from typer import Argument, Option
@@ -14,10 +15,11 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.resource_names import bot_name, short
+from noughts_server.cli.remote.challenge_run import challenge_request, free_name, play_challenge, play_challenge_with
+from noughts_server.cli.resource_names import bot_name
 from noughts_server.cli.signals import run_loop
 from noughts_server.client.client import Client
-from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.competition.tournament_settings import TournamentSettings
 
 _MOST_GAMES = 100
 
@@ -73,36 +75,20 @@ def challenge(
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     read_seed = None if seed is None else options.read_seed(seed)
-    from noughts_server.cli.remote.challenge_run import free_name, play_challenge, play_challenge_with
-
-    request = pb.CreateChallengeRequest(
-        opponent=bot_name(opponent.removeprefix("bot:")),
-        variant=read_variant.name,
-        time=time_control_message(read_time),
-        games=games,
-        seed=read_seed,
-    )
+    settings = TournamentSettings(variant=read_variant.name, time=read_time, games_per_pair=games)
+    rival = bot_name(opponent.removeprefix("bot:"))
     configure_logs(options.LogLevel.WARNING)
     with at.connected(token_needed=True) as client:
         if own is not None:
-            request.challenger = bot_name(own)
-            _give_own_times(request, time_of)
-            played = run_loop(play_challenge(client, request))
+            challenger, play = bot_name(own), play_challenge
         else:
             parsed = parse_spec(spec or "random")
             # Report a wrong option or variant now, not in each game.
             make_bot(parsed, read_variant)
-            request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
-            _give_own_times(request, time_of)
-            played = run_loop(play_challenge_with(client, request, parsed))
-        _show(client, request, played)
-
-
-def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | None) -> None:
-    """Add the times of --time-of to the request. Raises UsageProblem for a bot that does not play."""
-    own, opponent = (short(name).partition("/")[0] for name in (request.challenger, request.opponent))
-    for name, time in options.read_times_of_two(time_of, own, opponent).items():
-        request.own_times[name].CopyFrom(time_control_message(time))
+            challenger = bot_name(name or free_name(client, unique_labels((parsed,))[0]))
+            play = partial(play_challenge_with, parsed)
+        request = challenge_request(settings, time_of, challenger=challenger, opponent=rival, seed=read_seed)
+        _show(client, request, run_loop(play(client, request)))
 
 
 def _show(client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament) -> None:

@@ -1,9 +1,8 @@
 """Plays a challenge from this process: runs a bot during the challenge, and makes the calls."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import replace
 
 from grpc import StatusCode
 
@@ -12,15 +11,25 @@ from noughts_bots.session import play
 from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.cli.resource_names import short
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import challenge_message
 
 _LONGEST_NAME = 63
 
-Returned = TypeVar("Returned")
+
+def challenge_request(
+    settings: TournamentSettings, time_of: list[str] | None, *, challenger: str, opponent: str, seed: int | None
+) -> pb.CreateChallengeRequest:
+    """Return the request, with the times of --time-of. Raises UsageProblem for a bot that does not play."""
+    own, other = (short(name).partition("/")[0] for name in (challenger, opponent))
+    settings = replace(settings, own_times=options.read_times_of_two(time_of, own, other))
+    return challenge_message(settings, challenger=challenger, opponent=opponent, seed=seed)
 
 
 def free_name(client: Client, label: str) -> str:
@@ -41,7 +50,7 @@ def free_name(client: Client, label: str) -> str:
 
 
 async def play_challenge_with(
-    client: Client, request: pb.CreateChallengeRequest, spec: BotSpec
+    spec: BotSpec, client: Client, request: pb.CreateChallengeRequest
 ) -> tournaments_pb2.Tournament:
     """Play with a reference bot that this process connects during the challenge."""
     bot = make_bot(spec)
@@ -69,12 +78,15 @@ async def play_challenge_with(
 
 
 async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> tournaments_pb2.Tournament:
-    """Create the challenge and wait for its end; cancel it if interrupted."""
-    made = await _aside(lambda: client.call(client.challenges.CreateChallenge, request).tournament)
+    """Create the challenge and wait for its end; cancel it if interrupted.
+
+    Calls are made in threads, because the bot thinks on the event loop.
+    """
+    made = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
     output.note(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
     end = TournamentEnd(client, made.name)
     try:
-        while (over := await _aside(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
+        while (over := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(LOOK_SECONDS)
         return over
     except asyncio.CancelledError:
@@ -82,8 +94,3 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
         with suppress(CallFailed):
             client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=made.name))
         raise
-
-
-async def _aside(call: Callable[[], Returned]) -> Returned:
-    """Make a blocking call in a thread, because the bot thinks on the event loop."""
-    return await asyncio.to_thread(call)

@@ -2,15 +2,12 @@
 
 import secrets
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.limits import Limits
-from noughts_server.openings.settings import Openings
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, entries, tournaments
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion
@@ -27,40 +24,25 @@ class NewChallenge:
 
     challenger: BotVersion
     opponent: BotVersion
-    variant: str
-    time: TimeControl
-    games: int
-    seed: int | None
-    """None: chosen at random."""
-    own_times: Mapping[str, TimeControl] = field(default_factory=dict)
-    """Time controls other than `time`, by name of the bot."""
+    settings: TournamentSettings
+    """Time controls of single bots are by name of the bot."""
+    seed_kind: SeedKind = SeedKind.GIVEN
     opponent_begins: bool = False
-    openings: Openings = field(default_factory=Openings)
 
 
 def create_challenge(
     connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
 ) -> Tournament:
     """Create a challenge and start it. Raises InvalidArgument, LimitReached, WrongState (a retired bot)."""
-    check_number("games", new.games, 1, MOST_GAMES)
+    check_number("games", new.settings.games_per_pair, 1, MOST_GAMES)
     _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)
     tournament = NewTournament(
         slug=slug,
-        settings=TournamentSettings(
-            variant=new.variant,
-            time=new.time,
-            own_times=new.own_times,
-            games_per_pair=new.games,
-            concurrency=new.games,
-            seed=secrets.randbits(64) if new.seed is None else new.seed,
-            rated=False,
-            openings=new.openings,
-            title=f"{new.challenger.bot} - {new.opponent.bot}",
-        ),
+        settings=replace(new.settings, title=f"{new.challenger.bot} - {new.opponent.bot}"),
         kind=Kind.CHALLENGE,
-        seed_kind=SeedKind.DRAWN if new.seed is None else SeedKind.GIVEN,
+        seed_kind=new.seed_kind,
     )
     create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)
     for bot in bots:

@@ -46,7 +46,7 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
                 connected(address, token_file=_written(tmp_path, token.secret)) as client,
                 pytest.raises(ExceptionGroup) as failed,
             ):
-                await play_challenge_with(client, request, parse_spec("random"))
+                await play_challenge_with(parse_spec("random"), client, request)
             link.cut()
     (problem,) = failed.value.exceptions
     assert isinstance(problem, CallFailed)
@@ -82,7 +82,7 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             bob = tasks.create_task(play(Waiting(), Login(server.address, token.secret, "bob"), lambda _: online.set()))
             await online.wait()
             client = stack.enter_context(connected(server.address, token_file=_written(tmp_path, token.secret)))
-            challenge = tasks.create_task(play_challenge_with(client, request, parse_spec("random")))
+            challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request))
             await begun.wait()
         resumed.set()
         # The command looks while no server answers.
