@@ -28,6 +28,11 @@ def handbook_addresses() -> list[BaseRoute]:
     return [Address("/docs", _to_start), Address("/docs/{path:path}", _page)]
 
 
+def is_built() -> bool:
+    """Return whether there is documentation to link to."""
+    return (FOLDER / "index.html").is_file()
+
+
 async def _to_start(request: Request) -> Response:
     return RedirectResponse("/docs/")
 

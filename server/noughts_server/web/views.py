@@ -11,6 +11,7 @@ from starlette.responses import Response
 from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.boards import score_interval
+from noughts_server.web.handbook import is_built
 from noughts_server.web.signin import visitor_of
 
 HTML = "text/html"
@@ -44,6 +45,7 @@ class Views:
             score_interval=score_interval,
             signing_in=signing_in,
             playing=playing,
+            has_documentation=is_built,
         )
 
     def base(self, request: Request) -> str:

@@ -61,6 +61,15 @@ def test_pages_run_only_their_own_scripts_and_unknown_pages_are_missing(site: Si
     assert site.get("/docs/nothing.html").status == 404
 
 
+def test_header_links_to_the_documentation_only_if_it_was_built(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = '<a href="/docs/">Docs</a>'
+    assert link in site.get("/").text
+    monkeypatch.setattr(handbook, "FOLDER", tmp_path)
+    assert link not in site.get("/").text
+
+
 def test_links_out_of_the_documentation_lead_to_files_of_the_project() -> None:
     pages = (*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"))
     missing = [
