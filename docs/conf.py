@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 HERE = Path(__file__).parent
+# Sphinx's own program does not look for modules in the working directory.
+sys.path.insert(0, str(HERE.parent))
+
+from tools.generated_pages import expanded, has_parts  # noqa: E402
+from tools.generated_pages.docstrings import to_rst  # noqa: E402
 
 project = "Noughts"
 author = "The authors of Noughts"
 project_copyright = author
 version = release = version_of("noughts")
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "colon_fence"]
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
+# Docstrings have code in single backticks.
+default_role = "code"
+autodoc_default_options = {"members": True, "undoc-members": True, "member-order": "bysource"}
+autodoc_typehints_format = "short"
+add_module_names = False
+toc_object_entries = False
 
 html_theme = "furo"
 html_title = f"Noughts {release}"
@@ -44,6 +57,26 @@ def _without_source_links(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _LINK.sub(replaced, source[0])
 
 
+def _with_generated_parts(app: Sphinx, name: str, source: list[str]) -> None:
+    source[0] = expanded(source[0])
+
+
+def _pages_with_generated_parts(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
+    """Return the pages to read again although their own files have not changed."""
+    return [name for name in env.found_docs if has_parts(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
+
+
+def _short_signature(
+    app: Sphinx, what: str, name: str, thing: object, options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Leave out where types come from, and how a default is made."""
+    return signature and signature.replace("~collections.abc.", "").replace("<factory>", "..."), returns
+
+
 def setup(app: Sphinx) -> None:
     """Register what this project adds to Sphinx."""
     app.connect("source-read", _without_source_links)
+    app.connect("source-read", _with_generated_parts)
+    app.connect("env-get-outdated", _pages_with_generated_parts)
+    app.connect("autodoc-process-docstring", to_rst)
+    app.connect("autodoc-process-signature", _short_signature)

@@ -1,4 +1,4 @@
-"""Everything that can go wrong at the server and has a name.
+"""Every error of the server that has a name. docs/reference/errors.md is generated from these classes.
 
     NoughtsError
     ├── InvalidArgument        a field of the request is wrong: it always will be
@@ -88,7 +88,7 @@ class FieldViolation(NamedTuple):
 
 
 class InvalidArgument(NoughtsError):
-    """One or more fields of the request are wrong."""
+    """One or more fields of the request are wrong. The details name each field, and what it must be."""
 
     reason = "INVALID_ARGUMENT"
 
@@ -106,7 +106,7 @@ class InvalidArgument(NoughtsError):
 
 
 class Unauthenticated(NoughtsError):
-    """The caller has no valid token."""
+    """The call has no token, or an unknown one."""
 
     reason = "UNAUTHENTICATED"
 
@@ -128,7 +128,7 @@ class TokenRevoked(Unauthenticated):
 
 
 class TokenExpired(Unauthenticated):
-    """The token's time is over."""
+    """The token has expired."""
 
     reason = "TOKEN_EXPIRED"
 
@@ -137,7 +137,7 @@ class TokenExpired(Unauthenticated):
 
 
 class PermissionDenied(NoughtsError):
-    """The caller is known, but may not do this to `subject`."""
+    """The token is valid, but `subject` belongs to another owner."""
 
     reason = "PERMISSION_DENIED"
 
@@ -148,7 +148,7 @@ class PermissionDenied(NoughtsError):
 
 
 class ScopeMissing(PermissionDenied):
-    """The caller's token has none of the scopes that this needs."""
+    """The token has none of the scopes that the call requires."""
 
     reason = "SCOPE_MISSING"
 
@@ -164,7 +164,7 @@ class ScopeMissing(PermissionDenied):
 
 
 class NotFound(NoughtsError):
-    """There is no `subject`."""
+    """`subject` does not exist."""
 
     reason = "NOT_FOUND"
 
@@ -173,7 +173,7 @@ class NotFound(NoughtsError):
 
 
 class UnknownMethod(NoughtsError):
-    """A call to a service or a method that this server does not have."""
+    """The server does not have this service or method."""
 
     reason = "UNKNOWN_METHOD"
 
@@ -188,7 +188,7 @@ class UnknownMethod(NoughtsError):
 
 
 class AlreadyExists(NoughtsError):
-    """`subject` is taken."""
+    """`subject` exists already."""
 
     reason = "ALREADY_EXISTS"
 
@@ -197,7 +197,7 @@ class AlreadyExists(NoughtsError):
 
 
 class RequestConflict(NoughtsError):
-    """A request_id came again with another method or body."""
+    """The `request_id` was used before for another request."""
 
     reason = "REQUEST_CONFLICT"
 
@@ -211,7 +211,7 @@ class RequestConflict(NoughtsError):
 
 
 class WrongState(NoughtsError):
-    """`subject` is in state `got`, the request needs `expected`."""
+    """`subject` is in the state `got`; the request needs the state `expected`."""
 
     reason = "WRONG_STATE"
 
@@ -221,7 +221,7 @@ class WrongState(NoughtsError):
 
 
 class ProtocolUnsupported(NoughtsError):
-    """A bot speaks protocol `version`; the server speaks `minimum` to `maximum`."""
+    """The bot uses a version of the protocol that the server does not support."""
 
     reason = "PROTOCOL_UNSUPPORTED"
 
@@ -239,7 +239,7 @@ class ProtocolUnsupported(NoughtsError):
 
 
 class ResourceExhausted(NoughtsError):
-    """`got` is more than the `limit` that holds for `subject`."""
+    """`subject` is larger than the server accepts."""
 
     reason = "RESOURCE_EXHAUSTED"
 
@@ -250,7 +250,7 @@ class ResourceExhausted(NoughtsError):
 
 
 class LimitReached(ResourceExhausted):
-    """The bound called `name` (see `noughts_server.limits`) is reached for `subject`."""
+    """The caller has reached the limit that the metadata field `limit` names. RetryInfo says when to try again."""
 
     reason = "LIMIT_REACHED"
 
@@ -265,13 +265,13 @@ class LimitReached(ResourceExhausted):
 
 
 class TooManyEntries(ResourceExhausted):
-    """The tournament `subject` is full."""
+    """The tournament has its maximum of entries."""
 
     reason = "TOO_MANY_ENTRIES"
 
 
 class Unavailable(NoughtsError):
-    """The same request may succeed in `retry_seconds`."""
+    """The server cannot answer now. RetryInfo says when to try again."""
 
     reason = "UNAVAILABLE"
 
@@ -281,7 +281,7 @@ class Unavailable(NoughtsError):
 
 
 class Draining(Unavailable):
-    """The server is shutting down."""
+    """The server is shutting down. Connect again: it restarts, or another server answers."""
 
     reason = "DRAINING"
 
@@ -290,7 +290,7 @@ class Draining(Unavailable):
 
 
 class DatabaseTrouble(Unavailable):
-    """The database cannot be written, or read, for now. Nothing was changed."""
+    """The database cannot be used now. Nothing was changed, and the server resumes by itself."""
 
     reason = "DATABASE_TROUBLE"
     problem: ClassVar[str] = "it cannot be used"
@@ -304,7 +304,7 @@ class DatabaseTrouble(Unavailable):
 
 
 class DatabaseBusy(DatabaseTrouble):
-    """Another process has held the database for longer than we wait."""
+    """Another process locks the database for more than 5 s."""
 
     reason = "DATABASE_BUSY"
     problem = "it is held by another process"
@@ -312,7 +312,7 @@ class DatabaseBusy(DatabaseTrouble):
 
 
 class DatabaseFull(DatabaseTrouble):
-    """There is no room left on its disk."""
+    """The disk of the database is full."""
 
     reason = "DATABASE_FULL"
     problem = "its disk is full"
@@ -320,7 +320,7 @@ class DatabaseFull(DatabaseTrouble):
 
 
 class DatabaseReadOnly(DatabaseTrouble):
-    """Its file, its folder or its disk is read-only."""
+    """The file, folder or disk of the database is read-only."""
 
     reason = "DATABASE_READ_ONLY"
     problem = "it is read-only"
@@ -328,7 +328,7 @@ class DatabaseReadOnly(DatabaseTrouble):
 
 
 class DatabaseFailing(DatabaseTrouble):
-    """The system refuses to read or write its files."""
+    """The disk of the database fails, or a limit on file sizes is reached."""
 
     reason = "DATABASE_FAILING"
     problem = "its disk fails"
@@ -336,7 +336,7 @@ class DatabaseFailing(DatabaseTrouble):
 
 
 class DatabaseUnreachable(DatabaseTrouble):
-    """Its server does not answer."""
+    """The PostgreSQL server does not answer."""
 
     reason = "DATABASE_UNREACHABLE"
     problem = "its server cannot be reached"
@@ -344,7 +344,7 @@ class DatabaseUnreachable(DatabaseTrouble):
 
 
 class DatabaseDamaged(NoughtsError):
-    """A part of the database cannot be read, so nothing that needs it can be done. The rest can."""
+    """A part of the database is damaged. Calls that need it fail; the others work."""
 
     reason = "DATABASE_DAMAGED"
 
@@ -354,13 +354,13 @@ class DatabaseDamaged(NoughtsError):
 
 
 class OperatorError(NoughtsError):
-    """Something that only the operator of the server can fix."""
+    """Another fault that only the operator can fix."""
 
     reason = "OPERATOR"
 
 
 class AddressUnusable(OperatorError):
-    """The server cannot listen at `address`."""
+    """The server cannot listen at the address, for example because another program does."""
 
     reason = "ADDRESS_UNUSABLE"
 
@@ -373,7 +373,7 @@ class AddressUnusable(OperatorError):
 
 
 class TlsUnusable(OperatorError):
-    """The server's certificate or key cannot be used."""
+    """The certificate or the key of the server cannot be used."""
 
     reason = "TLS_UNUSABLE"
 
@@ -383,7 +383,7 @@ class TlsUnusable(OperatorError):
 
 
 class BadBusUrl(OperatorError):
-    """The address of a bus cannot be read."""
+    """The address after `--bus` is wrong."""
 
     reason = "BAD_BUS_URL"
 
@@ -392,7 +392,7 @@ class BadBusUrl(OperatorError):
 
 
 class BusUnusable(OperatorError):
-    """The bus at `url` cannot be used: `problem` says why."""
+    """The bus of the cluster cannot be reached, or rejects the credentials."""
 
     reason = "BUS_UNUSABLE"
 
@@ -401,7 +401,7 @@ class BusUnusable(OperatorError):
 
 
 class BadDatabaseUrl(OperatorError):
-    """The address of the database cannot be read."""
+    """The address after `--db` is wrong."""
 
     reason = "BAD_DATABASE_URL"
 
@@ -411,7 +411,7 @@ class BadDatabaseUrl(OperatorError):
 
 
 class DatabaseUnusable(OperatorError):
-    """The database cannot be opened, written or understood."""
+    """The database cannot be opened or written, or is damaged."""
 
     reason = "DATABASE_UNUSABLE"
 
@@ -420,7 +420,7 @@ class DatabaseUnusable(OperatorError):
 
 
 class DatabaseGone(OperatorError):
-    """The files of an open database were deleted, moved or replaced: what is written now would be lost."""
+    """The files of the database were deleted, moved or replaced while the server ran."""
 
     reason = "DATABASE_GONE"
 
@@ -434,7 +434,7 @@ class DatabaseGone(OperatorError):
 
 
 class DatabaseTooNew(OperatorError):
-    """A newer version of Noughts has changed the database."""
+    """A newer version of Noughts has written the database."""
 
     reason = "DATABASE_TOO_NEW"
 

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, read from counters on demand. A test compares them with docs/how-to/operations.md."""
+"""Metrics for Prometheus, read from counters on demand. docs/reference/metrics.md is generated from them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -29,6 +29,7 @@ from noughts_server.version import software_version
 _PATIENCE_SECONDS = 5.0
 _SCRAPE_SECONDS = 10.0
 """Limit for the whole scrape: a client that sends single bytes would otherwise occupy a thread for ever."""
+_STALLED = "Time by which the loop was late, if more than 20 ms; clocks do not run then."
 _MOST_SCRAPES = 8
 """Limit of concurrent scrapes, with a thread for each."""
 
@@ -157,42 +158,55 @@ class ServerMetrics:
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics. Called on the event loop's thread, which alone changes the counters."""
         build = GaugeMetricFamily(
-            "noughts_build_info", "Always 1; the label says which version runs.", labels=["version"]
+            "noughts_build_info", "Always 1; the label is the version of the server.", labels=["version"]
         )
         build.add_metric([software_version()], 1)
         yield build
         yield from self._of_games()
         yield from self._of_commits()
         yield from self._of_bots()
-        yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", self._counters.errors)
+        yield _labelled(
+            "noughts_errors",
+            "Calls that ended with an error, by its ErrorInfo.reason.",
+            "reason",
+            self._counters.errors,
+        )
         refused = {each.name: self._counters.refused[each.name] for each in fields(Limits)}
-        yield _labelled("noughts_refused", "Calls that were beyond a bound, by its name.", "limit", refused)
+        yield _labelled("noughts_refused", "Calls beyond a limit, by its name.", "limit", refused)
         yield from self._of_feed()
 
     def _of_games(self) -> Iterator[Metric]:
         referee, counters = self._referee, self._counters
-        yield CounterMetricFamily("noughts_games", "Games stored.", counters.games)
-        yield CounterMetricFamily("noughts_plies", "Moves taken from bots.", referee.plies)
+        yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
+        yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
         yield _labelled(
             "noughts_verdicts",
-            "Games stored, by how they ended.",
+            "Stored games, by how they ended.",
             "termination",
             {str(Termination(kind)): count for kind, count in counters.terminations.items()},
         )
-        yield GaugeMetricFamily("noughts_games_in_flight", "Games being played.", referee.in_flight())
-        yield GaugeMetricFamily("noughts_slots_queued", "Slots that wait for a seat.", referee.queued())
+        yield GaugeMetricFamily("noughts_games_in_flight", "Concurrent games.", referee.in_flight())
+        yield GaugeMetricFamily("noughts_slots_queued", "Scheduled games that wait for capacity.", referee.queued())
 
     def _of_commits(self) -> Iterator[Metric]:
         counters, backlog = self._counters, self._recorder.backlog
-        yield _histogram("noughts_commit_seconds", "How long a commit of games took.", counters.commits)
+        yield _histogram(
+            "noughts_commit_seconds", "Duration of a commit, including the wait for the writer.", counters.commits
+        )
         yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
-        yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", backlog)
-        yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
+        yield GaugeMetricFamily("noughts_recorder_backlog", "Games that are played and not yet stored.", backlog)
+        yield _histogram(
+            "noughts_loop_lag_seconds", "Delay of a timer of the event loop, ten times a second.", counters.lag
+        )
         stalls = self._referee.stalls
-        yield CounterMetricFamily("noughts_stalled_seconds", "How long the loop stood still.", stalls.total_us / 1e6)
+        yield CounterMetricFamily("noughts_stalled_seconds", _STALLED, stalls.total_us / 1e6)
         yield CounterMetricFamily("noughts_excused", "Questions that a stall would have lost on time.", stalls.excused)
-        yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", self._store.size_bytes())
-        trouble = GaugeMetricFamily("noughts_database_trouble", "1: it cannot be used.", labels=["reason"])
+        yield GaugeMetricFamily(
+            "noughts_database_bytes", "Size of the database with its write-ahead log.", self._store.size_bytes()
+        )
+        trouble = GaugeMetricFamily(
+            "noughts_database_trouble", "1 while the database is unavailable; otherwise absent.", labels=["reason"]
+        )
         if self._store.trouble is not None:
             trouble.add_metric([self._store.trouble.reason], 1)
         yield trouble
@@ -202,7 +216,7 @@ class ServerMetrics:
         yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self._sessions.present()))
         frames = {"down": wires.frames_down, "up": wires.frames_up}
         yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)
-        yield CounterMetricFamily("noughts_complaints", "Answers to what was never asked.", wires.complaints)
+        yield CounterMetricFamily("noughts_complaints", "Answers to questions that were never sent.", wires.complaints)
         yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", late)
 
     def _of_feed(self) -> Iterator[Metric]:
@@ -211,7 +225,7 @@ class ServerMetrics:
         yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
         yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
         yield CounterMetricFamily(
-            "noughts_feed_resyncs", "Watchers that were too slow and synchronised again.", counts.resyncs
+            "noughts_feed_resyncs", "Watchers that were too slow and had to resynchronise.", counts.resyncs
         )
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import http.client
-import re
 import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,7 +24,6 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import AddressUnusable
 from noughts_server.monitoring import prometheus
 from noughts_server.monitoring.counters import Counters, Distribution
-from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
@@ -34,13 +32,11 @@ from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
-from tests.support.root import ROOT
 
 if TYPE_CHECKING:
     from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
-PAGE = ROOT / "docs" / "how-to" / "operations.md"
 GAMES = 300
 
 Samples = dict[tuple[str, tuple[str, ...]], float]
@@ -157,15 +153,6 @@ async def test_status_tells_the_same_as_the_metrics(playing: Playing) -> None:
     assert list(status.tournaments) == []
     await playing.server.drain()
     assert (await playing.status()).draining
-
-
-async def test_page_for_operators_has_a_row_for_every_metric(playing: Playing) -> None:
-    table = set(re.findall(r"(?m)^\| `(noughts_\w+)", PAGE.read_text(encoding="utf-8")))
-    of = playing.server
-    metrics = ServerMetrics(of.store, of.referee, of.recorder, of.sessions, of.counters, of.feed.counts)
-    families = {family.name + ("_total" if family.type == "counter" else "") for family in metrics.collect()}
-    feed = {f"noughts_feed_{name}" for name in ("watchers", "events_total", "frames_total", "resyncs_total")}
-    assert families | feed == table
 
 
 async def test_metrics_are_off_unless_asked_for(tmp_path: Path) -> None:

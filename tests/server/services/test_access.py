@@ -188,10 +188,3 @@ async def test_a_method_that_declares_nothing_is_open_to_nobody(
     [rpc] = [rpc for rpc in RPCS if rpc.name == "GetStatus"]
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         assert (await refused(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"
-
-
-def test_page_on_security_tells_what_each_method_takes() -> None:
-    page = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"(?m)^\| ([\w, `]+) \| (.+) \|$", page))
-    told = {name: takes for names, takes in rows.items() for name in re.findall(r"`([A-Z]\w+)`", names)}
-    assert told == {rpc.name: rpc.access.value for rpc in RPCS if rpc.access is not None}

@@ -2,10 +2,8 @@
 
 import asyncio
 import gc
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,6 @@ from noughts_server.limits import BURST_SECONDS, Limits
 from noughts_server.services.limiter import Limiter, host_of_peer
 from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.loopback import until
-from tests.support.root import ROOT
-
-PAGE = ROOT / "docs" / "how-to" / "operations.md"
 
 
 class Clock:
@@ -70,16 +65,6 @@ async def reached_in_time(call: Callable[[], Awaitable[object]], name: str) -> N
 def listing(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]:
     answer: Awaitable[bots_pb2.ListBotsResponse] = client.bots.ListBots(bots_pb2.ListBotsRequest(), **call)
     return answer
-
-
-# The table.
-
-
-def test_page_for_operators_tells_every_bound_and_its_default() -> None:
-    rows = re.findall(r"(?m)^\| `(\w+)` \| ([\d,]+) \| (\w+) \| ", PAGE.read_text(encoding="utf-8"))
-    assert {name: int(number.replace(",", "")) for name, number, _ in rows} == {
-        field.name: field.default for field in fields(Limits)
-    }
 
 
 def test_a_bound_that_does_not_exist_or_is_no_number_that_can_be_is_refused() -> None:

@@ -51,7 +51,7 @@ MetricsOption = Annotated[
 ]
 LimitOption = Annotated[
     list[str] | None,
-    Option("--limit", metavar="NAME=NUMBER", help="Limit to change, see docs/how-to/operations.md (repeatable)"),
+    Option("--limit", metavar="NAME=NUMBER", help="Limit to change, see docs/reference/limits.md (repeatable)"),
 ]
 ReflectionOption = Annotated[
     bool, Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl")

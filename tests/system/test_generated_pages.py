@@ -1,0 +1,106 @@
+"""The parts of the documentation that are generated from the code are complete, and in the pages that name them."""
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from noughts_referee.rules import OWN_NAMES, Termination
+from noughts_server.cli.config_file import COMMANDS
+from noughts_server.limits import Limits
+from noughts_server.statuses import CODES
+from tests.support.command_line import commands_and_groups, invoked
+from tests.support.root import ROOT
+from tools.generated_pages import PARTS, expanded, has_parts
+from tools.generated_pages.protocol import sources
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def page(name: str) -> str:
+    """A page of the reference as Sphinx reads it."""
+    return expanded((REFERENCE / name).read_text(encoding="utf-8"))
+
+
+def first_cells(text: str) -> list[str]:
+    """The text in backticks at the beginning of each row of the tables."""
+    return re.findall(r"(?m)^\| `([\w.:,-]+)", text)
+
+
+def test_each_command_is_described_on_one_page_and_listed() -> None:
+    commands = sorted(
+        f"noughts {' '.join(path)}" for path, node in commands_and_groups() if not hasattr(node, "commands")
+    )
+    described = "".join(page(f"commands/{each.name}") for each in (REFERENCE / "commands").glob("*.md"))
+    assert sorted(re.findall(r"(?m)^## (noughts .+)$", described)) == commands
+    assert sorted(re.findall(r"\[`(noughts [^`]+)`\]", page("commands.md"))) == commands
+
+
+def test_description_of_a_command_has_usage_panels_and_example() -> None:
+    [match] = re.findall(r"(?s)## noughts match\n(.*?)\n## ", page("commands/start-here.md"))
+    assert "noughts match [OPTIONS] A B" in match
+    for panel in ("Game", "Openings", "Time control", "Players", "Output", "Statistics"):
+        assert f"**{panel}**" in match
+    assert "| `--games N` | Total games; sides alternate and A begins the first. | `2` | 1 to 1,000,000 |" in match
+    assert "noughts match pascal:level=1 nextstep:depth=3" in match
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_configuration_lists_each_key_that_the_command_prints(command: str) -> None:
+    printed = re.findall(r"(?m)^(?:# )?([\w-]+) = ", invoked([command, "--print-config"]).stdout)
+    assert sorted(first_cells(PARTS["settings"](command))) == sorted(printed)
+
+
+def test_limits_errors_terminations_and_variants_are_all_listed() -> None:
+    assert first_cells(page("limits.md")) == [each.name for each in fields(Limits)]
+    assert "| `bots` | 500 | Bots of one owner, including retired ones. |" in page("limits.md")
+    assert set(first_cells(page("errors.md"))) == {each.reason for each in CODES} | set(map(str, Termination))
+    assert set(first_cells(page("variants.md"))) >= set(OWN_NAMES)
+
+
+def test_metrics_are_those_of_a_running_server_with_their_labels() -> None:
+    text = page("metrics.md")
+    assert "| `noughts_games_total` | counter | Stored games; its rate() is games a second. |" in text
+    assert "`noughts_errors_total{reason}`" in text
+    assert len(first_cells(text.replace("{", "`"))) > 20
+
+
+def test_each_method_is_listed_with_what_it_requires() -> None:
+    text = page("messages.md")
+    for source in sources():
+        for service in source.file.service:
+            assert f"### {service.name}" in text
+            for method in service.method:
+                assert re.search(rf"(?m)^\| `{method.name}` \|.*\| (no token|a token[^|]*) \|", text), method.name
+    assert "| `SubmitBot` | stream of [`SubmitBotRequest`](#submitbotrequest) |" in text
+
+
+def test_each_message_and_enum_for_clients_has_its_fields() -> None:
+    text = page("messages.md")
+    for source in sources():
+        kinds = {each.name: [field.name for field in each.field] for each in source.file.message_type}
+        kinds |= {each.name: [value.name for value in each.value] for each in source.file.enum_type}
+        for kind, names in kinds.items():
+            [section] = re.findall(rf"(?ms)^#### {kind}\n(.*?)(?=^#|\Z)", text)
+            assert first_cells(section) == names
+
+
+def test_page_of_the_protocol_names_each_reason_that_ends_a_stream() -> None:
+    found = {
+        reason
+        for file in (ROOT / "referee").rglob("*.py")
+        for reason in re.findall(r'StreamClosed\(\s*grpc\.StatusCode\.\w+,\s*"(\w+)"', file.read_text(encoding="utf-8"))
+    }
+    assert {"HEARTBEAT_MISSED", "COLUMNS_UNEVEN"} <= found
+    text = (REFERENCE / "protocol.md").read_text(encoding="utf-8")
+    assert [reason for reason in sorted(found) if f"`{reason}`" not in text] == []
+
+
+def test_every_part_is_in_a_page_and_every_page_names_known_parts() -> None:
+    named = [
+        found
+        for file in (ROOT / "docs").rglob("*.md")
+        if has_parts(text := file.read_text(encoding="utf-8"))
+        for found in re.findall(r"(?m)^<!-- generated: ([\w-]+)", text)
+    ]
+    assert set(named) == set(PARTS)

@@ -1,0 +1,71 @@
+"""Errors with their statuses, and terminations, from the classes that name them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from google.rpc.code_pb2 import Code
+
+from noughts_referee.rules import Termination
+from noughts_referee.rules.outcome import FAULTS, ON_THE_BOARD
+from noughts_server.errors import NoughtsError, OperatorError
+from noughts_server.statuses import CODES
+from tools.generated_pages.markdown import code, prose, table
+from tools.generated_pages.protocol import comments_of_enum
+
+
+def of_calls(argument: str) -> str:
+    """Return the errors that a caller over the network can get."""
+    return table(("reason", "status", "meaning"), (_row(each) for each in _kinds() if not _is_for_operators(each)))
+
+
+def of_operators(argument: str) -> str:
+    """Return the errors with which a server ends, or does not start."""
+    return table(("reason", "meaning"), ((*_row(each)[::2],) for each in _kinds() if _is_for_operators(each)))
+
+
+def _kinds() -> Iterator[type[NoughtsError]]:
+    """Yield every error with a reason of its own, each after its parent."""
+    return iter(CODES)
+
+
+def _is_for_operators(kind: type[NoughtsError]) -> bool:
+    return issubclass(kind, OperatorError)
+
+
+def _row(kind: type[NoughtsError]) -> tuple[str, str, str]:
+    return code(kind.reason), Code.Name(CODES[kind]), prose(_first_paragraph(kind))
+
+
+def _first_paragraph(kind: type) -> str:
+    return inspect.getdoc(kind).partition("\n\n")[0]  # type: ignore[union-attr]  # each has one
+
+
+def terminations(argument: str) -> str:
+    """Return all ways in which a game can end."""
+    comments = comments_of_enum("Termination")
+    return table(
+        ("termination", "in the protocol", "decided by", "meaning"),
+        (
+            (
+                code(str(each)),
+                code(f"TERMINATION_{each.name}"),
+                _decided_by(each),
+                comments[f"TERMINATION_{each.name}"],
+            )
+            for each in Termination
+        ),
+    )
+
+
+def _decided_by(termination: Termination) -> str:
+    if termination in ON_THE_BOARD:
+        return "the stones"
+    if termination in FAULTS:
+        return "a fault of the loser"
+    return {
+        Termination.RESIGNED: "the loser",
+        Termination.ADJUDICATED: "the organiser, or a rule",
+        Termination.VOID: "a failure of the server",
+    }[termination]

@@ -1,0 +1,62 @@
+"""Limits and metrics, from the classes that hold them."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+
+from prometheus_client import Metric
+from structlog.testing import capture_logs
+
+from noughts_server.limits import Limits
+from noughts_server.monitoring.prometheus import ServerMetrics
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store.engine.sqlite import url_of
+from tools.generated_pages.markdown import code, prose, table
+
+
+def limits(argument: str) -> str:
+    """Return all limits on callers with their defaults."""
+    texts = texts_of_fields(Limits)
+    return table(
+        ("limit", "default", "what it counts"),
+        ((code(each.name), f"{each.default:,}", prose(texts[each.name])) for each in fields(Limits)),
+    )
+
+
+def texts_of_fields(kind: type) -> dict[str, str]:
+    """Return the text that follows each field of a class in its source."""
+    [tree] = ast.parse(inspect.cleandoc(inspect.getsource(kind))).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for statement, following in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            text = following.value if isinstance(following, ast.Expr) else None
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                found[statement.target.id] = " ".join(text.value.split())
+    return found
+
+
+def metrics(argument: str) -> str:
+    """Return all metrics of a server of its own kind. Metrics of the process itself are not among them."""
+    return table(("metric", "kind", "what"), map(_row, asyncio.run(families())))
+
+
+async def families() -> list[Metric]:
+    """Return the metrics of a server that has just started."""
+    with capture_logs(), tempfile.TemporaryDirectory() as folder:
+        settings = ServerSettings("127.0.0.1:0", url_of(Path(folder) / "noughts.db"))
+        async with running_server(settings) as of:
+            parts = (of.store, of.referee, of.recorder, of.sessions, of.counters, of.feed.counts)
+            return list(ServerMetrics(*parts).collect())
+
+
+def _row(family: Metric) -> tuple[str, str, str]:
+    labels = ",".join(getattr(family, "_labelnames", ()))
+    name = family.name + ("_total" if family.type == "counter" else "")
+    return code(f"{name}{{{labels}}}" if labels else name), family.type, prose(family.documentation)
