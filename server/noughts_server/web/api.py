@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from hashlib import blake2b
 from typing import Any
 
 from starlette.requests import Request
@@ -15,10 +14,12 @@ from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
+from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import address_of
 
 JSON, CSV = "application/json", "text/csv"
+_HEADERS = {"cache-control": "no-cache", "vary": "accept"}
 
 
 def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
@@ -26,7 +27,7 @@ def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
     described = json.dumps(openapi(), indent=1).encode()
 
     async def describe(request: Request) -> Response:
-        return answer(request, described, JSON)
+        return answer(request, described, JSON, _HEADERS)
 
     return [
         Address(f"{PREFIX}/openapi.json", describe),
@@ -54,8 +55,8 @@ class _Reading:
         got = await self._upstream.call(route.callable(self._upstream), wanted)
         shown = document(got)[route.within] if route.within else document(got)
         if kind == CSV:
-            return answer(request, csv_text(shown[route.rows]).encode(), CSV, _next_page(request, shown))
-        return answer(request, json_bytes(shown), JSON, _next_page(request, shown))
+            return answer(request, csv_text(shown[route.rows]).encode(), CSV, _HEADERS | _next_page(request, shown))
+        return answer(request, json_bytes(shown), JSON, _HEADERS | _next_page(request, shown))
 
 
 class _Live:
@@ -95,16 +96,6 @@ async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: boo
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         for task in both:
             task.cancel()
-
-
-def answer(request: Request, body: bytes, kind: str, headers: dict[str, str] | None = None) -> Response:
-    """Return the body with its ETag, or 304 if the browser already has it."""
-    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
-    sent = {"etag": tag, "cache-control": "no-cache", "vary": "accept", **(headers or {})}
-    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
-    if tag in known:
-        return Response(status_code=304, headers=sent)
-    return Response(body, media_type=kind, headers=sent)
 
 
 def json_bytes(shown: Any) -> bytes:

@@ -49,6 +49,7 @@ class Pages:
             "/tournaments": self._tournaments,
             "/tournaments.atom": self._atom,
             "/tournaments/{tournament}": self._tournament,
+            "/tournaments/{tournament}/parts": self._tournament_parts,
             "/tournaments/{tournament}/games": self._games,
             "/tournaments/{tournament}/games/{number:int}": self._game,
             "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
@@ -95,6 +96,12 @@ class Pages:
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
+        return self._views.page(request, "tournament", **await self._known_tournament(request))
+
+    async def _tournament_parts(self, request: Request) -> Response:
+        return self._views.parts(request, "tournament", **await self._known_tournament(request))
+
+    async def _known_tournament(self, request: Request) -> Document:
         name = f"tournaments/{request.path_params['tournament']}"
         got, crosstable, faults = await asyncio.gather(
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
@@ -110,19 +117,17 @@ class Pages:
         tournament = got["tournament"]
         row = request.query_params.get("row", "")
         before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
-        return self._views.page(
-            request,
-            "tournament",
-            tournament=tournament,
-            before=before,
-            standings=tournament["standings"][before : before + _STANDINGS],
-            desk=await self._organising.desk(request, tournament),
-            crosstable=_crosstable(tournament["standings"], crosstable["cells"]),
-            rounds=_rounds(crosstable["matches"]),
-            encounters=[each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
-            faults=faults["games"],
-            more_faults=bool(faults["next_page_token"]),
-        )
+        return {
+            "tournament": tournament,
+            "before": before,
+            "standings": tournament["standings"][before : before + _STANDINGS],
+            "desk": await self._organising.desk(request, tournament),
+            "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
+            "rounds": _rounds(crosstable["matches"]),
+            "encounters": [each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
+            "faults": faults["games"],
+            "more_faults": bool(faults["next_page_token"]),
+        }
 
     async def _games(self, request: Request) -> Response:
         name = f"tournaments/{request.path_params['tournament']}"

@@ -13,6 +13,7 @@ from noughts_server.web import words
 from noughts_server.web.boards import score_interval
 from noughts_server.web.handbook import is_built
 from noughts_server.web.signin import visitor_of
+from noughts_server.web.unchanged import Parts, answer, part, tags_of
 
 HTML = "text/html"
 _CONTENT = (
@@ -38,7 +39,7 @@ class Views:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters.update(words.FILTERS, embedded=_embedded)
+        self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part)
         self._templates.globals.update(
             static=f"/static/{static}",
             version=software_version(),
@@ -56,12 +57,24 @@ class Views:
         self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
     ) -> Response:
         """Return a page. No cache may store the page of a signed-in visitor."""
-        visitor = visitor_of(request)
-        body = self._templates.get_template(f"{template}.html.jinja").render(
-            path=request.url.path, base=self.base(request), visitor=visitor, **shown
-        )
-        caching = "no-cache" if visitor is None else "private, no-store"
-        return Response(body, code, {"cache-control": caching, "vary": "cookie", **(headers or {})}, media_type=HTML)
+        caching = "no-cache" if visitor_of(request) is None else "private, no-store"
+        sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
+        body = self._rendered(request, template, shown)
+        if sent["cache-control"] == "no-cache" and code == 200:
+            return answer(request, body.encode(), HTML, sent)
+        return Response(body, code, sent, media_type=HTML)
+
+    def parts(self, request: Request, template: str, **shown: Any) -> Response:
+        """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
+        parts = Parts(tags_of(request))
+        body = self._rendered(request, template, {**shown, "layout": "parts_alone.html.jinja", "page_parts": parts})
+        headers = {"cache-control": "no-store"}
+        return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
+
+    def _rendered(self, request: Request, template: str, shown: dict[str, Any]) -> str:
+        common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
+        found = self._templates.get_template(f"{template}.html.jinja")
+        return found.render(path=request.url.path, base=self.base(request), **{**common, **shown})
 
 
 def _embedded(shown: Any) -> Markup:

@@ -5,9 +5,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
+from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import beside
+from tests.support.background import online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site, eventually, live_game, site_of
 
@@ -108,10 +112,61 @@ def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Si
         game.play(0, 3, 1, 4, 2)
         expect(page.locator("#done")).to_have_text("1")
         expect(page.locator(".state")).to_have_text("finished")
-        expect(page.locator("#tables tbody tr").first).to_contain_text("First")
+        expect(page.locator(".facts")).to_contain_text("ended")
+        assert page.evaluate("window.sameDocument") is True
+        expect(page.locator("[data-part=standings] tbody tr").first).to_contain_text("First")
         page.locator(".heat a").first.click()
         expect(page.get_by_role("heading", level=1)).to_have_text("First against Second")
         expect(page.locator(f'a[href="/{game.name}"]')).to_be_visible()
+
+
+class Stepwise(Bot):
+    """Plays the first free cell, as often as it is let."""
+
+    def __init__(self) -> None:
+        self.steps = threading.Semaphore(0)
+
+    def choose(self, position: Position) -> int:
+        assert self.steps.acquire(timeout=PATIENCE_MS / 1000)
+        return position.free[0]
+
+
+def test_a_refreshed_tournament_keeps_opened_rounds_scrolled_tables_and_the_focus(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    token, slow = server.token("sue"), Stepwise()
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    wanted = {**form, "id": "stages", "schedule": "swiss", "rounds": "3", "bank": "", "increment": ""}
+    place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    bots: dict[str, Bot | str] = {f"sue-{number}": "random" for number in range(7)}
+    with beside(online(server.address, token, slow=slow, **bots)), page_in(browser, site.address) as page:
+        for bot in ("slow", *bots):
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        site.post(f"{place}/start", form, cookie=cookie)
+        slow.steps.release(10)  # enough for the games of the first round
+        eventually(lambda: "Round 2" in site.get(place).text)
+        answers: list[Response] = []
+        page.on("response", lambda answer: answers.append(answer))
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(place)
+        expect(page.locator("#round-2")).to_have_attribute("open", "")
+        page.locator("#round-1 summary").click()
+        page.locator("#round-1 summary").focus()
+        table = page.locator("[data-part=standings] .scroll")
+        table.evaluate("table => (table.scrollLeft = 40)")
+        slow.steps.release(100)
+        expect(page.locator("#round-3")).to_be_attached()
+        expect(page.locator(".state")).to_have_text("finished")
+        expect(page.locator(".facts")).to_contain_text("ended")
+        assert page.locator("#round-1").get_attribute("open") == ""
+        assert table.evaluate("table => table.scrollLeft") == 40
+        expect(page.locator("#round-1 summary")).to_be_focused()
+        expect(page.locator("#round-3 time, .facts time").first).not_to_contain_text("UTC")
+        # The page is fetched once; afterwards only parts that have changed.
+        assert len([each for each in answers if each.url.endswith(place)]) == 1
+        fetched = [each.text() for each in answers if each.url.endswith("/parts") and each.status == 200]
+        assert fetched
+        assert all('data-part="bracket"' not in text and "<head" not in text for text in fetched)
 
 
 def test_a_page_comes_back_when_the_site_was_away(server: ServerUnderTest, site: Site, browser: Browser) -> None:

@@ -1,6 +1,7 @@
 """Pages as they come from the site, without a browser: what stands in them, what they may load, and their errors."""
 
 import asyncio
+import gzip
 import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,37 @@ def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cu
     game = site.get(f"/api/v1/{cup}/games/1").document["game"]
     text = site.get(f"/{cup}/games/1").text
     assert f"{game['first']} against {game['second']}, tictactoe: {game['result']}, " in text
+
+
+def test_answers_are_compressed_and_events_are_not(site: Site, cup: str) -> None:
+    for path in ("/", f"/{cup}", f"/{cup}/parts", f"/{cup}/games.jsonl", f"/api/v1/{cup}"):
+        plain, packed = site.get(path), site.get(path, accept_encoding="gzip")
+        assert packed.headers["content-encoding"] == "gzip", path
+        assert "content-encoding" not in plain.headers
+        assert len(packed.body) < len(plain.body)
+        assert gzip.decompress(packed.body)
+    with site.events("/api/v1/featured/events", accept_encoding="gzip") as events:
+        assert events.until("snapshot")
+
+
+def test_an_unchanged_page_is_not_sent_again(site: Site, cup: str) -> None:
+    for path in (f"/{cup}", f"/{cup}/games/1", "/bots"):
+        tag = site.get(path).headers["etag"]
+        again = site.get(path, if_none_match=tag, accept_encoding="gzip")
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+        assert site.get(path, if_none_match='W/"else"').status == 200
+
+
+def test_only_parts_of_a_tournament_that_changed_are_sent(site: Site, cup: str) -> None:
+    found = re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', site.get(f"/{cup}").text)
+    tags = {name: f'"{tag}"' for name, tag in found}
+    assert {"facts", "standings", "crosstable", "faults"} <= set(tags)
+    everything = site.get(f"/{cup}/parts")
+    assert re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', everything.text) == found
+    assert site.get(f"/{cup}/parts", if_none_match=", ".join(tags.values())).status == 304
+    del tags["standings"]
+    some = site.get(f"/{cup}/parts", if_none_match=", ".join(tags.values()))
+    assert re.findall(r'data-part="(\w+)"', some.text) == ["standings"]
 
 
 def test_programs_find_the_icon_and_the_rules_for_robots(site: Site) -> None:

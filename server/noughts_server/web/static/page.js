@@ -1,11 +1,15 @@
 // What every page does: times in the reader's zone, and questions before actions that cannot be undone.
 import { confirmed } from "./confirm.js";
 
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const moment = new Date(time.dateTime);
-  time.title = time.textContent;
-  time.textContent = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+export function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const moment = new Date(time.dateTime);
+    time.title = time.textContent;
+    time.textContent = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  }
 }
+
+showTimes(document);
 
 document.addEventListener("submit", async (event) => {
   const form = event.target, question = form.dataset.confirm;

@@ -1,6 +1,7 @@
-// A tournament that goes on: its boards, its progress, and its tables, which the site draws anew.
+// A live tournament: its boards, its progress, and its tables, which the site draws.
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
+import { showTimes } from "./page.js";
 
 const TABLES_EVERY = 3000;
 const page = document.getElementById("tournament");
@@ -30,8 +31,9 @@ function show(view) {
 
 function showProgress(tournament) {
   const bar = document.getElementById("progress");
-  if (!bar) return;
   const { games_done: done, games_total: total } = tournament;
+  document.getElementById("progress-part").hidden = !total;
+  if (!total) return;
   bar.max = total;
   bar.value = done;
   document.getElementById("done").textContent = done.toLocaleString();
@@ -47,14 +49,15 @@ function duration(seconds) {
   return `${Math.round(seconds / 3600)} h`;
 }
 
-// At most every three seconds, and once more after the last change.
+// At most every three seconds, and once more after the last change. The site sends the parts that have changed.
 async function refresh() {
   if (asking || !wanted) return;
   asking = true;
   wanted = false;
+  const known = [...page.querySelectorAll("[data-part]")].map((part) => `"${part.dataset.tag}"`);
   try {
-    const answer = await fetch(location.pathname + location.search);
-    if (answer.ok) replaceParts(await answer.text());
+    const answer = await fetch(`${location.pathname}/parts${location.search}`, { headers: { "if-none-match": known.join(", ") } });
+    if (answer.ok) showParts(await answer.text());
   } catch {
     wanted = true; // the site is away: the events say so
   }
@@ -64,14 +67,13 @@ async function refresh() {
   }, TABLES_EVERY);
 }
 
-function replaceParts(text) {
+// What stays the same is not touched, so scrolled tables, opened rounds and the focus stay as they are.
+function showParts(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
-  for (const part of ["#tables", ".state", "#desk"]) {
-    const now = page.querySelector(part), then = fresh.querySelector(part);
-    if (part === "#desk" && now.contains(document.activeElement)) continue; // somebody is about to do something
-    const focused = now.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    if (now.innerHTML !== then.innerHTML) now.replaceWith(then);
-    if (focused) [...then.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();
+  showTimes(fresh);
+  for (const part of fresh.querySelectorAll("[data-part]")) {
+    const now = page.querySelector(`[data-part="${part.dataset.part}"]`);
+    if (part.dataset.part === "desk" && now.contains(document.activeElement)) continue; // the visitor is about to do something
+    Idiomorph.morph(now, part, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
   }
-  if (!document.getElementById("progress") && fresh.getElementById("progress")) location.reload();
 }
