@@ -14,6 +14,11 @@ COPY bots ./bots
 COPY server ./server
 RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
     && pip --python /opt/noughts/bin/python install --no-cache-dir --no-deps --no-index dist/*.whl
+# The documentation goes into the installed package, whose website serves it under /docs.
+COPY docs ./docs
+COPY tools ./tools
+RUN packages=$(/opt/noughts/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+    && PYTHONPATH=$packages python -m sphinx -q -W -b html -d trees docs $packages/noughts_server/web/handbook
 
 FROM ${BASE}
 RUN pip uninstall --yes pip \

@@ -62,7 +62,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashe
 lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
 	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
 	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --extra web --extra cluster --extra wasm --output-file requirements-runtime.lock
-	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
+	$(LOCK) --constraint requirements.lock --group build --group docs --output-file requirements-build.lock
 
 wheel: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
 wheel: $(STAMP) ## build the wheel with bills of materials (CycloneDX) and checksums in dist

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from noughts_server.web import handbook
 from tests.support.processes import asked, ended, eventually, first_line, said, started
 from tests.support.proxy import the_setting_of_the_page
 from tests.support.root import ROOT
@@ -144,6 +146,14 @@ def test_locks_of_the_image_agree_with_the_lock_of_development(name: str) -> Non
     text = (ROOT / name).read_text(encoding="utf-8")
     # Some have a version for older Pythons, too: a line each.
     assert set(re.findall(r"(?m)^([\w.-]+)==.+ \\\n    --hash=sha256:\w{64}", text)) == part.keys()
+
+
+def test_image_has_the_documentation_built_with_locked_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    names = {requirement.partition("==")[0] for requirement in project["dependency-groups"]["docs"]}
+    assert names <= set(locked("requirements-build.lock"))
+    [build] = [run for run in arguments("RUN") if "sphinx" in run]
+    assert str(handbook.FOLDER.relative_to(ROOT / "server")) in build
 
 
 def test_runtime_lock_holds_all_dependencies() -> None:
