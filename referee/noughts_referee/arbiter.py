@@ -260,6 +260,7 @@ class Arbiter:
             return
         if isinstance(choice, Put):
             game.moves += choice.cells
+            game.opening_plies = len(game.moves)
             game.times_us += [0] * len(choice.cells)
             if step:
                 # A time above 0 marks a third choice, even before the choice is made.
@@ -272,6 +273,7 @@ class Arbiter:
 
     def _begin_with(self, game: Game, opening: Sequence[int]) -> None:
         game.moves += opening
+        game.opening_plies = len(opening)
         game.times_us += [0] * len(opening)
         self._begin(game)
 
@@ -291,6 +293,7 @@ class Arbiter:
         game.moves += unpack_moves(begun.moves, variant.cells)
         game.times_us += unpack_times(begun.times)
         game.left_us = [begun.first_clock_us, begun.second_clock_us]
+        game.opening_plies = begun.opening_plies
         if variant.agreement:
             self.agreed.append(game)
         self._begin(game)

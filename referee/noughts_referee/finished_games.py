@@ -9,7 +9,7 @@ from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import Allowance, FinishedGame, Slot, Unit, pack_allowances, pack_moves, pack_times
 
 _VOID = Result.VOID
-_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault", "players")
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault", "opening_plies", "players")
 
 
 def gone_because(reason: str) -> str:
@@ -51,14 +51,14 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 pack_moves(moves, conditions.variant.cells),
                 pack_times(times_us),
                 fault,
-                len(openings.get(ordinal, ())) if openings else 0,
+                opening_plies,
                 pack_allowances(*map(_allowance, players)) if conditions.timed else None,
             )
         )
-        for (conditions, attempt, _, openings, _), (
+        for (conditions, attempt, *_), (
             ordinal,
             first,
             second,
-        ), result, termination, moves, times_us, fault, players in map(_RESULT, games)
+        ), result, termination, moves, times_us, fault, opening_plies, players in map(_RESULT, games)
         if result is not _VOID
     ]

@@ -125,6 +125,7 @@ class Game:
         "left_us",
         "mover",
         "moves",
+        "opening_plies",
         "opponent",
         "own",
         "players",
@@ -153,6 +154,8 @@ class Game:
         self.opponent = 0
         self.ply = 0
         self.moves: list[int] = []
+        self.opening_plies = 0
+        """Moves on the board when it begins: of a given opening, or placed by agreement."""
         self.times_us: list[int] = []
         self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
         """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
@@ -217,7 +220,7 @@ class Game:
             pack_times(self.times_us),
             self.left_us[0],
             self.left_us[1],
-            len(unit.openings.get(ordinal, ())),
+            self.opening_plies,
         )
 
     def position(self) -> Position:

@@ -79,7 +79,7 @@ class GameSoFar(NamedTuple):
     """What the clocks showed after the last move, without the time of the open question."""
     second_clock_us: int
     opening_plies: int = 0
-    """Moves on the board when the game began."""
+    """See `Game.opening_plies`."""
 
 
 _NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
@@ -115,21 +115,13 @@ class FinishedGame(NamedTuple):
     fault: str = ""
     """Why the loser lost, if by its own fault: a phrase that follows "it"."""
     opening_plies: int = 0
-    """Moves on the board when the game began. Their times are 0."""
+    """See `Game.opening_plies`. The times of a given opening are 0."""
     allowances: bytes | None = None
     """See `pack_allowances`; None in games without clocks."""
 
     @property
     def outcome(self) -> Outcome:
         return Outcome(Result(self.result), Termination(self.termination))
-
-
-def agreed_stones(moves: int, times_us: Sequence[int]) -> int:
-    """Return how many of the moves were placed by agreement, in a game of a variant with agreement.
-
-    The first three times of such a game are those of its choices. The third is 0 unless five stones were placed.
-    """
-    return min(moves, 5 if any(times_us[2:3]) else 3)
 
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:

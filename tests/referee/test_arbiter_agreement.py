@@ -4,7 +4,7 @@ import pytest
 
 from noughts_referee.game import Game
 from noughts_referee.rules import Choice, Put, Take, Termination, side_seed
-from noughts_referee.work_units import Slot, agreed_stones
+from noughts_referee.work_units import Slot
 from tests.support.games import Table, conditions, verdict
 
 STONES = (112, 113, 98)
@@ -70,14 +70,14 @@ def test_the_first_times_are_those_of_the_choices() -> None:
     choose(table, game, Put(STONES), took=5)
     assert game.times_us == [5, 0, 0]
     choose(table, game, Put(MORE), took=7)
-    assert agreed_stones(len(game.moves), game.times_us) == 5
+    assert game.opening_plies == 5
     choose(table, game, Take(0), took=0)
     assert game.times_us == [5, 7, 1, 0, 0]
-    assert agreed_stones(len(game.moves), game.times_us) == 5
+    assert game.opening_plies == 5
     table, game = begun()
     choose(table, game, Put(STONES), Take(0), took=3)
     assert game.times_us == [3, 3, 0]
-    assert agreed_stones(len(game.moves), game.times_us) == 3
+    assert game.opening_plies == 3
 
 
 def test_choices_are_charged_to_the_clock_of_who_makes_them_also_when_sides_change() -> None:

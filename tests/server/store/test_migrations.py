@@ -12,6 +12,7 @@ from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
 from sqlalchemy import create_engine  # noqa: TID251
 
+from noughts_referee.work_units import pack_times
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata
@@ -121,3 +122,32 @@ async def test_an_older_database_is_brought_up_and_its_variants_get_their_new_na
     with closing(sqlite3.connect(path)) as connection:
         variants = connection.execute("SELECT variant FROM rating_lists ORDER BY id").fetchall()
     assert variants == [("gomoku",), ("gomoku20",), ("mnk:7,6,4",)]
+
+
+async def test_an_older_database_gets_the_numbers_of_agreed_stones_from_the_times_of_its_games(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    migrated(path, "0014")
+    # By the times of the choices, and then of the moves: nothing put, three stones, three and a move, five.
+    games = [(b"", [9]), (bytes(3), [9, 0, 0, 5]), (bytes(4), [9, 7, 0, 5]), (bytes(5), [9, 7, 1, 0, 0])]
+    with closing(sqlite3.connect(path)) as connection:
+        for key, variant in enumerate(("gomoku+swap2", "gomoku+pro"), 1):
+            insert(connection, "tournaments", id=key, slug=variant, variant=variant)
+            for ordinal, (moves, times) in enumerate(games):
+                row = {"tournament_id": key, "ordinal": ordinal, "moves": moves, "times": pack_times(times)}
+                insert(connection, "games", **row)
+                insert(connection, "journal", **row)
+        connection.commit()
+    await (await Store.open(f"sqlite:///{path}")).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for table in ("games", "journal"):
+            found = connection.execute(f"SELECT opening_plies FROM {table} ORDER BY tournament_id, ordinal").fetchall()
+            assert [plies for (plies,) in found] == [0, 3, 3, 5, 0, 0, 0, 0]
+
+
+def insert(connection: sqlite3.Connection, table: str, **values: object) -> None:
+    """A row with these values, and 0 for all others that must not be NULL."""
+    for _, name, _, needed, default, _ in connection.execute(f"SELECT * FROM pragma_table_info('{table}')").fetchall():
+        if needed and default is None:
+            values.setdefault(name, 0)
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))

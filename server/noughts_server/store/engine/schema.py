@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0014"
+REVISION = "0015"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -285,7 +285,7 @@ games = Table(
     Column("ended_at", BigInteger, nullable=False),
     # Why the loser lost by its own fault, if known: a phrase that follows "it".
     Column("fault", Text),
-    # How many of the moves belong to the opening.
+    # How many of the moves were on the board when the game began: a given opening, or stones by agreement.
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
     # Time allowed for moves beyond the clock; NULL in games without clocks and in those of older servers.
     Column("allowances", LargeBinary),

@@ -8,14 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_,
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, in_words, parse_variant
-from noughts_referee.work_units import (
-    Allowance,
-    FinishedGame,
-    agreed_stones,
-    unpack_allowances,
-    unpack_moves,
-    unpack_times,
-)
+from noughts_referee.work_units import Allowance, FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
@@ -105,7 +98,7 @@ class StoredGame:
     """The position in the order of rated games; None: not rated, or not yet."""
     agreement: Agreement | None = None
     opening_plies: int = 0
-    """How many of the moves belong to the opening."""
+    """How many of the moves belong to a given opening."""
     allowances: tuple[Allowance, Allowance] | None = None
     """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
     clocks_us: tuple[int, int] | None = None
@@ -254,6 +247,7 @@ def export(
     with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows:
             first, second = labels[row.first_entry], labels[row.second_entry]
+            agreement = agreement_of(row, labels)
             yield ExportedGame(
                 variant,
                 first,
@@ -266,8 +260,8 @@ def export(
                 times[first],
                 times[second],
                 row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
-                agreement_of(row, labels),
-                row.opening_plies,
+                agreement,
+                0 if agreement else row.opening_plies,
             )
 
 
@@ -326,8 +320,7 @@ def _agreements(
     schedule = schedule_of(connection, tournament)
 
     def agreement(row: Row[Any], labels: Mapping[int, str]) -> Agreement:
-        stones = agreed_stones(len(unpack_moves(row.moves, variant.cells)), unpack_times(row.times))
-        return Agreement(variant.agreement, labels[schedule.slot(row.ordinal).first], stones)
+        return Agreement(variant.agreement, labels[schedule.slot(row.ordinal).first], row.opening_plies)
 
     return agreement
 
@@ -357,7 +350,7 @@ def _game(
         fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
-        opening_plies=row.opening_plies,
+        opening_plies=0 if agreement else row.opening_plies,
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
         clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
     )
