@@ -126,11 +126,11 @@ def advisory(name: str, *events: Mapping[str, str], **more: object) -> dict[str,
 
 def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
     documents = [
-        advisory("GRPCIO", {"introduced": "0"}, {"fixed": "999"}),
+        advisory("STARLETTE", {"introduced": "0"}, {"fixed": "999"}),
         advisory("hatchling", {"introduced": "0"}, {"fixed": "0.1"}),
-        advisory("grpcio", {"introduced": "0"}, withdrawn="2026-01-01T00:00:00Z"),
+        advisory("starlette", {"introduced": "0"}, withdrawn="2026-01-01T00:00:00Z"),
     ]
-    version = next(each.version for each in read_lock(LOCKS["runtime"]) if each.name == "grpcio")
+    version = next(each.version for each in read_lock(LOCKS["runtime"]) if each.name == "starlette")
     (tmp_path / "all.json").write_text(json.dumps(documents))
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for number, document in enumerate(documents):
@@ -140,7 +140,7 @@ def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
         assert done.returncode == 1, done.stderr
         line, total = done.stdout.splitlines()
         assert line == (
-            f"grpcio {version} (requirements.lock, requirements-runtime.lock): OSV-1: It is unsafe."
+            f"starlette {version} (requirements.lock, requirements-runtime.lock): OSV-1: It is unsafe."
             " Fix: raise it to 999, then make lock."
         )
         assert total.startswith("3 advisories, ")
