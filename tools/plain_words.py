@@ -2,8 +2,8 @@
 
 python -m tools.plain_words [FILE...]
 
-Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, and the docstrings and texts of the packages. It
-skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to use instead.
+Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, and the docstrings and texts of
+the packages. It skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to use instead.
 `ALLOWED` has exceptions.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "proto/**/*.proto")
 PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py")
 
 BANNED = {

@@ -34,18 +34,18 @@ class Bot(_message.Message):
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
-    """Output only. The owner, as the token that registered it names them."""
+    """Output only. The owner: that of the token which registered the bot."""
     latest_version: _builtins.str
     """Output only. `bots/NAME/versions/V` of the newest version."""
     online: _builtins.bool
-    """Output only. Whether it has a session now."""
+    """Output only. Whether it is connected."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only."""
 
     @_builtins.property
     def retire_time(self) -> _timestamp_pb2.Timestamp:
-        """Output only. Since when it is retired; unset for a bot in service."""
+        """Output only. The time of its retirement; unset for a bot in service."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class GetBotResponse(_message.Message):
     def bot(self) -> Global___Bot: ...
     @_builtins.property
     def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
-        """Its newest versions, the newest first, at most 100."""
+        """Its newest versions, at most 100, newest first."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ Global___GetBotResponse: _TypeAlias = GetBotResponse  # noqa: Y015
 
 @_typing.final
 class BotVersion(_message.Message):
-    """What has logged in as a bot under a version's name, or was handed in as it."""
+    """A version of a bot: a program that logged in under this version, or an uploaded file."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -124,11 +124,11 @@ class BotVersion(_message.Message):
     """`bots/NAME/versions/V`."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it logged in for the first time, or was handed in."""
+        """The time of its first login, or of its upload."""
 
     @_builtins.property
     def submission(self) -> Global___Submission:
-        """Of a version that was handed in, and that the server plays."""
+        """Set if the version was uploaded, so that the server plays it."""
 
     def __init__(
         self,
@@ -164,19 +164,19 @@ class Submission(_message.Message):
     version: _builtins.str
     """The version's name; empty: the next number."""
     kind: _builtins.str
-    """`wasm`: a module of WebAssembly with the functions of noughts_bot.h. `py`: a file in Python, or a folder as zip.
-    Which of them it takes, the server's operator decides (GetStatus.accepts).
+    """`wasm`: a WebAssembly module with the functions of `noughts_bot.h`. `py`: a Python file, or a folder as zip.
+    GetStatus.accepts lists the kinds that this server accepts.
     """
     entry: _builtins.str
-    """Of `py`: `FILE.py:CLASS` in the folder, or the class alone; empty where there is one class that is a bot."""
+    """For `py`: `FILE.py:CLASS` in the folder, or only the class. Empty if there is one bot class."""
     size: _builtins.int
-    """Bytes of the file."""
+    """Size of the file in bytes."""
     sha256: _builtins.bytes
-    """Of the file."""
+    """SHA-256 of the file."""
     file_name: _builtins.str
-    """What the file was called; for people."""
+    """Name of the file, for people."""
     variant: _builtins.str
-    """The variant in which it is tried; empty: the first of its own, else `tictactoe`."""
+    """The variant of its trial. Empty: its first own variant, else `tictactoe`."""
     def __init__(
         self,
         *,
@@ -204,7 +204,7 @@ class SubmitBotRequest(_message.Message):
     SUBMISSION_FIELD_NUMBER: _builtins.int
     CHUNK_FIELD_NUMBER: _builtins.int
     chunk: _builtins.bytes
-    """The others: the file, in order, at most 1 MiB each."""
+    """The further messages: the file, in order, at most 1 MiB each."""
     @_builtins.property
     def submission(self) -> Global___Submission:
         """The first message."""
@@ -232,7 +232,7 @@ class SubmitBotResponse(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     UNCHANGED_FIELD_NUMBER: _builtins.int
     unchanged: _builtins.bool
-    """The newest version is of the same file: nothing was stored."""
+    """True if the newest version has the same file; then nothing was stored."""
     @_builtins.property
     def version(self) -> Global___BotVersion: ...
     def __init__(
@@ -264,13 +264,13 @@ class ListBotsRequest(_message.Message):
     page_token: _builtins.str
     """From the previous answer; opaque."""
     online_only: _builtins.bool
-    """Only bots that have a session now."""
+    """Only bots that are connected."""
     show_retired: _builtins.bool
-    """Retired bots, too."""
+    """Include retired bots."""
     owner: _builtins.str
-    """Only bots of this owner; empty: everybody's."""
+    """Only bots of this owner; empty: of all owners."""
     search: _builtins.str
-    """Only bots whose name contains this, in capitals or not; at most 63 characters."""
+    """Only bots whose name contains this text, ignoring case; at most 63 characters."""
     def __init__(
         self,
         *,
@@ -366,7 +366,7 @@ class RetireBotRequest(_message.Message):
     name: _builtins.str
     """`bots/NAME`, yours."""
     undo: _builtins.bool
-    """Back into service."""
+    """Return it to service."""
     def __init__(
         self,
         *,
@@ -408,7 +408,7 @@ class RegisterBotRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """`bots/NAME`, free or yours."""
+    """`bots/NAME`: a free name, or a bot of yours."""
     version: _builtins.str
     """The version that it will log in as; empty: `1`."""
     def __init__(

@@ -86,23 +86,23 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateBot(self, request, context):
-        """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on.
+        """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetireBot(self, request, context):
-        """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
-        in nor be entered, and its entries in tournaments that have not started are withdrawn.
+        """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+        neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitBot(self, request_iterator, context):
-        """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
-        tournament needs it. Each is a new version, unless the newest is of the same file.
+        """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+        whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -38,14 +38,14 @@ class BotServiceStub:
     ListBots: _grpc.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]
     """All bots, by name."""
     UpdateBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]
-    """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+    """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues."""
     RetireBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]
-    """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
-    in nor be entered, and its entries in tournaments that have not started are withdrawn.
+    """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+    neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
     """
     SubmitBot: _grpc.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]
-    """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
-    tournament needs it. Each is a new version, unless the newest is of the same file.
+    """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+    whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]
     """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
@@ -60,14 +60,14 @@ class BotServiceAsyncStub(BotServiceStub):
     ListBots: _aio.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]  # type: ignore[assignment]
     """All bots, by name."""
     UpdateBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]  # type: ignore[assignment]
-    """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+    """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues."""
     RetireBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]  # type: ignore[assignment]
-    """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
-    in nor be entered, and its entries in tournaments that have not started are withdrawn.
+    """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+    neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
     """
     SubmitBot: _aio.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]  # type: ignore[assignment]
-    """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
-    tournament needs it. Each is a new version, unless the newest is of the same file.
+    """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+    whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]  # type: ignore[assignment]
     """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
@@ -97,7 +97,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bots_pb2.UpdateBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.UpdateBotResponse, _abc.Awaitable[_bots_pb2.UpdateBotResponse]]:
-        """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+        """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues."""
 
     @_abc_1.abstractmethod
     def RetireBot(
@@ -105,8 +105,8 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bots_pb2.RetireBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.RetireBotResponse, _abc.Awaitable[_bots_pb2.RetireBotResponse]]:
-        """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
-        in nor be entered, and its entries in tournaments that have not started are withdrawn.
+        """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+        neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
         """
 
     @_abc_1.abstractmethod
@@ -115,8 +115,8 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_bots_pb2.SubmitBotRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.SubmitBotResponse, _abc.Awaitable[_bots_pb2.SubmitBotResponse]]:
-        """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
-        tournament needs it. Each is a new version, unless the newest is of the same file.
+        """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+        whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
         """
 
     @_abc_1.abstractmethod

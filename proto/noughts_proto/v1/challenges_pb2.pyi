@@ -56,28 +56,28 @@ class CreateChallengeRequest(_message.Message):
     OPPONENT_BEGINS_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     challenger: _builtins.str
-    """`bots/NAME` or `bots/NAME/versions/V`; yours, and online. Without a version: the newest that is online."""
+    """`bots/NAME` or `bots/NAME/versions/V`: a bot of yours that is online. Without a version: the newest that is online."""
     opponent: _builtins.str
-    """The same of any bot that accepts challenges; of your own bots also one that declines those of others."""
+    """Any bot that is online and accepts challenges, in the same form. Your own bots cannot decline yours."""
     variant: _builtins.str
     """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
     games: _builtins.int
-    """0 means 2; at most 100. Sides alternate; who moves first in the first game, `opponent_begins` says."""
+    """The number of games; 0 means 2, at most 100. Sides alternate; `opponent_begins` says who begins."""
     seed: _builtins.int
-    """All chance of the games comes from it; unset means drawn by the server."""
+    """The source of all random numbers of the games. Unset: the server chooses it at random."""
     request_id: _builtins.str
     """Chosen by the caller, unique per token, at most 64 characters; empty: not idempotent."""
     opponent_begins: _builtins.bool
-    """The opponent moves first in the first game, otherwise the challenger."""
+    """Whether the opponent moves first in the first game. Otherwise the challenger does."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
-        """The times of bots that have others than `time`, by name (`NAME` of `bots/NAME`)."""
+        """Time controls of bots that differ from `time`, by name (`NAME` of `bots/NAME`)."""
 
     @_builtins.property
     def openings(self) -> _tournaments_pb2.Openings:
-        """What the games begin with; unset: the empty board."""
+        """The openings of the games; unset: the empty board."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ChallengeServiceStub(object):
-    """Unrated games at once, without an organiser.
+    """Starts unrated games at once, without an organiser.
     """
 
     def __init__(self, channel):
@@ -43,13 +43,13 @@ class ChallengeServiceStub(object):
 
 
 class ChallengeServiceServicer(object):
-    """Unrated games at once, without an organiser.
+    """Starts unrated games at once, without an organiser.
     """
 
     def CreateChallenge(self, request, context):
-        """Begins a few unrated games between two bots that are online. What comes of them is a tournament: GetTournament,
-        GetCrosstable, ListGames and CancelTournament work on it, lists leave it out. It is cancelled when one of the
-        two stays away for longer than the grace. Idempotent by (token, request_id).
+        """Starts a few unrated games between two bots that are online. The result is a tournament: GetTournament,
+        GetCrosstable, ListGames and CancelTournament work with it, and lists omit it. The server cancels it if one of the
+        bots stays away longer than the reconnect timeout. Idempotent by (token, request_id).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -72,7 +72,7 @@ def add_ChallengeServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ChallengeService(object):
-    """Unrated games at once, without an organiser.
+    """Starts unrated games at once, without an organiser.
     """
 
     @staticmethod

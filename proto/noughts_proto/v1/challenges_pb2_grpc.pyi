@@ -27,31 +27,31 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ChallengeServiceStub:
-    """Unrated games at once, without an organiser."""
+    """Starts unrated games at once, without an organiser."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ChallengeServiceAsyncStub: ...
     CreateChallenge: _grpc.UnaryUnaryMultiCallable[_challenges_pb2.CreateChallengeRequest, _challenges_pb2.CreateChallengeResponse]
-    """Begins a few unrated games between two bots that are online. What comes of them is a tournament: GetTournament,
-    GetCrosstable, ListGames and CancelTournament work on it, lists leave it out. It is cancelled when one of the
-    two stays away for longer than the grace. Idempotent by (token, request_id).
+    """Starts a few unrated games between two bots that are online. The result is a tournament: GetTournament,
+    GetCrosstable, ListGames and CancelTournament work with it, and lists omit it. The server cancels it if one of the
+    bots stays away longer than the reconnect timeout. Idempotent by (token, request_id).
     """
 
 @_typing.type_check_only
 class ChallengeServiceAsyncStub(ChallengeServiceStub):
-    """Unrated games at once, without an organiser."""
+    """Starts unrated games at once, without an organiser."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateChallenge: _aio.UnaryUnaryMultiCallable[_challenges_pb2.CreateChallengeRequest, _challenges_pb2.CreateChallengeResponse]  # type: ignore[assignment]
-    """Begins a few unrated games between two bots that are online. What comes of them is a tournament: GetTournament,
-    GetCrosstable, ListGames and CancelTournament work on it, lists leave it out. It is cancelled when one of the
-    two stays away for longer than the grace. Idempotent by (token, request_id).
+    """Starts a few unrated games between two bots that are online. The result is a tournament: GetTournament,
+    GetCrosstable, ListGames and CancelTournament work with it, and lists omit it. The server cancels it if one of the
+    bots stays away longer than the reconnect timeout. Idempotent by (token, request_id).
     """
 
 class ChallengeServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Unrated games at once, without an organiser."""
+    """Starts unrated games at once, without an organiser."""
 
     @_abc_1.abstractmethod
     def CreateChallenge(
@@ -59,9 +59,9 @@ class ChallengeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _challenges_pb2.CreateChallengeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_challenges_pb2.CreateChallengeResponse, _abc.Awaitable[_challenges_pb2.CreateChallengeResponse]]:
-        """Begins a few unrated games between two bots that are online. What comes of them is a tournament: GetTournament,
-        GetCrosstable, ListGames and CancelTournament work on it, lists leave it out. It is cancelled when one of the
-        two stays away for longer than the grace. Idempotent by (token, request_id).
+        """Starts a few unrated games between two bots that are online. The result is a tournament: GetTournament,
+        GetCrosstable, ListGames and CancelTournament work with it, and lists omit it. The server cancels it if one of the
+        bots stays away longer than the reconnect timeout. Idempotent by (token, request_id).
         """
 
 def add_ChallengeServiceServicer_to_server(servicer: ChallengeServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

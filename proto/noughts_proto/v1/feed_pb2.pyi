@@ -29,19 +29,19 @@ class _GameStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GameState.V
     DESCRIPTOR: _descriptor.EnumDescriptor
     GAME_STATE_UNSPECIFIED: _GameState.ValueType  # 0
     GAME_STATE_WAITING: _GameState.ValueType  # 1
-    """It has a slot and has not begun; or, with moves, it waits for its bots to go on."""
+    """It is scheduled and has not begun; or, with moves, it waits for its bots to continue."""
     GAME_STATE_RUNNING: _GameState.ValueType  # 2
     GAME_STATE_ENDED: _GameState.ValueType  # 3
-    """Over and stored; or, with RESULT_VOID, never to be played since its tournament was cancelled."""
+    """It is over and stored; or, with RESULT_VOID, it will not be played because its tournament was cancelled."""
 
 class GameState(_GameState, metaclass=_GameStateEnumTypeWrapper): ...
 
 GAME_STATE_UNSPECIFIED: GameState.ValueType  # 0
 GAME_STATE_WAITING: GameState.ValueType  # 1
-"""It has a slot and has not begun; or, with moves, it waits for its bots to go on."""
+"""It is scheduled and has not begun; or, with moves, it waits for its bots to continue."""
 GAME_STATE_RUNNING: GameState.ValueType  # 2
 GAME_STATE_ENDED: GameState.ValueType  # 3
-"""Over and stored; or, with RESULT_VOID, never to be played since its tournament was cancelled."""
+"""It is over and stored; or, with RESULT_VOID, it will not be played because its tournament was cancelled."""
 Global___GameState: _TypeAlias = GameState  # noqa: Y015
 
 @_typing.final
@@ -56,8 +56,8 @@ class WatchRequest(_message.Message):
     and a few of their boards.
     """
     from_sequence: _builtins.int
-    """To resume: the last sequence you have seen, and the epoch it came with. What followed is sent if the server still
-    has it, else a resync and a snapshot. Both zero: a snapshot.
+    """To resume: the last sequence that you have seen, and its epoch. The server sends what followed if it still has it,
+    otherwise a resync and a snapshot. Both zero: a snapshot.
     """
     epoch: _builtins.int
     def __init__(
@@ -85,10 +85,10 @@ class WatchResponse(_message.Message):
     INCREMENTS_FIELD_NUMBER: _builtins.int
     RESYNC_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
-    """Drawn at random when the server starts, never 0: numbers of another epoch mean nothing."""
+    """Chosen at random when the server starts, never 0. Sequence numbers of different epochs cannot be compared."""
     sequence: _builtins.int
-    """Each increments message of a watched resource has the next number, without a gap. A snapshot has the number of the
-    last increments it includes, a resync that of the snapshot that follows.
+    """Each increments message of a resource has the next number, without a gap. A snapshot has the number of the last
+    increments that it includes, a resync that of the snapshot that follows.
     """
     @_builtins.property
     def snapshot(self) -> Global___WatchSnapshot: ...
@@ -117,7 +117,7 @@ Global___WatchResponse: _TypeAlias = WatchResponse  # noqa: Y015
 
 @_typing.final
 class WatchSnapshot(_message.Message):
-    """Everything there is to know now. It replaces what was known."""
+    """The complete state. It replaces everything that you knew."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -125,8 +125,8 @@ class WatchSnapshot(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedTournament]:
-        """The watched tournament; of `featured` those that are running (of many the newest; no challenges), without their
-        standings; none for a game.
+        """The watched tournament. For `featured` the running tournaments without their standings, the newest if there are
+        many, without challenges. Empty for a game.
         """
 
     @_builtins.property
@@ -149,9 +149,7 @@ Global___WatchSnapshot: _TypeAlias = WatchSnapshot  # noqa: Y015
 
 @_typing.final
 class Increments(_message.Message):
-    """What has changed; to be applied in the order of the fields. For a game sent at once; for tournaments collected, a few
-    times a second.
-    """
+    """The changes. Apply the fields in their order. For a game they are sent at once, for tournaments a few times a second."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -162,11 +160,13 @@ class Increments(_message.Message):
     TOURNAMENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def gone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of games and tournaments that are no longer carried: another board takes the place."""
+        """Names of games and tournaments that the stream no longer contains, because another board takes the place."""
 
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedGame]:
-        """Games that begin, or whose board is carried from now on: full state. Replaces what was known of the game."""
+        """Games that begin, or whose board the stream contains from now on, with their complete state. It replaces what you
+        knew of the game.
+        """
 
     @_builtins.property
     def plies(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedPly]:
@@ -178,7 +178,7 @@ class Increments(_message.Message):
 
     @_builtins.property
     def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedTournament]:
-        """Tournaments that got on: all fields as they are now, but in `standings` only the rows that changed."""
+        """Tournaments that changed: all fields, but in `standings` only the rows that changed."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ Global___Increments: _TypeAlias = Increments  # noqa: Y015
 
 @_typing.final
 class Resync(_message.Message):
-    """The watcher cannot be told what it missed. A snapshot follows, then increments go on."""
+    """The watcher missed something. A snapshot follows, then increments continue."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -211,20 +211,20 @@ class Resync(_message.Message):
         DESCRIPTOR: _descriptor.EnumDescriptor
         REASON_UNSPECIFIED: Resync._Reason.ValueType  # 0
         REASON_FELL_BEHIND: Resync._Reason.ValueType  # 1
-        """It read too slowly, and its buffer ran over."""
+        """It read too slowly, and its buffer was full."""
         REASON_NOT_KEPT: Resync._Reason.ValueType  # 2
-        """It came back with numbers that this server does not have: another epoch, or too long ago."""
+        """It resumed with numbers that this server does not have: of another epoch, or too old."""
         REASON_PLAYED_AGAIN: Resync._Reason.ValueType  # 3
-        """The game is played again from the start: our fault, not a bot's."""
+        """The game is played again from the start, by a fault of the server."""
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper): ...
     REASON_UNSPECIFIED: Resync.Reason.ValueType  # 0
     REASON_FELL_BEHIND: Resync.Reason.ValueType  # 1
-    """It read too slowly, and its buffer ran over."""
+    """It read too slowly, and its buffer was full."""
     REASON_NOT_KEPT: Resync.Reason.ValueType  # 2
-    """It came back with numbers that this server does not have: another epoch, or too long ago."""
+    """It resumed with numbers that this server does not have: of another epoch, or too old."""
     REASON_PLAYED_AGAIN: Resync.Reason.ValueType  # 3
-    """The game is played again from the start: our fault, not a bot's."""
+    """The game is played again from the start, by a fault of the server."""
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: Global___Resync.Reason.ValueType
@@ -270,19 +270,19 @@ class WatchedGame(_message.Message):
     second: _builtins.str
     state: Global___GameState.ValueType
     first_clock_us: _builtins.int
-    """What is left on the clocks after the last move: of the bank, or without one the limit of each move; unset of a side
-    without a limit.
+    """The time left on the clocks after the last move: of the base time, or without one the limit of each move. Unset for
+    a side without a limit.
     """
     second_clock_us: _builtins.int
     result: _types_pb2.Result.ValueType
-    """Once the state is ENDED."""
+    """Set once the state is ENDED."""
     termination: _types_pb2.Termination.ValueType
     first_score: _builtins.float
-    """The last score that each side gave (see WatchedPly.score); unset before its first, and in games read from the store."""
+    """The last score of each side (see WatchedPly.score). Unset before its first one, and in games read from the store."""
     second_score: _builtins.float
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
-        """Of both sides, unless they have times of their own (below)."""
+        """The time control of both sides, unless they have their own (`first_time`, `second_time`)."""
 
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -294,11 +294,11 @@ class WatchedGame(_message.Message):
 
     @_builtins.property
     def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Once the state is ENDED: the cells of all lines that the last move completed, ascending; empty unless it won."""
+        """Set once the state is ENDED: the cells of all lines that the last move completed, ascending; empty unless it won."""
 
     @_builtins.property
     def first_time(self) -> _types_pb2.TimeControl:
-        """The two sides' times, in tournaments in which bots have times of their own; else unset."""
+        """The time controls of the two sides, if bots have different ones in this tournament."""
 
     @_builtins.property
     def second_time(self) -> _types_pb2.TimeControl: ...
@@ -365,11 +365,11 @@ class WatchedPly(_message.Message):
     time_us: _builtins.int
     """Thinking time in microseconds."""
     first_clock_us: _builtins.int
-    """What is left on the clocks after the move; unset of a side without a limit."""
+    """The time left on the clocks after the move; unset for a side without a limit."""
     second_clock_us: _builtins.int
     score: _builtins.float
-    """What the mover thinks of its position, on a scale of its own, finite; higher is better for the mover. Unset if the
-    bot did not say. It is told while the game is played and not stored.
+    """The mover's score of its position, on a scale of its own; higher is better for the mover. Unset if the bot sent
+    none. The server does not store it.
     """
     def __init__(
         self,
@@ -452,11 +452,11 @@ class WatchedTournament(_message.Message):
     state: _tournaments_pb2.TournamentState.ValueType
     variant: _builtins.str
     games_total: _builtins.int
-    """Games scheduled, stored, and in flight now."""
+    """The numbers of scheduled, stored and running games."""
     games_done: _builtins.int
     games_running: _builtins.int
     plies: _builtins.int
-    """Plies of all games that were stored since somebody began to watch: the games without a board here count, too."""
+    """Plies of all games that were stored since the first watcher came, also of games without a board here."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedStanding]:
         """In order of rank."""

@@ -47,9 +47,10 @@ class FeedServiceServicer(object):
     """
 
     def Watch(self, request, context):
-        """What happens to a game, a tournament, or everything featured: a snapshot, then increments. Apply increments in
-        order (see Increments) and you have what a snapshot would say now. The stream ends with OK when the watched thing
-        is over, and with UNAVAILABLE (reason DRAINING) when the server stops: then come back with `from_sequence`.
+        """Sends what happens to a game, a tournament, or everything featured: a snapshot, then increments. If you apply
+        increments in order (see Increments), the result equals a snapshot. The stream ends with OK when the game or the
+        tournament is over. It ends with UNAVAILABLE (reason DRAINING) when the server stops; then reconnect with
+        `from_sequence`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

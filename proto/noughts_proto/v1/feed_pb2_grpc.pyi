@@ -34,9 +34,10 @@ class FeedServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> FeedServiceAsyncStub: ...
     Watch: _grpc.UnaryStreamMultiCallable[_feed_pb2.WatchRequest, _feed_pb2.WatchResponse]
-    """What happens to a game, a tournament, or everything featured: a snapshot, then increments. Apply increments in
-    order (see Increments) and you have what a snapshot would say now. The stream ends with OK when the watched thing
-    is over, and with UNAVAILABLE (reason DRAINING) when the server stops: then come back with `from_sequence`.
+    """Sends what happens to a game, a tournament, or everything featured: a snapshot, then increments. If you apply
+    increments in order (see Increments), the result equals a snapshot. The stream ends with OK when the game or the
+    tournament is over. It ends with UNAVAILABLE (reason DRAINING) when the server stops; then reconnect with
+    `from_sequence`.
     """
 
 @_typing.type_check_only
@@ -45,9 +46,10 @@ class FeedServiceAsyncStub(FeedServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Watch: _aio.UnaryStreamMultiCallable[_feed_pb2.WatchRequest, _feed_pb2.WatchResponse]  # type: ignore[assignment]
-    """What happens to a game, a tournament, or everything featured: a snapshot, then increments. Apply increments in
-    order (see Increments) and you have what a snapshot would say now. The stream ends with OK when the watched thing
-    is over, and with UNAVAILABLE (reason DRAINING) when the server stops: then come back with `from_sequence`.
+    """Sends what happens to a game, a tournament, or everything featured: a snapshot, then increments. If you apply
+    increments in order (see Increments), the result equals a snapshot. The stream ends with OK when the game or the
+    tournament is over. It ends with UNAVAILABLE (reason DRAINING) when the server stops; then reconnect with
+    `from_sequence`.
     """
 
 class FeedServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -59,9 +61,10 @@ class FeedServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _feed_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_feed_pb2.WatchResponse], _abc.AsyncIterator[_feed_pb2.WatchResponse]]:
-        """What happens to a game, a tournament, or everything featured: a snapshot, then increments. Apply increments in
-        order (see Increments) and you have what a snapshot would say now. The stream ends with OK when the watched thing
-        is over, and with UNAVAILABLE (reason DRAINING) when the server stops: then come back with `from_sequence`.
+        """Sends what happens to a game, a tournament, or everything featured: a snapshot, then increments. If you apply
+        increments in order (see Increments), the result equals a snapshot. The stream ends with OK when the game or the
+        tournament is over. It ends with UNAVAILABLE (reason DRAINING) when the server stops; then reconnect with
+        `from_sequence`.
         """
 
 def add_FeedServiceServicer_to_server(servicer: FeedServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

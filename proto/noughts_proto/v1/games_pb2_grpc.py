@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class GameServiceStub(object):
-    """The record of games.
+    """Returns games.
     """
 
     def __init__(self, channel):
@@ -48,18 +48,18 @@ class GameServiceStub(object):
 
 
 class GameServiceServicer(object):
-    """The record of games.
+    """Returns games.
     """
 
     def GetGame(self, request, context):
-        """One game; also one of a long time control that is being played.
+        """A game. Games of long time controls can also be read while they are played.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """The games of a tournament, in slot order; or those of a bot, newest first.
+        """The games of a tournament in the order of the schedule, or those of a bot, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -87,7 +87,7 @@ def add_GameServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GameService(object):
-    """The record of games.
+    """Returns games.
     """
 
     @staticmethod

@@ -31,28 +31,28 @@ class _AdvantageBoundEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Advant
     ADVANTAGE_BOUND_UNSPECIFIED: _AdvantageBound.ValueType  # 0
     ADVANTAGE_BOUND_FINITE: _AdvantageBound.ValueType  # 1
     ADVANTAGE_BOUND_ABOVE_ALL: _AdvantageBound.ValueType  # 2
-    """No advantage would be too large."""
+    """Any advantage, however large, would fit the games."""
     ADVANTAGE_BOUND_BELOW_ALL: _AdvantageBound.ValueType  # 3
-    """No advantage would be too small."""
+    """Any advantage, however small, would fit the games."""
     ADVANTAGE_BOUND_CONFOUNDED: _AdvantageBound.ValueType  # 4
-    """It cannot be told apart from who is who."""
+    """The games do not separate it from the strengths of the bots."""
 
 class AdvantageBound(_AdvantageBound, metaclass=_AdvantageBoundEnumTypeWrapper):
-    """Whether games bound what moving first is worth."""
+    """Whether the games determine the first-move advantage."""
 
 ADVANTAGE_BOUND_UNSPECIFIED: AdvantageBound.ValueType  # 0
 ADVANTAGE_BOUND_FINITE: AdvantageBound.ValueType  # 1
 ADVANTAGE_BOUND_ABOVE_ALL: AdvantageBound.ValueType  # 2
-"""No advantage would be too large."""
+"""Any advantage, however large, would fit the games."""
 ADVANTAGE_BOUND_BELOW_ALL: AdvantageBound.ValueType  # 3
-"""No advantage would be too small."""
+"""Any advantage, however small, would fit the games."""
 ADVANTAGE_BOUND_CONFOUNDED: AdvantageBound.ValueType  # 4
-"""It cannot be told apart from who is who."""
+"""The games do not separate it from the strengths of the bots."""
 Global___AdvantageBound: _TypeAlias = AdvantageBound  # noqa: Y015
 
 @_typing.final
 class LeaderboardRow(_message.Message):
-    """A bot's place."""
+    """A bot's row in a leaderboard."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -69,7 +69,7 @@ class LeaderboardRow(_message.Message):
     ERROR95_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1, among the rows that the filters leave."""
+    """From 1, counted among the rows that the filters leave."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float
@@ -78,17 +78,17 @@ class LeaderboardRow(_message.Message):
     draws: _builtins.int
     losses: _builtins.int
     provisional: _builtins.bool
-    """Fewer than 30 games: too few to be sure."""
+    """True with fewer than 30 games."""
     owner: _builtins.str
     """The bot's owner."""
     online: _builtins.bool
-    """Whether the bot has a session now."""
+    """Whether the bot is connected."""
     error95: _builtins.float
-    """Half the width of the 95 % interval around the rating that its number of games leaves, at best: against equal
-    opponents. GetBatchRatings tells more exactly, from all results.
+    """Half the width of the 95 % confidence interval, from the number of games only: at best, against equal opponents.
+    GetBatchRatings computes it from all results.
     """
     trend: _builtins.float
-    """What the rating has gained since the bot had nine tenths of its games; unset with fewer than ten."""
+    """The change of the rating since the bot had nine tenths of its games; unset with fewer than ten games."""
     def __init__(
         self,
         *,
@@ -140,15 +140,15 @@ class GetLeaderboardRequest(_message.Message):
     owner: _builtins.str
     """Only bots of this owner; empty means all."""
     online_only: _builtins.bool
-    """Only bots that have a session now."""
+    """Only bots that are connected."""
     min_games: _builtins.int
-    """Only bots with at least so many rated games in this list."""
+    """Only bots with at least this number of rated games in this list."""
     exclude_provisional: _builtins.bool
     """Only bots whose rating is not provisional."""
     show_retired: _builtins.bool
-    """Retired bots, too."""
+    """Include retired bots."""
     search: _builtins.str
-    """Only bots whose name contains this, in capitals or not; at most 63 characters."""
+    """Only bots whose name contains this text, ignoring case; at most 63 characters."""
     def __init__(
         self,
         *,
@@ -181,7 +181,7 @@ class GetLeaderboardResponse(_message.Message):
     next_page_token: _builtins.str
     """Empty on the last page."""
     rating_list: _builtins.str
-    """The list that was asked for, e.g. `tictactoe/untimed`."""
+    """The requested list, e.g. `tictactoe/untimed`."""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeaderboardRow]: ...
     def __init__(
@@ -215,9 +215,9 @@ class RatingList(_message.Message):
     variant: _builtins.str
     time_class: _builtins.str
     bots: _builtins.int
-    """Bots that have a rated game here."""
+    """The number of bots with a rated game in this list."""
     games: _builtins.int
-    """Rated games."""
+    """The number of rated games."""
     def __init__(
         self,
         *,
@@ -295,7 +295,7 @@ class BotRating(_message.Message):
     """E.g. `tictactoe/untimed`."""
     @_builtins.property
     def row(self) -> Global___LeaderboardRow:
-        """`rank` is the place among the bots of the list that are in service, and this one."""
+        """Its row. `rank` counts the bots of the list that are in service, and this one."""
 
     def __init__(
         self,
@@ -376,13 +376,13 @@ class RatingPoint(_message.Message):
     TIME_FIELD_NUMBER: _builtins.int
     ERROR95_FIELD_NUMBER: _builtins.int
     games: _builtins.int
-    """Its rated games in the list so far."""
+    """The number of its rated games in the list so far."""
     rating: _builtins.float
     error95: _builtins.float
     """As in LeaderboardRow."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
-        """When the game that made it was counted; after a rebuild of the ratings, in places when it was stored."""
+        """The time at which that game was rated; after a rebuild of the ratings possibly the time at which it was stored."""
 
     def __init__(
         self,
@@ -439,11 +439,13 @@ class GetRatingHistoryResponse(_message.Message):
     rating_list: _builtins.str
     """E.g. `tictactoe/untimed`."""
     rating: _builtins.float
-    """The rating now, and the number of rated games behind it."""
+    """The current rating, and the number of rated games."""
     games: _builtins.int
     @_builtins.property
     def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingPoint]:
-        """Oldest first: one for each of the first 64 games, then 32 for each doubling of their number. Empty without games."""
+        """Oldest first: a point for each of the first 64 games, then 32 for each doubling of their number. Empty without
+        games.
+        """
 
     def __init__(
         self,
@@ -463,7 +465,7 @@ Global___GetRatingHistoryResponse: _TypeAlias = GetRatingHistoryResponse  # noqa
 
 @_typing.final
 class Score(_message.Message):
-    """Results from the first-named bot's point of view; void games count nowhere."""
+    """Results from the first-named bot's point of view, without void games."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -555,7 +557,7 @@ class GetHeadToHeadRequest(_message.Message):
     opponent: _builtins.str
     """`bots/NAME` of another bot."""
     last_games: _builtins.int
-    """How many of their newest games to send along, at most 1,000; 0 means none. All of them: GameService.ListGames."""
+    """The number of their newest games to return, at most 1,000; 0 means none. GameService.ListGames returns all of them."""
     def __init__(
         self,
         *,
@@ -580,11 +582,11 @@ class GetHeadToHeadResponse(_message.Message):
     LAST_GAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def total(self) -> Global___ScoreBySide:
-        """All variants, rated and unrated games."""
+        """Over all variants, rated and unrated games."""
 
     @_builtins.property
     def variants(self) -> _containers.RepeatedCompositeFieldContainer[Global___VariantScore]:
-        """By variant; only variants that they have played."""
+        """By variant, for the variants that they have played."""
 
     @_builtins.property
     def last_games(self) -> _containers.RepeatedCompositeFieldContainer[_games_pb2.Game]:
@@ -639,12 +641,12 @@ class GetBatchRatingsRequest(_message.Message):
     time_class: _builtins.str
     """As in GetLeaderboardRequest; empty means `untimed`."""
     min_games: _builtins.int
-    """Only games between bots with at least so many games in this list."""
+    """Only games between bots with at least this number of games in this list."""
     prior: _builtins.bool
-    """Give each bot two virtual draws against the pool's mean, so that all are on one scale."""
+    """Whether each bot gets two virtual draws against the mean of the pool, so that all are on one scale."""
     @_builtins.property
     def anchors(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Ratings that are held, by `bots/NAME`; without any the mean of each group is 1500."""
+        """Fixed ratings, by `bots/NAME`. Without any, the mean of each group is 1500."""
 
     def __init__(
         self,
@@ -665,7 +667,7 @@ Global___GetBatchRatingsRequest: _TypeAlias = GetBatchRatingsRequest  # noqa: Y0
 
 @_typing.final
 class BatchRating(_message.Message):
-    """A bot's line of batch ratings."""
+    """A bot's row of batch ratings."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -681,24 +683,24 @@ class BatchRating(_message.Message):
     GROUP_FIELD_NUMBER: _builtins.int
     ANCHORED_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1, within its group; with a prior among all."""
+    """From 1, within its group; with a prior among all bots."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float
-    """Missing where it cannot be compared with anybody."""
+    """Unset if it cannot be compared with any other bot."""
     error95: _builtins.float
-    """Half the width of the 95 % interval; missing where it cannot be told."""
+    """Half the width of the 95 % confidence interval; unset if it cannot be computed."""
     wins: _builtins.int
     draws: _builtins.int
     losses: _builtins.int
     opposition: _builtins.float
-    """The mean rating of its opponents, by games."""
+    """The mean rating of its opponents, weighted by games."""
     los_next: _builtins.float
-    """How likely it is stronger than the next one of its group, 0 to 1."""
+    """The probability that it is stronger than the next one of its group, 0 to 1."""
     group: _builtins.int
     """The number of its group, from 0. Bots of different groups cannot be compared by their games."""
     anchored: _builtins.bool
-    """Whether its rating is held."""
+    """Whether its rating is fixed by an anchor."""
     def __init__(
         self,
         *,
@@ -754,15 +756,15 @@ class GetBatchRatingsResponse(_message.Message):
     games: _builtins.int
     draws: _builtins.int
     advantage: _builtins.float
-    """What moving first is worth, in Elo; missing where the games do not bound it."""
+    """The first-move advantage in Elo; unset if the games do not determine it."""
     advantage_error95: _builtins.float
-    """Half the width of its 95 % interval."""
+    """Half the width of its 95 % confidence interval."""
     advantage_bound: Global___AdvantageBound.ValueType
     prior: _builtins.bool
-    """Whether each bot had two virtual draws."""
+    """Whether each bot got two virtual draws."""
     @_builtins.property
     def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchRating]:
-        """Group by group, each from the strongest down."""
+        """By group, the strongest first."""
 
     def __init__(
         self,
@@ -793,7 +795,7 @@ Global___GetBatchRatingsResponse: _TypeAlias = GetBatchRatingsResponse  # noqa: 
 
 @_typing.final
 class OpponentScore(_message.Message):
-    """What a bot has scored against another one, in all versions, tournaments and variants."""
+    """A bot's score against another bot, over all versions, tournaments and variants."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -878,29 +880,29 @@ class GetBotStatisticsResponse(_message.Message):
     PERCENTILE99_US_FIELD_NUMBER: _builtins.int
     LONGEST_US_FIELD_NUMBER: _builtins.int
     opponents_total: _builtins.int
-    """So many opponents it has played."""
+    """The number of all its opponents."""
     partial: _builtins.bool
     """Whether `opponents` and `total` leave out old tournaments, because there are very many."""
     games: _builtins.int
-    """So many of its newest games what follows was taken from, at most 1,000."""
+    """The number of its newest games on which the following fields are based, at most 1,000."""
     moves: _builtins.int
-    """Moves that it chose itself in them."""
+    """The number of moves that it chose in them."""
     median_us: _builtins.int
-    """How long they took, in microseconds: half of them at most so long, and so on. 0 without moves."""
+    """The thinking times of these moves, in microseconds: median, percentiles and the longest. 0 without moves."""
     percentile90_us: _builtins.int
     percentile99_us: _builtins.int
     longest_us: _builtins.int
     @_builtins.property
     def opponents(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpponentScore]:
-        """Those whom it has played most, at most 100."""
+        """The opponents that it has played most, at most 100."""
 
     @_builtins.property
     def total(self) -> Global___ScoreBySide:
-        """All opponents together."""
+        """The score against all opponents together."""
 
     @_builtins.property
     def terminations(self) -> _containers.RepeatedCompositeFieldContainer[Global___TerminationScore]:
-        """The most frequent first."""
+        """How these games ended, the most frequent first."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class LeaderboardServiceStub(object):
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
+    """The leaderboards, one for each variant and time class, and the results behind them.
     """
 
     def __init__(self, channel):
@@ -73,7 +73,7 @@ class LeaderboardServiceStub(object):
 
 
 class LeaderboardServiceServicer(object):
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
+    """The leaderboards, one for each variant and time class, and the results behind them.
     """
 
     def GetLeaderboard(self, request, context):
@@ -84,7 +84,7 @@ class LeaderboardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListRatingLists(self, request, context):
-        """The rating lists there are, by variant and time class.
+        """All rating lists, by variant and time class.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -98,28 +98,28 @@ class LeaderboardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetRatingHistory(self, request, context):
-        """How a bot's rating went in one list.
+        """The course of a bot's rating in one list.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetBatchRatings(self, request, context):
-        """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth.
+        """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetHeadToHead(self, request, context):
-        """What two bots have scored against each other, in all their versions and tournaments.
+        """The score between two bots, over all their versions and tournaments.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetBotStatistics(self, request, context):
-        """What a bot has scored against each opponent, how its games ended, and how long its moves took.
+        """A bot's score against each opponent, how its games ended, and how long its moves took.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,7 +172,7 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LeaderboardService(object):
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
+    """The leaderboards, one for each variant and time class, and the results behind them.
     """
 
     @staticmethod

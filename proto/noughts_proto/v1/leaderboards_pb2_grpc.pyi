@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class LeaderboardServiceStub:
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
+    """The leaderboards, one for each variant and time class, and the results behind them."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -36,40 +36,40 @@ class LeaderboardServiceStub:
     GetLeaderboard: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]
     """Bots of one rating list, strongest first."""
     ListRatingLists: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]
-    """The rating lists there are, by variant and time class."""
+    """All rating lists, by variant and time class."""
     ListBotRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]
     """A bot's place in each list in which it has a rated game."""
     GetRatingHistory: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]
-    """How a bot's rating went in one list."""
+    """The course of a bot's rating in one list."""
     GetBatchRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]
-    """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
+    """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
     GetHeadToHead: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]
-    """What two bots have scored against each other, in all their versions and tournaments."""
+    """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]
-    """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
+    """A bot's score against each opponent, how its games ended, and how long its moves took."""
 
 @_typing.type_check_only
 class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
+    """The leaderboards, one for each variant and time class, and the results behind them."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
     """Bots of one rating list, strongest first."""
     ListRatingLists: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]  # type: ignore[assignment]
-    """The rating lists there are, by variant and time class."""
+    """All rating lists, by variant and time class."""
     ListBotRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]  # type: ignore[assignment]
     """A bot's place in each list in which it has a rated game."""
     GetRatingHistory: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]  # type: ignore[assignment]
-    """How a bot's rating went in one list."""
+    """The course of a bot's rating in one list."""
     GetBatchRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]  # type: ignore[assignment]
-    """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
+    """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
     GetHeadToHead: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]  # type: ignore[assignment]
-    """What two bots have scored against each other, in all their versions and tournaments."""
+    """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]  # type: ignore[assignment]
-    """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
+    """A bot's score against each opponent, how its games ended, and how long its moves took."""
 
 class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
-    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
+    """The leaderboards, one for each variant and time class, and the results behind them."""
 
     @_abc_1.abstractmethod
     def GetLeaderboard(
@@ -85,7 +85,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.ListRatingListsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.ListRatingListsResponse, _abc.Awaitable[_leaderboards_pb2.ListRatingListsResponse]]:
-        """The rating lists there are, by variant and time class."""
+        """All rating lists, by variant and time class."""
 
     @_abc_1.abstractmethod
     def ListBotRatings(
@@ -101,7 +101,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetRatingHistoryRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetRatingHistoryResponse, _abc.Awaitable[_leaderboards_pb2.GetRatingHistoryResponse]]:
-        """How a bot's rating went in one list."""
+        """The course of a bot's rating in one list."""
 
     @_abc_1.abstractmethod
     def GetBatchRatings(
@@ -109,7 +109,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetBatchRatingsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetBatchRatingsResponse, _abc.Awaitable[_leaderboards_pb2.GetBatchRatingsResponse]]:
-        """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
+        """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
 
     @_abc_1.abstractmethod
     def GetHeadToHead(
@@ -117,7 +117,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetHeadToHeadRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetHeadToHeadResponse, _abc.Awaitable[_leaderboards_pb2.GetHeadToHeadResponse]]:
-        """What two bots have scored against each other, in all their versions and tournaments."""
+        """The score between two bots, over all their versions and tournaments."""
 
     @_abc_1.abstractmethod
     def GetBotStatistics(
@@ -125,6 +125,6 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetBotStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetBotStatisticsResponse, _abc.Awaitable[_leaderboards_pb2.GetBotStatisticsResponse]]:
-        """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
+        """A bot's score against each opponent, how its games ended, and how long its moves took."""
 
 def add_LeaderboardServiceServicer_to_server(servicer: LeaderboardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

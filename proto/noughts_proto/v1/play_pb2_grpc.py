@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PlayServiceStub(object):
-    """Where bots play their games.
+    """Bots play their games here.
     """
 
     def __init__(self, channel):
@@ -43,16 +43,17 @@ class PlayServiceStub(object):
 
 
 class PlayServiceServicer(object):
-    """Where bots play their games.
+    """Bots play their games here.
     """
 
     def Play(self, request_iterator, context):
         """One stream is one session of one bot.
 
-        The bot's first frame carries `hello`, the referee's first frame carries `welcome`. After that the referee
-        sends numbered frames with starts, turns and ends of any number of games, and the bot answers with moves in
-        any order and grouping. A newer session of the same bot replaces the older one. Running games are sent again
-        (a start with all moves so far, then the turn) when the bot comes back within the grace; the clock runs on.
+        The bot's first message carries `hello`, the referee's first message carries `welcome`. After that the referee
+        sends numbered frames with starts, turns and ends of any number of games, and the bot answers with moves in any
+        order and grouping. A newer session of the same bot replaces the older one. If the bot reconnects within the
+        reconnect timeout, the referee sends its running games again: a start with all moves so far, then the turn. The
+        clock keeps running.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -75,7 +76,7 @@ def add_PlayServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PlayService(object):
-    """Where bots play their games.
+    """Bots play their games here.
     """
 
     @staticmethod

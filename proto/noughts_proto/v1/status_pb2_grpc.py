@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class StatusServiceStub(object):
-    """What anybody may know about a running server.
+    """Public facts about a running server.
     """
 
     def __init__(self, channel):
@@ -43,11 +43,11 @@ class StatusServiceStub(object):
 
 
 class StatusServiceServicer(object):
-    """What anybody may know about a running server.
+    """Public facts about a running server.
     """
 
     def GetStatus(self, request, context):
-        """The server now. Needs no token.
+        """The current state of the server.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -70,7 +70,7 @@ def add_StatusServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class StatusService(object):
-    """What anybody may know about a running server.
+    """Public facts about a running server.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class TokenServiceStub(object):
-    """The caller's tokens; with scope `admin` everybody's.
+    """The caller's tokens; with the scope `admin` those of all owners.
     """
 
     def __init__(self, channel):
@@ -58,33 +58,33 @@ class TokenServiceStub(object):
 
 
 class TokenServiceServicer(object):
-    """The caller's tokens; with scope `admin` everybody's.
+    """The caller's tokens; with the scope `admin` those of all owners.
     """
 
     def CreateToken(self, request, context):
-        """Makes a token, which can do no more and live no longer than the caller's.
+        """Creates a token. It cannot permit more, or live longer, than the caller's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetToken(self, request, context):
-        """One token.
+        """A token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTokens(self, request, context):
-        """All tokens, oldest first, revoked and expired ones included.
+        """All tokens, oldest first, including revoked and expired ones.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Makes a token worthless at once, and those that it has made for its owner: sessions that were opened with them are
-        closed. Again does no harm.
+        """Revokes a token at once, and the tokens that it has created for its owner. Sessions opened with them are closed.
+        Repeating the call does no harm.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -122,7 +122,7 @@ def add_TokenServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TokenService(object):
-    """The caller's tokens; with scope `admin` everybody's.
+    """The caller's tokens; with the scope `admin` those of all owners.
     """
 
     @staticmethod

@@ -113,52 +113,54 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def JoinTournament(self, request, context):
-        """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id).
+        """Enters a bot. The entry is pinned to one version: the newest if the request names none. Idempotent by (token,
+        request_id).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawTournament(self, request, context):
-        """Takes an entry out, also when the join window has closed. Of a tournament that has begun it loses the games that it
-        has left.
+        """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
+        games.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExtendTournament(self, request, context):
-        """Adds games of each pair, or rounds of a Swiss, to a tournament that has begun. One that was finished plays them at once;
-        without any it is paused, so that bots can join (a round robin or a gauntlet takes late entries while it is paused).
+        """Adds games for each pair, or rounds of a Swiss, to a tournament that has begun. A finished tournament plays them at
+        once. A request that adds nothing pauses a finished tournament, so that bots can join: a round robin or a gauntlet
+        accepts late entries while it is paused.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartTournament(self, request, context):
-        """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
-        pause are still being finished.
+        """Starts an open tournament, or resumes a paused one. UNAVAILABLE while games from before the pause are still
+        running.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseTournament(self, request, context):
-        """Begins no new game; those running are finished.
+        """Pauses a tournament: running games are finished, and no other game begins.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTournament(self, request, context):
-        """Begins no new game and never will; what was played stays.
+        """Ends a tournament for good. Finished games stay.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCrosstable(self, request, context):
-        """The crosstable: each entry's score against each other entry.
+        """The crosstable: the score of each entry against each other entry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
