@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -71,7 +72,7 @@ class Pages:
             self._hub.known("featured"),
         )
         return self._views.page(
-            request, "home", status=status, tournaments=tournaments["tournaments"], boards=len(featured["games"])
+            request, "home", status=status, tournaments=tournaments["tournaments"], featured=featured
         )
 
     async def _tournaments(self, request: Request) -> Response:
@@ -121,6 +122,7 @@ class Pages:
             "tournament": tournament,
             "before": before,
             "standings": tournament["standings"][before : before + _STANDINGS],
+            "boards": await self._boards(tournament),
             "desk": await self._organising.desk(request, tournament),
             "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
             "rounds": _rounds(crosstable["matches"]),
@@ -128,6 +130,13 @@ class Pages:
             "faults": faults["games"],
             "more_faults": bool(faults["next_page_token"]),
         }
+
+    async def _boards(self, tournament: Document) -> int:
+        """Return the number of boards of live games: the page reserves their space."""
+        if tournament["state"] == "running":
+            with suppress(Failure):
+                return len((await self._hub.known(tournament["name"]))["games"])
+        return 0
 
     async def _games(self, request: Request) -> Response:
         name = f"tournaments/{request.path_params['tournament']}"

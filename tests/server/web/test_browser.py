@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, Response, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
 from tests.support.background import online
@@ -118,6 +119,22 @@ def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Si
         page.locator(".heat a").first.click()
         expect(page.get_by_role("heading", level=1)).to_have_text("First against Second")
         expect(page.locator(f'a[href="/{game.name}"]')).to_be_visible()
+
+
+def test_cards_of_live_games_keep_their_places(site: Site, browser: Browser) -> None:
+    module = f"/static/{static_files()[0]}/grid.js"
+    show = """async ([module, names]) => {
+        const { showGames } = await import(module);
+        window.grid ??= document.body.appendChild(document.createElement("div"));
+        showGames(window.grid, names.map((name) => ({ name, first: name, second: "", moves: [], state: "running" })));
+        return [...window.grid.children].map((card) => card.dataset.name ?? "");
+    }"""
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        shown = [page.evaluate(show, [module, list(names)]) for names in ("abcd", "bcd", "dcbe", "cbef", "ce", "e", "")]
+    assert ["".join(name or "-" for name in names) for names in shown] == [
+        "abcd", "-bcd", "ebcd", "ebcf", "e-c", "e", "",
+    ]  # fmt: skip
 
 
 class Stepwise(Bot):

@@ -8,7 +8,7 @@ import html5lib
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from html5lib.html5parser import ParseError
-from playwright.sync_api import Browser, ConsoleMessage, Page, Response, ViewportSize
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response, ViewportSize, expect
 from starlette.routing import compile_path
 
 from noughts_server.testing import ServerUnderTest
@@ -18,7 +18,7 @@ from noughts_server.web.people import People
 from noughts_server.web.play import Play
 from noughts_server.web.signin import Visitor
 from tests.support.browser import chromium, page_in
-from tests.support.site import Site, site_of
+from tests.support.site import Site, live_game, site_of
 
 pytestmark = pytest.mark.processes
 PAGES = (
@@ -44,6 +44,7 @@ SIGNED_IN = ("/me", "/organise", "/{opened}")
 MOST_BYTES = 150_000
 # Half of what is called good: the sum of how far things move after they were seen, as a share of the window.
 MOST_SHIFTED = 0.05
+MOST_SHIFTED_LIVE = 0.01
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1200, height=900)
 SEEN_SHIFTS = """
 window.shifted = 0;
@@ -133,6 +134,27 @@ def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
             assert sum(weights) < MOST_BYTES
         # Chromium itself tells of a page that is not there.
         assert [line for line in said if path != "/nothing" or "404" not in line] == []
+
+
+def test_nothing_moves_when_the_boards_of_live_games_arrive(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with live_game(server, site) as game:
+        game.play(0, 3, 1)
+        for window in (DESK, PHONE):
+            for path, boards in (
+                ("/", "#grid"),
+                (f"/{game.name.partition('/games')[0]}", "#grid"),
+                (f"/{game.name}", "#board"),
+            ):
+                with page_in(browser, site.address, viewport=window) as page:
+                    page.add_init_script(SEEN_SHIFTS)
+                    page.goto(path)
+                    expect(page.locator(f"{boards} .stone")).to_have_count(3)
+                    # The observer has seen all shifts of frames before this one.
+                    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+                    assert page.evaluate("window.shifted") < MOST_SHIFTED_LIVE, path
+        game.play(4, 2)
 
 
 def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, cup: str) -> None:

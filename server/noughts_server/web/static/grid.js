@@ -2,15 +2,29 @@
 import { draw } from "./board.js";
 import { follow } from "./feed.js";
 
+// Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then.
 export function showGames(grid, games) {
-  const cards = new Map([...grid.children].filter((card) => card.dataset.name).map((card) => [card.dataset.name, card]));
-  const kept = games.map((game) => {
-    const card = cards.get(game.name) ?? newCard(game);
+  const names = new Set(games.map((game) => game.name));
+  const cards = new Map([...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]));
+  const free = [...grid.children].filter((card) => !names.has(card.dataset.name));
+  for (const game of games) {
+    let card = cards.get(game.name);
+    if (!card) {
+      card = newCard(game);
+      const place = free.shift();
+      if (place) place.replaceWith(card);
+      else grid.append(card);
+    }
     fill(card, game);
-    return card;
-  });
-  // A card keeps its place when another game takes it: boards do not jump about.
-  if (kept.length !== grid.children.length || kept.some((card, at) => grid.children[at] !== card)) grid.replaceChildren(...kept);
+  }
+  for (const card of free) if (card.dataset.name) card.replaceWith(emptyCard());
+  while (grid.lastElementChild && !grid.lastElementChild.dataset.name) grid.lastElementChild.remove();
+}
+
+function emptyCard() {
+  const card = document.createElement("div");
+  card.className = "small-game";
+  return card;
 }
 
 function newCard(game) {
@@ -25,7 +39,8 @@ function newCard(game) {
 function fill(card, game) {
   if (game.board) draw(card.querySelector("svg"), game, game.moves.length);
   const said = game.state === "ended" ? game.result : game.moves.length ? `ply ${game.moves.length}` : game.state;
-  set(card.querySelector(".names"), `${game.first} – ${game.second}`);
+  card.title = `${game.first} – ${game.second}`;
+  set(card.querySelector(".names"), card.title);
   set(card.querySelector(".said"), said);
 }
 
@@ -53,7 +68,8 @@ if (grid) {
     drawing = requestAnimationFrame(() => {
       showGames(grid, [...view.games.values()]);
       showTournaments(document.getElementById("running-tournaments"), [...view.tournaments.values()]);
-      document.getElementById("grid-empty").hidden = view.games.size > 0;
+      grid.hidden = view.games.size === 0;
+      document.getElementById("grid-empty").hidden = !grid.hidden;
     });
   });
 }

@@ -18,7 +18,8 @@ follow(page.dataset.events, (view) => {
 function show(view) {
   const [tournament] = view.tournaments.values();
   const games = [...view.games.values()];
-  document.getElementById("boards-part").hidden = games.length === 0;
+  // Between two games the boards keep their space: the tables below stay where they are.
+  document.getElementById("boards-part").hidden = games.length === 0 && tournament?.state !== "running";
   showGames(document.getElementById("grid"), games);
   if (!tournament) return;
   showProgress(tournament);
