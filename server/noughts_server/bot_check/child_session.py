@@ -23,6 +23,7 @@ from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
 from noughts_server.engines.frames import EngineChild
 from noughts_server.launching.players import Player, start_player
+from noughts_server.resource_names import bot_name
 
 _SHARE = 0.5
 """The share of the time limit of an answer that an engine gets as its time to think."""
@@ -69,7 +70,7 @@ class ChildSession:
         if hello.protocol != PROTOCOL:
             raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
         self.name, self.variants = hello.bot, tuple(hello.variants)
-        welcome = pb.Welcome(bot=f"bots/{self.name}", protocol=PROTOCOL, max_games=1)
+        welcome = pb.Welcome(bot=bot_name(self.name), protocol=PROTOCOL, max_games=1)
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 
     def knows(self, variant: Variant) -> bool:

@@ -16,13 +16,14 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
-from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.records.formats import FormatError
 from noughts_server.records.game_records import GamesFileError, game_record, game_records
 from noughts_server.records.json_lines import LINE_KEYS, read_document
 from noughts_server.records.recorded_game import occasion
 from noughts_server.records.replay import recorded
+from noughts_server.resource_names import short
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.tally import Tally
 
@@ -116,7 +117,7 @@ class GameSource(AtServer):
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
     def _read_server(self, make: Callable[[Gathered], Made]) -> Made:
-        name = tournament_name(self.source)
+        name = read_tournament(self.source)
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
@@ -139,7 +140,7 @@ class TournamentPlace(AtServer):
         with TemporaryDirectory(prefix="noughts-games-") as folder:
             file = Path(folder, "games.jsonl")
             with file.open("w", encoding="ascii") as out:
-                self._write(tournament_name(source), out)
+                self._write(read_tournament(source), out)
             yield str(file)
 
     def _write(self, name: str, out: IO[str]) -> None:

@@ -16,7 +16,7 @@ from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.feed.watcher import FeedCounts, Watcher
-from noughts_server.messages.resource_names import game_id, tournament_id
+from noughts_server.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED

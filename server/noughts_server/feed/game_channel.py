@@ -8,6 +8,7 @@ from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.stored import end_message, missing_plies, read_game
+from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.store.engine.database import Store
 
 
@@ -16,7 +17,7 @@ class GameChannel(Channel):
 
     def __init__(self, slug: str, ordinal: int, store: Store, followers: SlotFollowers, numbering: Numbering) -> None:
         super().__init__(numbering, numbering.settings.buffered_events)
-        self._name = f"tournaments/{slug}/games/{ordinal}"
+        self._name = game_name(tournament_name(slug), ordinal)
         self._read = partial(read_game, slug=slug, ordinal=ordinal)
         self._store = store
         self._followers = followers

@@ -13,6 +13,7 @@ from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 
 PLAYED = "feed.played"
@@ -153,7 +154,7 @@ def _slot(game: Game) -> SlotKey:
 
 
 def _name(game: Game) -> str:
-    return f"{game.conditions.name}/games/{game.slot.ordinal}"
+    return game_name(game.conditions.name, game.slot.ordinal)
 
 
 def _game_message(followed: _Followed) -> pb.WatchedGame:

@@ -13,6 +13,7 @@ from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message
 from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.games.games import StoredGame, get_game
@@ -42,7 +43,7 @@ class ReadGame(NamedTuple):
 def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     """Return a slot of a started tournament with its game, if stored. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    name = f"{tournament.name}/games/{ordinal}"
+    name = game_name(tournament.name, ordinal)
     if not 0 < ordinal <= tournament.games_total:
         hint = f"Choose a number from 1 to {tournament.games_total:,}." if tournament.games_total else ""
         raise NotFound(name, hint=hint or "Start the tournament: it has no games yet.")

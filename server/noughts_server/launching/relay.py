@@ -28,6 +28,7 @@ from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import Player, start_player
+from noughts_server.resource_names import game_name
 
 _MOST_DEATHS = 3
 
@@ -213,7 +214,7 @@ class _RelaySession:
         if child_kind(self._plan.spec.kind).hosted:
             return
         for starts in frame.starts:
-            numbers = (f"{starts.tournament}/games/{number}" for number in starts.number)
+            numbers = (game_name(starts.tournament, number) for number in starts.number)
             self._names.update(zip(starts.game, numbers, strict=True))
         ends = frame.ends
         for row, fault in zip(ends.faulted, ends.fault, strict=True):

@@ -16,6 +16,7 @@ from noughts_server.client.client import connected
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.resource_names import bot_name
 from noughts_server.server import Server
 from noughts_server.store.people.tokens import create_token
 
@@ -103,6 +104,6 @@ def _start_ladders(address: str, token: str) -> None:
             if name is None:
                 continue
             for bot in ladder.bots:
-                joining = JoinTournamentRequest(name=name, bot=f"bots/{parse_spec(bot).short}")
+                joining = JoinTournamentRequest(name=name, bot=bot_name(parse_spec(bot).short))
                 client.call(client.tournaments.JoinTournament, joining)
             client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))

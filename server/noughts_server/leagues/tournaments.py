@@ -9,6 +9,7 @@ from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
+from noughts_server.resource_names import tournament_name
 
 
 def create_tournament(client: Client, settings: TournamentSettings, name: str, *, numbered: bool = False) -> str | None:
@@ -17,7 +18,7 @@ def create_tournament(client: Client, settings: TournamentSettings, name: str, *
     If the name is taken, return None, or with `numbered` take the first free one of NAME-2, NAME-3 and so on.
     """
     for number in count(1):
-        resource = f"tournaments/{name}" if number == 1 else f"tournaments/{name}-{number}"
+        resource = tournament_name(name if number == 1 else f"{name}-{number}")
         message = settings_message(settings, name=resource, seed=None)
         try:
             client.call(client.tournaments.CreateTournament, CreateTournamentRequest(tournament=message))

@@ -11,6 +11,7 @@ import structlog
 
 from noughts_referee.rules import FAULTS
 from noughts_referee.work_units import FinishedGame, GameConditions
+from noughts_server.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Sessions
@@ -60,7 +61,7 @@ class EventLog:
         loser = game.second if outcome.loser else game.first
         logger.info(
             "fault",
-            game=f"{conditions.name}/games/{game.ordinal}",
+            game=game_name(conditions.name, game.ordinal),
             bot=self._sessions.name(conditions.players[loser]),
             termination=str(outcome.termination),
             **({"fault": game.fault} if game.fault else {}),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.errors import InvalidArgument
+from noughts_server.resource_names import bot_name
 from noughts_server.store.ratings.rated_pairs import RatedPair
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _message(ratings: "BatchRatings") -> pb.GetBatchRatingsResponse:
     rows = [
         pb.BatchRating(
             rank=player.rank,
-            bot=f"bots/{player.name}",
+            bot=bot_name(player.name),
             rating=player.rating,
             error95=player.error95,
             wins=player.wins,

@@ -8,7 +8,7 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
 from noughts_server.errors import WrongState
 from noughts_server.messages.conversions import timestamp
-from noughts_server.messages.resource_names import bot_id
+from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to, require
@@ -24,7 +24,6 @@ from noughts_server.store.people.bots import (
     log_in,
     rename_bot,
     retire_bot,
-    version_name,
 )
 from noughts_server.store.people.scopes import SUBMIT, play_as
 from noughts_server.store.people.submissions import (
@@ -165,7 +164,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
 
 
 def _version_message(bot: str, row: VersionRow, submission: Submission | None) -> pb.BotVersion:
-    message = pb.BotVersion(name=version_name(bot, row.version), create_time=timestamp(row.created_at))
+    message = pb.BotVersion(name=bot_name(bot, row.version), create_time=timestamp(row.created_at))
     if submission is not None:
         message.submission.CopyFrom(
             pb.Submission(
@@ -183,9 +182,9 @@ def _version_message(bot: str, row: VersionRow, submission: Submission | None) -
 
 def _message(bot: Bot, online: bool) -> pb.Bot:
     return pb.Bot(
-        name=f"bots/{bot.name}",
+        name=bot_name(bot.name),
         owner=bot.owner,
-        latest_version=version_name(bot.name, bot.latest_version),
+        latest_version=bot_name(bot.name, bot.latest_version),
         online=online,
         create_time=timestamp(bot.created_at),
         retire_time=timestamp(bot.retired_at),

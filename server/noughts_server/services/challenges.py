@@ -9,15 +9,15 @@ from noughts_proto.v1 import challenges_pb2_grpc
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import tournament_message
-from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.messages.settings_codec import challenge_settings
+from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.pairing.seeds import SeedKind
-from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
+from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.tournaments.settings_checks import canonical_variant
@@ -42,14 +42,14 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         def begin(connection: Connection) -> str:
             challenger = _online(connection, online, name, version)
             if who.only_owner not in (None, challenger.owner_id):
-                raise PermissionDenied(f"bots/{name}")
+                raise PermissionDenied(bot_name(name))
             opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "another bot than the challenger")
             if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
                 hint = "Others may accept: noughts bot list --server HOST:PORT --online"
                 raise WrongState(
-                    f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
+                    bot_name(opponent.bot), got="declining challenges", expected="one that accepts", hint=hint
                 )
             settings = challenge_settings(request, seed=secrets.randbits(64))
             settings = replace(settings, variant=canonical_variant(settings.variant, field="variant"))
@@ -84,6 +84,5 @@ def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, v
         versions = [each for each, login in online.items() if login.bot == key]
         if versions:
             return get_version_by_id(connection, max(versions))
-    name = version_name(bot, version) if version else f"bots/{bot}"
     hint = "It must be logged in to play. Those that are: noughts bot list --server HOST:PORT --online"
-    raise WrongState(name, got="offline", expected="online", hint=hint)
+    raise WrongState(bot_name(bot, version), got="offline", expected="online", hint=hint)

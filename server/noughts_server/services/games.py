@@ -8,8 +8,8 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import Result, Termination, parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page

@@ -7,8 +7,8 @@ from noughts_proto.v1 import leaderboards_pb2_grpc
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
-from noughts_server.messages.resource_names import bot_id
 from noughts_server.natural_order import natural_key
+from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.batch_ratings import BatchRater
@@ -148,7 +148,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         times = MoveTimes.of(found.times_us)
         return pb.GetBotStatisticsResponse(
             opponents=[
-                pb.OpponentScore(opponent=f"bots/{name}", score=_by_side(score))
+                pb.OpponentScore(opponent=bot_name(name), score=_by_side(score))
                 for name, score in opponents[:_MOST_OPPONENTS]
             ],
             opponents_total=len(opponents),
@@ -167,7 +167,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
     return pb.LeaderboardRow(
         rank=row.rank,
-        bot=f"bots/{row.bot}",
+        bot=bot_name(row.bot),
         rating=row.rating,
         games=row.games,
         wins=row.wins,

@@ -5,7 +5,7 @@ from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import milliseconds, timestamp
-from noughts_server.messages.resource_names import token_id
+from noughts_server.resource_names import token_id, token_name
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.store.engine.database import Connection, Store
@@ -49,7 +49,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         number = token_id("name", request.name, who.token_id)
         token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
         if not _sees(who, token):
-            raise PermissionDenied(f"tokens/{number}")
+            raise PermissionDenied(token_name(number))
         return pb.GetTokenResponse(token=_message(token))
 
     @open_to(Access.TOKEN)
@@ -95,7 +95,7 @@ def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
 
 def _message(token: Token) -> pb.Token:
     return pb.Token(
-        name=f"tokens/{token.id}",
+        name=token_name(token.id),
         owner=token.owner,
         label=token.label,
         scopes=token.scopes,

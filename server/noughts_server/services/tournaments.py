@@ -9,8 +9,8 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import match_message, milliseconds, standing_message, tournament_message
-from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.messages.settings_codec import settings_of
+from noughts_server.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, caller_as, open_to, require

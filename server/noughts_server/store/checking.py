@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.competition.schedule import Schedule
+from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.schema import (
     TournamentState,
@@ -77,7 +78,7 @@ def check_database(
     total = sum(row.games_done for row in keys)
     for key, slug, _ in keys:
         report.tournaments += 1
-        place = f"tournaments/{slug}"
+        place = tournament_name(slug)
         try:
             _Check(connection, get_tournament_by_id(connection, key), report, place).run(
                 faults_of, lambda: on_progress(report.games, total)
@@ -116,7 +117,7 @@ class _Check:
         while batch := list(islice(rows, _ROWS_AT_ONCE)):
             self._check_slots(batch, schedule)
             for row, game in zip(batch, played, strict=False):
-                self._report.add(f"{self._place}/games/{row.ordinal}", *faults_of(game))
+                self._report.add(game_name(self._place, row.ordinal), *faults_of(game))
             self._report.games += len(batch)
             on_progress()
         self._check_progress()
@@ -130,7 +131,7 @@ class _Check:
         of_tournament = select(journal, played.label("played")).where(journal.c.tournament_id == key)
         cells = parse_variant(settings.variant).cells
         for row in self._connection.execute(of_tournament):
-            place = f"{self._place}/games/{row.ordinal}"
+            place = game_name(self._place, row.ordinal)
             if row.played:
                 self._report.add(place, "journal: got a live game, expected none: its slot has been played")
             so_far = ExportedGame(
@@ -157,7 +158,7 @@ class _Check:
         inside = [row.ordinal for row in batch if 1 <= row.ordinal <= total]
         slots = {slot.ordinal: slot for slot in schedule.slots(inside)} if schedule is not None else {}
         for row in batch:
-            place, slot = f"{self._place}/games/{row.ordinal}", slots.get(row.ordinal)
+            place, slot = game_name(self._place, row.ordinal), slots.get(row.ordinal)
             self._count += 1
             if row.ordinal == self._prefix + 1:
                 self._prefix += 1
@@ -233,7 +234,7 @@ def _check_ratings(connection: Connection, report: CheckReport) -> None:
         select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded).where(rated)
     ):
         if reached.get(key, 0) != folded:
-            report.add(f"tournaments/{slug}", f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
+            report.add(tournament_name(slug), f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
     replay = replay_ratings(connection)
     report.ratings = len(replay.rebuilt)
     for row in replay.differences():

@@ -19,11 +19,12 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
-from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
+from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
 from noughts_server.launching.launcher import Locking
 from noughts_server.natural_order import natural_key
+from noughts_server.resource_names import short
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),
@@ -166,7 +167,7 @@ def register(
     at: AtServer = AtServer(),
 ) -> None:
     """Register a bot that has not connected yet, so that you can enter it in tournaments."""
-    request = pb.RegisterBotRequest(name=bot_name(name), version=version)
+    request = pb.RegisterBotRequest(name=read_bot(name), version=version)
     with at.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
     called = short(registered.name)
@@ -181,7 +182,7 @@ def rename(
     at: AtServer = AtServer(),
 ) -> None:
     """Rename your bot. Entries keep their labels; start the bot under the new name from now on."""
-    request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
+    request = pb.UpdateBotRequest(name=read_bot(old), new_name=short(read_bot(new)))
     with at.connected() as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
     output.show(_bot_document(renamed), f"{short(request.name)} is called {short(renamed.name)} now.")
@@ -196,7 +197,7 @@ def retire(
     at: AtServer = AtServer(),
 ) -> None:
     """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings stay."""
-    request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
+    request = pb.RetireBotRequest(name=read_bot(name), undo=undo)
     with at.connected() as client:
         retired = client.call(client.bots.RetireBot, request).bot
     output.show(_bot_document(retired), f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")

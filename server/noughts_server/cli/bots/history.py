@@ -23,8 +23,9 @@ from noughts_server.cli.remote.game import (
 )
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
-from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import iso, milliseconds
+from noughts_server.cli.typed_names import read_bot, read_tournament
+from noughts_server.resource_names import short
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
@@ -129,7 +130,7 @@ def games(
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",
-        tournament=tournament_name(tournament) if tournament else "",
+        tournament=read_tournament(tournament) if tournament else "",
     )
     chosen.apply(request)
     with at.connected() as client:
@@ -199,7 +200,7 @@ def rating_lists(
 
 
 def _bot(name: str) -> str:
-    resource = bot_name(name)
+    resource = read_bot(name)
     if resource.count("/") > 1:
         raise UsageProblem(f"NAME: got {name!r}, expected a bot without a version, e.g. `mybot`")
     return resource

@@ -17,8 +17,9 @@ from noughts_server.cli import output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.resource_names import short
 
 _TRIAL = "The server tries the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
@@ -58,7 +59,7 @@ def submit(
         bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
         variant=variant,
     )  # fmt: skip
-    entered = [tournament_name(each) for each in enter or ()]
+    entered = [read_tournament(each) for each in enter or ()]
     with at.connected() as client:
         with _progress(len(content)) as sent:
             requests = submission_requests(announced, content, sent)

@@ -16,14 +16,15 @@ from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import challenge_request, free_name
 from noughts_server.cli.remote.tournament_end import OVER
-from noughts_server.cli.resource_names import bot_name
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
 from noughts_server.play.status_line import YOU
+from noughts_server.resource_names import bot_name
 
 _LOOK_SECONDS = 0.5
 
@@ -125,7 +126,7 @@ class _PersonSession:
             plan.settings,
             plan.time_of,
             challenger=bot_name(self._login.name),
-            opponent=bot_name((plan.opponent or "").removeprefix("bot:")),
+            opponent=read_bot((plan.opponent or "").removeprefix("bot:")),
             seed=plan.settings.seed + number & options.LARGEST_SEED,
         )
         # Calls that block are made in threads: the screen stays alive meanwhile.

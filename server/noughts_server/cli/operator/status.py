@@ -17,9 +17,9 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.resource_names import short
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
+from noughts_server.resource_names import short
 
 _REFRESH_SECONDS = 1.0
 _BARS = "▁▂▃▄▅▆▇█"

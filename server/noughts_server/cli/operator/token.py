@@ -14,6 +14,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
+from noughts_server.resource_names import token_name
 
 if TYPE_CHECKING:
     from noughts_server.store.engine.database import Connection, Store
@@ -187,7 +188,7 @@ def _revoke_in(database: str | None, identifier: int) -> _Row:
 
 def _revoke_at(at: AtServer, identifier: int) -> _Row:
     with at.connected() as client:
-        request = pb.RevokeTokenRequest(name=f"tokens/{identifier}")
+        request = pb.RevokeTokenRequest(name=token_name(identifier))
         return _from_message(client.call(client.tokens.RevokeToken, request).token)
 
 

@@ -16,10 +16,11 @@ from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import challenge_request, free_name, play_challenge, play_challenge_with
-from noughts_server.cli.resource_names import bot_name
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.resource_names import bot_name
 
 _MOST_GAMES = 100
 
@@ -76,11 +77,11 @@ def challenge(
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     read_seed = None if seed is None else options.read_seed(seed)
     settings = TournamentSettings(variant=read_variant.name, time=read_time, games_per_pair=games)
-    rival = bot_name(opponent.removeprefix("bot:"))
+    rival = read_bot(opponent.removeprefix("bot:"))
     configure_logs(options.LogLevel.WARNING)
     with at.connected(token_needed=True) as client:
         if own is not None:
-            challenger, play = bot_name(own), play_challenge
+            challenger, play = read_bot(own), play_challenge
         else:
             parsed = parse_spec(spec or "random")
             # Report a wrong option or variant now, not in each game.

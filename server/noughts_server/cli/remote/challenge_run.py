@@ -14,11 +14,11 @@ from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
-from noughts_server.cli.resource_names import short
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message
+from noughts_server.resource_names import bot_name, short
 
 _LONGEST_NAME = 63
 
@@ -40,7 +40,7 @@ def free_name(client: Client, label: str) -> str:
         suffix = "" if number == 1 else f"#{number}"
         name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"
         try:
-            if not client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=f"bots/{name}")).bot.online:
+            if not client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online:
                 return name
         except CallFailed as failed:
             if failed.code is StatusCode.NOT_FOUND:

@@ -3,7 +3,7 @@
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
-from noughts_server.cli.resource_names import short
+from noughts_server.resource_names import short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 

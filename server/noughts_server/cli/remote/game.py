@@ -16,7 +16,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.resource_names import game_name, tournament_name
+from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
 
@@ -81,7 +81,7 @@ def list_games(
     at: AtServer = AtServer(),
 ) -> None:
     """List the games of a tournament, in slot order."""
-    request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
+    request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
         raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT: the result is that bot's")
@@ -115,7 +115,7 @@ def show(
     The output of a bot is visible only to its owner, the organiser and an admin: give a token.
     """
     with at.connected() as client:
-        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))
+        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name)))
     sides = {1: "first", 2: "second"}
     notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
     shown = {**document(answer.game), **({"notes": notes} if notes else {})}

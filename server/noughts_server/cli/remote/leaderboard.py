@@ -14,8 +14,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.fitted_list import show_fitted
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
-from noughts_server.cli.resource_names import short
 from noughts_server.client.client import Client
+from noughts_server.resource_names import bot_name, short
 
 PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
 # The largest value of the request's field.
@@ -95,7 +95,7 @@ def leaderboard(
                 time_class=request.time_class,
                 min_games=min_games,
                 prior=prior,
-                anchors={f"bots/{name}": rating for name, rating in anchors.items()},
+                anchors={bot_name(name): rating for name, rating in anchors.items()},
             )
             show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request))
             return

@@ -20,11 +20,12 @@ from noughts_server.cli import output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import free_name
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
-from noughts_server.cli.resource_names import bot_name
+from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
+from noughts_server.resource_names import bot_name
 
 _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -47,11 +48,11 @@ class RunThere:
             entering = []
             for label, spec in zip(labels, self.specs, strict=True):
                 if spec.kind == "bot":
-                    entering.append((label, bot_name(spec.target)))
+                    entering.append((label, read_bot(spec.target)))
                 else:
                     name = free_name(client, label)
                     stack.enter_context(_bot_run(client, spec, name))
-                    entering.append((label, f"bots/{name}"))
+                    entering.append((label, bot_name(name)))
             return self._play(client, entering)
 
     @staticmethod
@@ -122,7 +123,7 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
 
 def _is_online(client: Client, name: str) -> bool:
     try:
-        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=f"bots/{name}")).bot.online
+        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online
     except CallFailed as failed:
         if failed.code is StatusCode.NOT_FOUND:
             return False

@@ -15,13 +15,14 @@ from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
-from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
 from noughts_server.cli.tournament_options import FormatOptions
+from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
+from noughts_server.resource_names import short
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
@@ -83,7 +84,7 @@ def create(
         return
     wanted = settings_message(
         settings,
-        name=tournament_name(name),
+        name=read_tournament(name),
         seed=None if playing.seed is None else options.read_seed(playing.seed),
         entries_min=entries_min,
         entries_max=entries_max,
@@ -132,14 +133,14 @@ def join(
     Bots can also join after the start: a ladder, a Swiss and a Danish at any time, a round robin and a gauntlet while
     paused.
     """
-    wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
+    wanted = [read_bot(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
         raise UsageProblem("join: got --all-online and bots by name, expected one of the two")
     if not wanted and not all_online:
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
-    parent, entered, refused = tournament_name(name), [], []
+    parent, entered, refused = read_tournament(name), [], []
     with at.connected() as client:
         if all_online:
             wanted = _online(client)
@@ -187,7 +188,7 @@ def withdraw(
     """Withdraw an entry. After the start it loses its remaining games."""
     if bool(label) == bool(bot):
         raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
-    request = pb.WithdrawTournamentRequest(name=tournament_name(name))
+    request = pb.WithdrawTournamentRequest(name=read_tournament(name))
     with at.connected() as client:
         request.label = label or _label_of(client, request.name, bot or "")
         client.call(client.tournaments.WithdrawTournament, request)
@@ -197,7 +198,7 @@ def withdraw(
 
 def _label_of(client: Client, tournament: str, bot: str) -> str:
     """Return the label of the only entry of a bot or bot version. Raises Problem if there are none or several."""
-    wanted = bot_name(bot)
+    wanted = read_bot(bot)
     shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=tournament)).tournament
     labels = [row.label for row in shown.standings if f"{row.bot_version}/".startswith(f"{wanted}/")]
     if len(labels) == 1:
@@ -249,7 +250,7 @@ def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False
 
 def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: Any) -> None:
     """Call a method on one tournament, then show the tournament."""
-    request = getattr(pb, f"{method}Request")(name=tournament_name(name), **fields)
+    request = getattr(pb, f"{method}Request")(name=read_tournament(name), **fields)
     with at.connected() as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)
         show_tournament(client, answer.tournament, fit=fit)

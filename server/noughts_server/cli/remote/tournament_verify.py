@@ -13,7 +13,7 @@ from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament import NameArgument
-from noughts_server.cli.resource_names import tournament_name
+from noughts_server.cli.typed_names import read_tournament
 
 _SHOWN = 10
 
@@ -31,7 +31,7 @@ def verify(
     The published seed must match the hash published at the start, and every game's seed must follow from it. Then
     nobody can have chosen a game's random numbers after the start. Exit code 1 if something does not match.
     """
-    full_name = tournament_name(name)
+    full_name = read_tournament(name)
     with connected(server) as client:
         found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
         if not found.HasField("seed"):

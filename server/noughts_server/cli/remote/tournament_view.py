@@ -11,13 +11,13 @@ from noughts_server.cli.drawing.standings import fault_line, rank, standings_doc
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.openings_options import openings_document, openings_wording
-from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import TournamentFormat, format_of
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
+from noughts_server.resource_names import short
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
 from noughts_server.tables.standings import RankedEntry

@@ -9,7 +9,7 @@ from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
 from noughts_server.cli.remote.watch_screen import Screen
-from noughts_server.cli.resource_names import watched_name
+from noughts_server.cli.typed_names import read_watched
 
 
 @command(
@@ -30,7 +30,7 @@ def watch(
 
     Without a terminal the command prints one line per event.
     """
-    resource = watched_name(name)
+    resource = read_watched(name)
     try:
         with connected(server) as client, _showing(resource) as show:
             client.follow(resource, show.message, show.lost)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, and_, func, or_, select
 
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_versions, entries, games, pair_scores, tournaments
@@ -110,7 +111,7 @@ def list_bot_games(
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
     """Return the score of `bot` against `opponent`, in all versions. Raises NotFound, InvalidArgument."""
     if bot == opponent:
-        raise InvalidArgument.of("opponent", f"bots/{opponent}", "another bot than `bot`")
+        raise InvalidArgument.of("opponent", bot_name(opponent), "another bot than `bot`")
     if last_games < 0:
         raise InvalidArgument.of("last_games", last_games, "0 or more")
     bot_id, opponent_id = get_bot(connection, bot).id, get_bot(connection, opponent).id

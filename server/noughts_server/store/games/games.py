@@ -10,10 +10,10 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, in_words, parse_variant
 from noughts_referee.work_units import Allowance, FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
+from noughts_server.resource_names import bot_name, game_name
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
-from noughts_server.store.people.bots import version_name
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 Condition = ColumnElement[bool] | TextClause
@@ -106,13 +106,13 @@ class StoredGame:
 
     @property
     def name(self) -> str:
-        return f"{self.tournament}/games/{self.ordinal}"
+        return game_name(self.tournament, self.ordinal)
 
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     """Return the game `tournaments/SLUG/games/ORDINAL`, even in progress if it is journaled. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    name = f"{tournament.name}/games/{ordinal}"
+    name = game_name(tournament.name, ordinal)
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
     found = read_games(connection, tournament, [ordinal]) or _read(connection, tournament, _so_far(tournament, ordinal))
@@ -337,8 +337,8 @@ def _game(
         variant=tournament.settings.variant,
         first=first.label,
         second=second.label,
-        first_bot=version_name(first.bot, first.version),
-        second_bot=version_name(second.bot, second.version),
+        first_bot=bot_name(first.bot, first.version),
+        second_bot=bot_name(second.bot, second.version),
         seed=game_seed(tournament.settings.seed, row.ordinal),
         moves=unpack_moves(row.moves, cells),
         times_us=unpack_times(row.times),

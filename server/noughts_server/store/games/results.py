@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import format_of
+from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.bulk import upsert
@@ -126,7 +127,7 @@ def _commit_tournament(
         report.duplicates -= len(known)
         if not fresh:
             over = row.state == TournamentState.FINISHED
-            name = f"tournaments/{row.slug}"
+            name = tournament_name(row.slug)
             report.progress.append(TournamentProgress(row.id, name, row.games_done, row.games_total, over))
     if not fresh:
         return
@@ -149,7 +150,7 @@ def _commit_tournament(
     _store_progress(connection, row, advance, now_ms if finished else None)
     report.games += stored
     report.progress.append(
-        TournamentProgress(row.id, f"tournaments/{row.slug}", advance.games_done, total, finished, leaving)
+        TournamentProgress(row.id, tournament_name(row.slug), advance.games_done, total, finished, leaving)
     )
 
 

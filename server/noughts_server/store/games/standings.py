@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, select
 
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.pages import read_page_token, write_page_token
 from noughts_server.store.engine.schema import (
     bot_versions,
@@ -18,7 +19,6 @@ from noughts_server.store.engine.schema import (
     ratings,
 )
 from noughts_server.store.games.games import count_faults
-from noughts_server.store.people.bots import version_name
 from noughts_server.store.tournaments.brackets import BracketMatch, StoredBracket, listed_rounds
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
@@ -176,7 +176,7 @@ def _standing(row: Row[Any], tournament: Tournament, byes_had: int, faults: int)
         label=row.label,
         bot_id=row.bot_id,
         bot_version_id=row.bot_version_id,
-        bot_version=version_name(row.name, row.version),
+        bot_version=bot_name(row.name, row.version),
         wins=row.wins,
         draws=row.draws,
         losses=row.losses,

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.limits import Limits
 from noughts_server.natural_order import natural_key
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, owners, tokens, tournaments
 from noughts_server.store.validation import check_name, check_text
@@ -63,16 +64,11 @@ class BotVersion(NamedTuple):
 
     @property
     def resource(self) -> str:
-        return version_name(self.bot, self.version)
+        return bot_name(self.bot, self.version)
 
 
 COURSE_LABEL = "course"
 """The label of tokens for the students of a course."""
-
-
-def version_name(bot: str, version: str) -> str:
-    """Return `bots/NAME/versions/V`."""
-    return f"bots/{bot}/versions/{version}"
 
 
 def log_in(
@@ -95,7 +91,7 @@ def log_in(
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
     elif found.owner_id != owner_id:
-        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+        raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     else:
         require_in_service(name, found.retired_at)
         bot_id = found.id
@@ -106,7 +102,7 @@ def log_in(
             limits.check("versions", "versions of your bots", so_far)
         row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
         version_id = int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
-    return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
+    return LoggedIn(bot_id, version_id, bot_name(name), bot_name(name, version))
 
 
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
@@ -116,23 +112,23 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)
     found = connection.execute(students.where(func.lower(owners.c.name).in_(starts))).all()
     if found and max(found, key=lambda row: len(row.name)).id != owner_id:
-        raise PermissionDenied(f"bots/{name}", hint="Begin its name with your own login, not another student's.")
+        raise PermissionDenied(bot_name(name), hint="Begin its name with your own login, not another student's.")
 
 
 def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
     """Log in a known version as `log_in` does; write nothing. Raises NotFound, PermissionDenied, WrongState."""
     found = get_version(connection, name, version or FIRST_VERSION)
     if found.owner_id != owner_id:
-        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+        raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     require_in_service(name, found.retired_at)
-    return LoggedIn(found.bot_id, found.id, f"bots/{name}", version_name(name, found.version))
+    return LoggedIn(found.bot_id, found.id, bot_name(name), bot_name(name, found.version))
 
 
 def get_bot(connection: Connection, name: str) -> Bot:
     """Return the bot `name`. Raises NotFound."""
     found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
     if found is None:
-        raise NotFound(f"bots/{name}", hint=_UNKNOWN_BOT)
+        raise NotFound(bot_name(name), hint=_UNKNOWN_BOT)
     return Bot(*found)
 
 
@@ -144,9 +140,7 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
         select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id, bot_versions.c.version == version)
     ).scalar()
     if key is None:
-        raise NotFound(
-            version_name(name, version), hint=f"Choose an existing version; the newest is {bot.latest_version}."
-        )
+        raise NotFound(bot_name(name, version), hint=f"Choose an existing version; the newest is {bot.latest_version}.")
     return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
 
 
@@ -163,7 +157,7 @@ def require_in_service(name: str, retired_at: int | None) -> None:
     """Raise WrongState if the bot is retired."""
     if retired_at is not None:
         hint = f"Its owner takes it back with: noughts bot retire {name} --undo"
-        raise WrongState(f"bots/{name}", got="retired", expected="a bot in service", hint=hint)
+        raise WrongState(bot_name(name), got="retired", expected="a bot in service", hint=hint)
 
 
 def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
@@ -175,7 +169,7 @@ def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: in
     check_name("new_name", new_name)
     check_prefix(connection, new_name, bot.owner_id)
     if new_name != name and connection.execute(select(bots.c.id).where(bots.c.name == new_name)).first():
-        raise AlreadyExists(f"bots/{new_name}")
+        raise AlreadyExists(bot_name(new_name))
     connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
     return get_bot(connection, new_name)
 
@@ -202,7 +196,7 @@ def retire_bot(
 def _owned(connection: Connection, name: str, owner_id: int | None) -> Bot:
     bot = get_bot(connection, name)
     if owner_id not in (None, bot.owner_id):
-        raise PermissionDenied(f"bots/{name}")
+        raise PermissionDenied(bot_name(name))
     return bot
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from noughts_server.errors import AlreadyExists, PermissionDenied
 from noughts_server.limits import Limits
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.schema import (
     TournamentState,
     bot_versions,
@@ -24,7 +25,6 @@ from noughts_server.store.people.bots import (
     check_prefix,
     log_in,
     require_in_service,
-    version_name,
 )
 
 _HOUR_MS = 3_600_000
@@ -65,12 +65,12 @@ class Submission(NamedTuple):
 
     @property
     def resource(self) -> str:
-        return version_name(self.bot, self.version)
+        return bot_name(self.bot, self.version)
 
     @property
     def logged_in(self) -> LoggedIn:
         """Return the identity under which it plays."""
-        return LoggedIn(self.bot_id, self.bot_version_id, f"bots/{self.bot}", self.resource)
+        return LoggedIn(self.bot_id, self.bot_version_id, bot_name(self.bot), self.resource)
 
 
 class Stored(NamedTuple):
@@ -90,7 +90,7 @@ def check_submission(
     """
     found = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
     if found is not None and found.owner_id != owner_id:
-        raise PermissionDenied(f"bots/{bot}", hint="Choose another name for your bot.")
+        raise PermissionDenied(bot_name(bot), hint="Choose another name for your bot.")
     if found is None:
         check_prefix(connection, bot, owner_id)
     else:
@@ -118,7 +118,7 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
     version = upload.version or _next_version(connection, upload.bot)
     taken = select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
     if connection.execute(taken).first() is not None:
-        raise AlreadyExists(version_name(upload.bot, version))
+        raise AlreadyExists(bot_name(upload.bot, version))
     entered = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
     program = connection.execute(select(programs.c.id).where(programs.c.hash == upload.hash)).scalar()
     if program is None:

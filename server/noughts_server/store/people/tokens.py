@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, or_, select, updat
 
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
 from noughts_server.limits import Limits
+from noughts_server.resource_names import token_name
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import owners, tokens
@@ -190,9 +191,9 @@ def get_token(connection: Connection, token_id: int, *, owner_id: int | None = N
     known = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
     owner: int | None = connection.execute(known).scalar()
     if owner is None:
-        raise NotFound(f"tokens/{token_id}", hint="`noughts token list` shows the tokens.")
+        raise NotFound(token_name(token_id), hint="`noughts token list` shows the tokens.")
     if owner_id not in (None, owner):
-        raise PermissionDenied(f"tokens/{token_id}")
+        raise PermissionDenied(token_name(token_id))
     return _read_token(connection, token_id)
 
 

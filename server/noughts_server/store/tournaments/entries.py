@@ -7,6 +7,7 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, select
 
 from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, TooManyEntries, WrongState
+from noughts_server.resource_names import bot_name, entry_name, tournament_name
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
 from noughts_server.store.tournaments.extensions import add_late_entry
@@ -53,7 +54,7 @@ def join_tournament(
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
     if owner_id not in (None, entering.owner_id):
-        raise PermissionDenied(f"bots/{bot}")
+        raise PermissionDenied(bot_name(bot))
     require_in_service(entering.bot, entering.retired_at)
     late = tournament.state is not TournamentState.OPEN
     later = _LATE[tournament.settings.schedule.late_entries]
@@ -104,7 +105,7 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
         .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
     ).one_or_none()
     if found is None:
-        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
+        raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
     return EntryOwners(found.name, found.owner_id, tournament.owner_id)
 
 
@@ -122,9 +123,9 @@ def withdraw_entry(
         select(bots.c.owner_id).select_from(entries).join(bot_versions).join(bots).where(this)
     ).scalar()
     if owner is None:
-        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
+        raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
     if owner_id not in (None, owner, tournament.owner_id):
-        raise PermissionDenied(f"{tournament.name}/entries/{label}")
+        raise PermissionDenied(entry_name(tournament.name, label))
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     if tournament.state is TournamentState.OPEN:
         connection.execute(delete(entries).where(this))
@@ -152,7 +153,7 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
         .order_by(tournaments.c.id.desc())
         .limit(_MOST_WAITED_FOR)
     )
-    return [f"tournaments/{row.slug}" for row in connection.execute(statement)]
+    return [tournament_name(row.slug) for row in connection.execute(statement)]
 
 
 def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
@@ -172,11 +173,11 @@ def _label(connection: Connection, tournament: Tournament, wanted: str, entering
     if wanted:
         check_name("label", wanted)
         if wanted in taken:
-            raise AlreadyExists(f"{tournament.name}/entries/{wanted}", hint="Choose another label.")
+            raise AlreadyExists(entry_name(tournament.name, wanted), hint="Choose another label.")
         others = select(bots.c.id).where(bots.c.name == wanted, bots.c.owner_id != entering.owner_id)
         if connection.execute(others).first():
             hint = "Choose another label: this is the name of another owner's bot."
-            raise AlreadyExists(f"bots/{wanted}", hint=hint)
+            raise AlreadyExists(bot_name(wanted), hint=hint)
         return wanted
     if bot not in taken:
         return bot

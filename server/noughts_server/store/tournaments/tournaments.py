@@ -15,6 +15,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
 from noughts_server.limits import Limits
+from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, owners, tournaments, units
 from noughts_server.store.journal import forget_all
@@ -85,7 +86,7 @@ class Tournament:
 
     @property
     def name(self) -> str:
-        return f"tournaments/{self.slug}"
+        return tournament_name(self.slug)
 
     @property
     def ended(self) -> bool:
@@ -102,7 +103,7 @@ def create_tournament(
     check_settings(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
-        raise AlreadyExists(f"tournaments/{new.slug}")
+        raise AlreadyExists(tournament_name(new.slug))
     if limits is not None:
         open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
         of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind == Kind.ORGANISED, open_ones)
@@ -144,7 +145,7 @@ def create_tournament(
 
 def get_tournament(connection: Connection, slug: str) -> Tournament:
     """Return the tournament `tournaments/SLUG`. Raises NotFound."""
-    return _one(connection, _tournaments().where(tournaments.c.slug == slug), f"tournaments/{slug}")
+    return _one(connection, _tournaments().where(tournaments.c.slug == slug), tournament_name(slug))
 
 
 def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tournament:
