@@ -100,16 +100,16 @@ class GameSource(AtServer):
 
         def read(connection: Connection) -> Made:
             if self.tournament:
-                chosen = get_tournament(connection, self.tournament.removeprefix("tournaments/"))
+                chosen = get_tournament(connection, short(self.tournament))
             else:
                 page = list_tournaments(connection, size=2)
                 if not page.items:
                     raise Problem(f"{path}: there is no tournament in this database")
                 chosen = page.items[0]
                 if len(page.items) > 1:
-                    newest = chosen.name.removeprefix("tournaments/")
+                    newest = chosen.slug
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
-            title = chosen.settings.title or chosen.name.removeprefix("tournaments/")
+            title = chosen.settings.title or chosen.slug
             games = _some((game_record(recorded(game)) for game in export(connection, chosen.id)), chosen.name)
             table = crosstable_message(whole_crosstable(connection, chosen))
             return make(Gathered(title, games, about_of(tournament_message(chosen), table)))

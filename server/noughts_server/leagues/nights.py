@@ -13,6 +13,7 @@ from noughts_server.leagues.course import Course
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.problems import LeagueProblem
 from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.resource_names import short
 
 _LOOK_SECONDS = 20.0
 _FEWEST = 2
@@ -122,7 +123,7 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     course, rows = folder.read(), standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
     bots = client.pages(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000)
-    owners = {bot.name.removeprefix("bots/"): bot.owner for bot in bots}
+    owners = {short(bot.name): bot.owner for bot in bots}
     faults = _faults(client, name)
     folder.reports.mkdir(exist_ok=True)
     written = []

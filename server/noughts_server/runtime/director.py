@@ -12,6 +12,7 @@ import structlog
 
 from noughts_referee.work_units import GameConditions
 from noughts_server.errors import NoughtsError
+from noughts_server.resource_names import short
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.tournament_play import TournamentPlay
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
@@ -117,7 +118,7 @@ class Director:
     def cancel_challenge(self, challenge: GameConditions) -> None:
         """End a challenge because one of its bots has a game of a tournament to play."""
         if self._tasks is not None:
-            slug = challenge.name.removeprefix("tournaments/")
+            slug = short(challenge.name)
             self._tasks.create_task(self._end_challenge(slug), name=f"end of {slug}")
 
     async def _end_challenge(self, slug: str) -> None:

@@ -11,6 +11,7 @@ from noughts_proto.v1 import games_pb2
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion
 from noughts_server.records.sgf import sgf_text
+from noughts_server.resource_names import tournament_name
 from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.upstream import Failure, Upstream
 
@@ -34,7 +35,7 @@ class Downloads:
     def _file(self, kind: str) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
             name = request.path_params["tournament"]
-            texts = self._texts(f"tournaments/{name}", kind)
+            texts = self._texts(tournament_name(name), kind)
             # Errors in the tournament or the format appear before the file begins.
             first = await anext(texts, "")
             headers = {"content-disposition": f'attachment; filename="{name}.{kind}"', "cache-control": "no-cache"}

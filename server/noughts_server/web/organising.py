@@ -11,6 +11,7 @@ from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message, settings_message, time_control
+from noughts_server.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of, time_of, whole_number
@@ -115,7 +116,7 @@ class Organising:
 
     async def _act(self, request: Request, person: Person) -> Response:
         form, calls = await read_form(request), self._upstream.tournaments
-        name = f"tournaments/{request.path_params['tournament']}"
+        name = tournament_name(request.path_params["tournament"])
         label = form.get("label", "")
         wanted: dict[str, tuple[Any, Any]] = {
             "start": (calls.StartTournament, tournaments_pb2.StartTournamentRequest(name=name)),
@@ -172,7 +173,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     fields: dict[str, Any] = {field: number_of(values, field) for field in ("entries_min", "entries_max")}
     if values["openings"]:
         fields["openings"] = tournaments_pb2.Openings(kind=values["openings"], plies=number_of(values, "plies"))
-    return settings_message(settings, name=f"tournaments/{values['id']}", seed=seed, **fields)
+    return settings_message(settings, name=tournament_name(values["id"]), seed=seed, **fields)
 
 
 def _over(tournament: Document) -> bool:

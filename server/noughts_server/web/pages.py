@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.charts import Line, Point, rating_line
@@ -103,7 +104,7 @@ class Pages:
         return self._views.parts(request, "tournament", **await self._known_tournament(request))
 
     async def _known_tournament(self, request: Request) -> Document:
-        name = f"tournaments/{request.path_params['tournament']}"
+        name = tournament_name(request.path_params["tournament"])
         got, crosstable, faults = await asyncio.gather(
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
             self._ask(
@@ -139,7 +140,7 @@ class Pages:
         return 0
 
     async def _games(self, request: Request) -> Response:
-        name = f"tournaments/{request.path_params['tournament']}"
+        name = tournament_name(request.path_params["tournament"])
         wanted = games_pb2.ListGamesRequest(
             parent=name, page_size=_PAGE, page_token=request.query_params.get("page_token", "")
         )
@@ -224,7 +225,7 @@ class Pages:
         )
 
     async def _bot(self, request: Request) -> Response:
-        name = f"bots/{request.path_params['bot']}"
+        name = bot_name(request.path_params["bot"])
         bot, ratings, games, statistics = await asyncio.gather(
             self._ask(self._upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
             self._ask(self._upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
@@ -259,7 +260,7 @@ class Pages:
         return rating_line([Point(each["games"], each["rating"], each["error95"]) for each in points], began)
 
     async def _against(self, request: Request) -> Response:
-        bot, opponent = (f"bots/{request.path_params[each]}" for each in ("bot", "opponent"))
+        bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
         tournament = request.query_params.get("tournament", "")
         wanted = leaderboards_pb2.GetHeadToHeadRequest(bot=bot, opponent=opponent)
         listed = games_pb2.ListGamesRequest(
@@ -267,7 +268,7 @@ class Pages:
             opponent=opponent,
             page_size=_PAGE,
             page_token=request.query_params.get("page_token", ""),
-            tournament=f"tournaments/{tournament}" if tournament else "",
+            tournament=tournament_name(tournament) if tournament else "",
         )
         found, games = await asyncio.gather(
             self._ask(self._upstream.leaderboards.GetHeadToHead, wanted),

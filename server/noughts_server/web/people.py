@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tournaments_pb2
+from noughts_server.resource_names import token_name
 from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import whole_number
 from noughts_server.web.signin import (
@@ -196,7 +197,7 @@ class People:
 
     async def _revoke(self, request: Request, person: Person) -> Response:
         await read_form(request)
-        name = f"tokens/{request.path_params['number']}"
+        name = token_name(request.path_params["number"])
         await self._upstream.call(
             self._upstream.tokens.RevokeToken, tokens_pb2.RevokeTokenRequest(name=name), person.visitor.token
         )

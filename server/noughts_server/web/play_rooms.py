@@ -24,6 +24,7 @@ from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message, time_control
+from noughts_server.resource_names import bot_name
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent
 
@@ -389,7 +390,7 @@ class PlayRooms:
             if isinstance(error, TimeoutError):
                 raise Failure(503, "The server did not let the players in.", "Try again in a moment.") from error
             raise
-        return _Seat(f"bots/{name}", bot, session)
+        return _Seat(bot_name(name), bot, session)
 
     # Games.
 

@@ -233,7 +233,7 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
 def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
     rows = [
         (
-            row.name.removeprefix("tournaments/").replace("/games/", "/"),
+            short(row.name).replace("/games/", "/"),
             _player(row.first, row.first_bot),
             _player(row.second, row.second_bot),
             result_text(row),

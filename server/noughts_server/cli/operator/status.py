@@ -128,7 +128,7 @@ def _bots(status: pb.GetStatusResponse) -> RenderableType:
 
 
 def _name_and_version(resource: str) -> tuple[str, str]:
-    name, _, version = resource.removeprefix("bots/").partition("/versions/")
+    name, _, version = short(resource).partition("/versions/")
     return name, version
 
 

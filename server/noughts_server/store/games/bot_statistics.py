@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, and_, func, select
 
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.score import Score
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
 from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
@@ -69,7 +70,7 @@ def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
             opponents[row.name].second += score
             total.second += score
     found = BotStatistics(dict(opponents), total, partial)
-    prefix = f"bots/{bot}/versions/"
+    prefix = f"{bot_name(bot)}/versions/"
     for game in list_bot_games(connection, bot, size=NEWEST_GAMES).items:
         found.games += 1
         for side, name in enumerate((game.first_bot, game.second_bot)):

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.limits import Limits
+from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, entries, tournaments
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion
@@ -77,7 +78,7 @@ def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limi
             .join(bot_versions)
             .where(_being_played(), bot_versions.c.bot_id == bot.bot_id)
         ).scalar_one()
-        limits.check("bot_challenges", f"open challenges of bots/{bot.bot}", of_bot)
+        limits.check("bot_challenges", f"open challenges of {bot_name(bot.bot)}", of_bot)
 
 
 def _being_played() -> ColumnElement[bool]:

@@ -163,7 +163,7 @@ def _check_absent(connection: Connection, tournament: Tournament, entering: BotV
     ).scalar()
     if label is not None:
         hint = "Enter another version of the bot, or run it again under another name."
-        raise AlreadyExists(f"{tournament.name}/entries/{label} ({entering.resource})", hint=hint)
+        raise AlreadyExists(f"{entry_name(tournament.name, label)} ({entering.resource})", hint=hint)
 
 
 def _label(connection: Connection, tournament: Tournament, wanted: str, entering: BotVersion) -> str:
