@@ -141,27 +141,29 @@ class Bot:
         """Called when a game is over."""
 
 
-def chooses_in_batches(bot: Bot) -> bool:
-    """Return whether `choose_batch` is used: the most derived class with either method has it."""
-    if "choose" in vars(bot):
-        return False
-    for kind in type(bot).__mro__:
-        if kind is Bot:
-            break
-        if "choose_batch" in vars(kind):
-            return True
-        if "choose" in vars(kind):
-            break
-    return False
+_METHODS = ("choose_arrays", "choose_batch", "choose")
+
+
+def method_of(bot: Bot) -> str:
+    """Return which of the methods `choose`, `choose_batch` and `choose_arrays` is used: that of the most derived class.
+
+    If a class has several, it is the one that answers more at once.
+    """
+    if "choose" not in vars(bot):
+        for kind in type(bot).__mro__:
+            found = next((name for name in _METHODS if kind is not Bot and name in vars(kind)), "")
+            if found or kind is Bot:
+                return found or "choose"
+    return "choose"
 
 
 def chooses_asynchronously(bot: Bot) -> bool:
-    """Return whether the bot has `async def choose`. Raises TypeError for `async def choose_batch`."""
-    if not chooses_in_batches(bot):
-        return inspect.iscoroutinefunction(bot.choose)
-    if inspect.iscoroutinefunction(bot.choose_batch):
-        raise TypeError("choose_batch: got `async def`, expected a plain method; `choose` may be asynchronous")
-    return False
+    """Return whether the bot has `async def choose`. Raises TypeError for the other methods as `async def`."""
+    name = method_of(bot)
+    is_async = inspect.iscoroutinefunction(getattr(bot, name))
+    if is_async and name != "choose":
+        raise TypeError(f"{name}: got `async def`, expected a plain method; `choose` may be asynchronous")
+    return is_async
 
 
 def read_batch(answers: Any, count: int) -> list[Any]:

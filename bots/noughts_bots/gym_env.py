@@ -18,9 +18,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from noughts_bots.adapters.planes import action_count, actions_of, cell_of_action, own_and_other
+from noughts_bots.arrays import supports
 from noughts_bots.bot import Bot, Move
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Position, Variant, members, parse_variant
+from noughts_referee.rules import Position, Variant, parse_variant
 
 Observation = npt.NDArray[np.int8]
 _SEEDS = 2**63
@@ -122,7 +123,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._lines = _lines_through(rules)
         self._drops = bool(rules.gravity) and rules.layers == 1
-        self._below = _below(rules) if rules.gravity and not self._drops else None
+        # The padding of this table, the number of cells, is `_HELD`.
+        self._below = supports(rules) if rules.gravity and not self._drops else None
         self._stones: Observation = np.zeros((2, num_envs, rules.cells + 2), np.int8)
         """Stones of the side to move, and of the other side."""
         self._plies: npt.NDArray[np.int64] = np.zeros(num_envs, np.int64)
@@ -234,16 +236,6 @@ def _lines_through(variant: Variant) -> npt.NDArray[np.int64]:
         for row, line in enumerate(lines):
             table[cell, row, : len(line)] = line
             table[cell, row, len(line) :] = _HELD
-    return table
-
-
-def _below(variant: Variant) -> npt.NDArray[np.int64]:
-    """Return the cells below each cell, padded with `_HELD`."""
-    deepest = max(below.bit_count() for below in variant.supports)
-    table = np.full((variant.cells, max(deepest, 1)), _HELD, np.int64)
-    for cell, below in enumerate(variant.supports):
-        held = list(members(below))
-        table[cell, : len(held)] = held
     return table
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, BinaryIO
 
+from noughts_bots.boards import Questions
 from noughts_bots.bot import Bot, chooses_asynchronously
-from noughts_bots.dialogue import Dialogue, Questions
+from noughts_bots.dialogue import Dialogue
 from noughts_proto.pipes import LARGEST_DOWN, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 

@@ -1,8 +1,8 @@
 """A bot at a server: its dialogue with the referee over a stream, which reconnects after a failure.
 
 Fast bots run on the event loop, in one straight loop over a frame. A slow bot (see `Pace` in `thinking_thread`) runs in
-its own thread until it is fast again, so that finished answers are sent while it thinks. A bot with `choose_batch` gets
-one call per frame, in either place. A bot with `async def choose` gets a task for each question.
+its own thread until it is fast again, so that finished answers are sent while it thinks. A bot with `choose_batch` or
+`choose_arrays` gets one call per frame, in either place. A bot with `async def choose` gets a task for each question.
 """
 
 import asyncio
@@ -12,14 +12,16 @@ from collections.abc import Callable
 
 import grpc.aio
 
+from noughts_bots.boards import Questions
 from noughts_bots.bot import Bot, chooses_asynchronously
-from noughts_bots.dialogue import Dialogue, Question, Questions
+from noughts_bots.dialogue import Dialogue
 from noughts_bots.events import SessionEvent
 from noughts_bots.stream import BotRefused as BotRefused  # also part of this module's interface
 from noughts_bots.stream import Login as Login
 from noughts_bots.stream import PlayCall, end_of_stream, greet, keep_dialling, next_frame, open_call, raise_if_failed
 from noughts_bots.thinking_thread import LONG_SECONDS, Thinker, Work
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import Position
 
 _FLUSH_SECONDS = 0.010
 
@@ -175,7 +177,7 @@ class _Session:
         """Start a task for each question, and send answers as they arrive."""
         wakeup = asyncio.Event()
 
-        async def answer(question: Question) -> None:
+        async def answer(question: tuple[int, int, Position]) -> None:
             await self._dialogue.answer_async(*question)
             wakeup.set()
 

@@ -1,9 +1,13 @@
-"""Bots of four kinds that draw their cells, and their login."""
+"""Bots of five kinds that draw their cells, and their login."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from noughts_bots.arrays import ArrayBot, Batch
 from noughts_bots.bot import Bot
 from noughts_bots.session import Login
 from noughts_referee.rules import Position
@@ -20,6 +24,11 @@ class Drawn(Bot):
 class BatchDrawn(Bot):
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
         return [position.rng().choice(position.free) for position in positions]
+
+
+class ArrayDrawn(ArrayBot):
+    def choose_arrays(self, batch: Batch) -> npt.NDArray[np.int64]:
+        return batch.pick(batch.legal)
 
 
 def work_hard(seconds: float) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from noughts_bots.adapters.arrays import ArrayBot
+from noughts_bots import adapters
+from noughts_bots.adapters.functions import BoardFunction
 from noughts_bots.adapters.kaggle import Submission
 from noughts_bots.adapters.openspiel import GAMES, Mcts, OpenSpielBot, action_of
 from noughts_bots.adapters.pettingzoo import PettingZooBot, observation
@@ -163,6 +164,11 @@ def test_a_function_of_an_array_plays_by_cells_points_and_columns() -> None:
     def widest(board: Plane) -> Any:
         return int((board == 0).sum(axis=0).argmax())
 
-    played("gomoku", ArrayBot(first), ArrayBot(last))
-    played("connect4", ArrayBot(widest), Random())
-    assert isinstance(ArrayBot(first), Bot)
+    played("gomoku", BoardFunction(first), BoardFunction(last))
+    played("connect4", BoardFunction(widest), Random())
+    assert isinstance(BoardFunction(first), Bot)
+
+
+def test_the_former_name_of_a_function_of_a_board_warns_and_works() -> None:
+    with pytest.warns(DeprecationWarning, match="BoardFunction"):
+        assert adapters.ArrayBot is BoardFunction

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noughts_bots import Bot, Move, Position, Resign
-from noughts_bots.bot import chooses_in_batches
+from noughts_bots.bot import method_of
 from noughts_bots.dialogue import Dialogue
 from noughts_bots.pipe_session import play_on_pipes
 from noughts_bots.reference.first_free import FirstFree
@@ -133,7 +133,7 @@ def test_the_nearest_class_decides_which_method_is_asked() -> None:
             return [0] * len(positions)
 
     kinds = (Batching(), Choosing(), BatchingAgain(), Bot(), Random())
-    assert [chooses_in_batches(bot) for bot in kinds] == [True, False, True, False, True]
+    assert [method_of(bot) for bot in kinds] == ["choose_batch", "choose", "choose_batch", "choose", "choose_batch"]
 
 
 def test_choose_of_a_bot_that_has_only_choose_batch_is_a_batch_of_one() -> None:

@@ -82,7 +82,7 @@ def test_the_page_for_authors_imports_adapters_that_there_are() -> None:
     names = re.findall(r"from noughts_bots\.adapters import ([\w, ]+)", PAGE.read_text(encoding="utf-8"))
     names += re.findall(r"noughts_bots\.adapters:(\w+)", PAGE.read_text(encoding="utf-8"))
     wanted = {name.strip() for line in names for name in line.split(",")}
-    assert wanted >= {"ArrayBot", "Mcts", "OpenSpielBot", "PettingZooBot", "Submission"}
+    assert wanted >= {"BoardFunction", "Mcts", "OpenSpielBot", "PettingZooBot", "Submission"}
     for name in wanted:
         assert getattr(importlib.import_module("noughts_bots.adapters"), name).__name__ == name
     with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
@@ -92,6 +92,6 @@ def test_the_page_for_authors_imports_adapters_that_there_are() -> None:
 def test_an_adapter_loads_only_the_packages_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)  # as where it is not installed
     monkeypatch.delitem(sys.modules, "noughts_bots.adapters.openspiel", raising=False)
-    exec("from noughts_bots.adapters import ArrayBot, PettingZooBot", {})
+    exec("from noughts_bots.adapters import BoardFunction, PettingZooBot", {})
     with pytest.raises(ImportError, match="pyspiel"):
         exec("from noughts_bots.adapters import OpenSpielBot", {})

@@ -33,9 +33,9 @@ from tests.support.loopback import (
     until,
 )
 
-from .drawn import AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
+from .drawn import ArrayDrawn, AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
 
-KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn]
+KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn, ArrayDrawn]
 
 
 def drawn_moves(shared: GameConditions, slot: Slot) -> list[int]:

@@ -8,7 +8,7 @@ from tests.support.processes import asked, environment, told
 
 OURS = """
 import numpy as np
-from noughts_bots.adapters.arrays import ArrayBot
+from noughts_bots.adapters.functions import BoardFunction
 from noughts_bots.adapters.pettingzoo import PettingZooBot
 
 
@@ -17,7 +17,7 @@ def zoo():
 
 
 def array():
-    return ArrayBot(lambda board: int((board == 0).sum(axis=0).argmax()))
+    return BoardFunction(lambda board: int((board == 0).sum(axis=0).argmax()))
 """
 SUBMISSION = """
 def agent(observation, configuration):

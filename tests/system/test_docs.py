@@ -17,6 +17,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
+from noughts_bots.bot import Move
 from noughts_bots.specs import parse_spec
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
 
 GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
-PAGES = ((ROOT / "README.md").read_text(), GUIDE)
+ARRAYS = (ROOT / "docs" / "how-to" / "bots-of-arrays.md").read_text()
+PAGES = ((ROOT / "README.md").read_text(), GUIDE, ARRAYS)
 DEFAULT_ADDRESS = "127.0.0.1:7450"
 
 
@@ -81,6 +83,7 @@ def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
         "try_corner.py",
         "counting.py",
         "counting_all.py",
+        "line_counter.py",
         "test_corner.py",
         "lowest.py",
         "chooser.py",
@@ -111,15 +114,17 @@ async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path,
     assert said.decode().splitlines() == promised
 
 
-def test_the_bot_of_the_guide_that_is_asked_in_batches_chooses_what_the_other_does() -> None:
-    pages: dict[str, dict[str, Any]] = {"counting.py": {}, "counting_all.py": {}}
-    for name, page in pages.items():
-        exec(PROGRAMS[name], page)
-    one, many = pages["counting.py"]["Counting"](), pages["counting_all.py"]["CountingAll"]()
+@pytest.mark.parametrize("name, bot", [("counting_all.py", "CountingAll"), ("line_counter.py", "LineCounter")])
+def test_bots_of_the_pages_that_are_asked_in_batches_choose_what_the_other_does(name: str, bot: str) -> None:
+    pages: dict[str, dict[str, Any]] = {"counting.py": {}, name: {}}
+    for each, page in pages.items():
+        exec(PROGRAMS[each], page)
+    one, many = pages["counting.py"]["Counting"](), pages[name][bot]()
     positions = [
         Position.after(parse_variant("tictactoe"), moves) for ply in range(4) for moves in permutations(range(9), ply)
     ]
-    assert list(many.choose_batch(positions)) == [one.choose(position).cell for position in positions]
+    chosen = [answer.cell if isinstance(answer, Move) else answer for answer in many.choose_batch(positions)]
+    assert chosen == [one.choose(position).cell for position in positions]
 
 
 async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> None:

@@ -1,23 +1,27 @@
-"""Bots written for other systems, unchanged: PettingZoo, OpenSpiel, Kaggle ConnectX, numpy arrays."""
+"""Bots written for other systems, unchanged: PettingZoo, OpenSpiel, Kaggle ConnectX, functions of a board."""
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noughts_bots.adapters.arrays import ArrayBot as ArrayBot
+    from noughts_bots.adapters.functions import BoardFunction as BoardFunction
     from noughts_bots.adapters.kaggle import Submission as Submission
     from noughts_bots.adapters.openspiel import Mcts as Mcts
     from noughts_bots.adapters.openspiel import OpenSpielBot as OpenSpielBot
     from noughts_bots.adapters.pettingzoo import PettingZooBot as PettingZooBot
 
 _MODULES = {
-    "ArrayBot": "arrays", "Mcts": "openspiel", "OpenSpielBot": "openspiel", "PettingZooBot": "pettingzoo",
+    "BoardFunction": "functions", "Mcts": "openspiel", "OpenSpielBot": "openspiel", "PettingZooBot": "pettingzoo",
     "Submission": "kaggle",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     # Each adapter needs its own packages, so only the requested one is imported.
+    if name == "ArrayBot":
+        warnings.warn("adapters.ArrayBot is called BoardFunction now", DeprecationWarning, stacklevel=2)
+        name = "BoardFunction"
     if name in _MODULES:
         return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b, sha256
 from struct import Struct
 from sys import byteorder
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
@@ -89,6 +89,11 @@ def _mix(z: int) -> int:
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
     return z ^ (z >> 31)
+
+
+def bits_at(seed: Any, ply: Any, number: Any) -> Any:
+    """Return the `number`th 64 bits, from 1, of `Draws(seed, ply)`. The arguments can be numpy arrays of uint64."""
+    return _mix(seed + ply * _PLY_STEP + number * _GAMMA)
 
 
 def first_choice(seed: int, ply: int, items: Sequence[Item]) -> Item:

@@ -1,4 +1,4 @@
-"""A function of a numpy board as a bot: `run(ArrayBot(my_function), name="mine")`, or `py:./mine.py:make`."""
+"""A function of a numpy board as a bot: `run(BoardFunction(my_function), name="mine")`, or `py:./mine.py:make`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from noughts_bots.bot import Bot
 from noughts_referee.rules import Position
 
 
-class ArrayBot(Bot):
+class BoardFunction(Bot):
     """A bot that calls a function of the board: 1 own, -1 other, 0 empty, in the shape (rows, columns), row 0 on top.
 
     The function returns a cell, `(row, column)`, or with gravity a column.

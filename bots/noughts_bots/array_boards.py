@@ -1,0 +1,187 @@
+"""The boards of running games as one array: for an `ArrayBot`. A frame's columns reach it by fancy indexing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from noughts_bots.arrays import RESIGN, ArrayBot, Batch, read_cells
+from noughts_bots.boards import OFF_BOARD, Answers, Chosen, Questions, Resigning
+from noughts_bots.bot import Resign
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import Variant
+
+_FEWEST_ROWS = 16
+_NO_LIMIT = np.iinfo(np.int64).max
+_GAME = np.dtype(
+    [
+        ("variant", np.int32),
+        ("side", np.int8),
+        ("new", np.bool_),
+        ("seed", np.uint64),
+        ("count", np.int32),
+        ("own_clock_us", np.int64),
+        ("opponent_clock_us", np.int64),
+        ("move_limit_us", np.int64),
+    ]
+)
+"""What belongs to a game; `count` is the number of its moves that are known, including the bot's last answer."""
+
+_Rows = npt.NDArray[np.intp]
+_Cells = npt.NDArray[np.int32]
+
+
+class ArrayBoards:
+    def __init__(self, bot: ArrayBot) -> None:
+        self._bot = bot
+        self._variants: list[Variant] = []
+        """The variants of all games so far."""
+        self._rows: dict[int, int] = {}
+        """The row of each running game, by its handle."""
+        self._free_rows: list[int] = []
+        self._games = np.zeros(0, _GAME)
+        self._boards = np.zeros((0, 0), np.int8)
+        """A row a game, as wide as the largest board: 0 free, 1 the bot's stone, 2 the opponent's."""
+        self._moves = np.zeros((0, 0), np.int32)
+        """The moves of each game, in rows as wide as the boards."""
+
+    def start(self, variant: Variant, starts: pb.Starts) -> None:
+        if variant not in self._variants:
+            self._variants.append(variant)
+        handles = starts.game[:]
+        self._make_room(len(handles), variant.cells)
+        rows = np.array([self._free_rows.pop() for _ in handles], np.intp)
+        self._rows.update(zip(handles, rows.tolist(), strict=True))
+        limits = starts.time
+        games = np.zeros(len(handles), _GAME)
+        games["variant"] = self._variants.index(variant)
+        games["side"] = np.array(starts.side[:], np.int8) - 1
+        games["new"] = True
+        games["seed"] = starts.seed[:]
+        games["count"] = starts.move_count[:]
+        games["move_limit_us"] = limits.move_us if limits.bank_us and limits.move_us else _NO_LIMIT
+        self._games[rows] = games
+        self._boards[rows] = 0
+        if starts.moves:
+            self._replay(rows, np.array(starts.moves[:], np.int32))
+
+    def _make_room(self, games: int, cells: int) -> None:
+        """Enlarge the arrays for so many further games of so many cells."""
+        rows, width = self._boards.shape
+        missing = games - len(self._free_rows)
+        more = max(missing, rows, _FEWEST_ROWS) if missing > 0 else 0
+        wider = max(cells - width, 0)
+        if more or wider:
+            self._games = np.pad(self._games, (0, more))
+            self._boards = np.pad(self._boards, ((0, more), (0, wider)))
+            self._moves = np.pad(self._moves, ((0, more), (0, wider)))
+        # The lowest row is taken first.
+        self._free_rows.extend(reversed(range(rows, rows + more)))
+
+    def _replay(self, rows: _Rows, moves: _Cells) -> None:
+        """Place all moves of these games, which follow one another in `moves`, on empty boards."""
+        counts = self._games["count"][rows]
+        places = np.arange(len(moves)) - np.repeat(counts.cumsum() - counts, counts)
+        row_of_each = np.repeat(rows, counts)
+        self._moves[row_of_each, places] = moves
+        self._boards[row_of_each, moves] = 1 + ((places + self._games["side"][row_of_each]) & 1)
+
+    def asked(self, turns: pb.Turns) -> Questions:
+        columns = [turns.game[:], turns.ply[:], turns.cell[:]]
+        if turns.own_clock_us:
+            columns += [turns.own_clock_us[:], turns.opponent_clock_us[:]]
+        known = self._rows
+        try:
+            rows = np.array([known[handle] for handle in columns[0]], np.intp)
+        except KeyError:
+            table = [row for row in zip(*columns, strict=True) if row[0] in known]
+            columns = [[row[index] for row in table] for index in range(len(columns))]
+            rows = np.array([known[handle] for handle in columns[0]], np.intp)
+        handles, plies, cells, *clocks = columns
+        if handles:
+            self._update(rows, np.array(plies, np.int32), np.array(cells, np.int32))
+        for name, column in zip(("own_clock_us", "opponent_clock_us"), clocks, strict=False):
+            self._games[name][rows] = column
+        return Questions(handles, plies, rows)
+
+    def _update(self, rows: _Rows, plies: _Cells, cells: _Cells) -> None:
+        """Place the opponent's move in each game, unless it is known."""
+        counts = self._games["count"][rows]
+        unknown = counts + 1 == plies
+        if not unknown.all():
+            again = ~unknown & (counts != plies)
+            if again.any():
+                self._take_back(rows[again], plies[again])
+            rows, plies, cells = rows[unknown], plies[unknown], cells[unknown]
+        self._boards[rows, cells] = 2
+        self._moves[rows, plies - 1] = cells
+        self._games["count"][rows] = plies
+
+    def _take_back(self, rows: _Rows, plies: _Cells) -> None:
+        """Undo the moves from these plies on."""
+        self._games["count"][rows] = plies
+        self._boards[rows] = 0
+        pairs = zip(rows.tolist(), plies.tolist(), strict=True)
+        self._replay(rows, np.concatenate([self._moves[row, :ply] for row, ply in pairs]))
+
+    def by_variant(self, questions: Questions) -> list[Questions]:
+        if len(self._variants) < 2:
+            return [questions]
+        variants: _Cells = self._games["variant"][questions.positions]
+        parts = []
+        for variant in dict.fromkeys(variants.tolist()):
+            part = np.flatnonzero(variants == variant)
+            games, plies = ([column[row] for row in part.tolist()] for column in (questions.games, questions.plies))
+            parts.append(Questions(games, plies, questions.positions[part]))
+        return parts
+
+    def answers(self, questions: Questions, resigning: Resigning) -> Answers:
+        rows: _Rows = questions.positions
+        batch = self._batch(rows)
+        variant, plies = batch.variant, batch.ply.copy()
+        cells, scores = read_cells(self._bot.choose_arrays(batch), len(rows))
+        valid = (cells >= 0) & (cells < variant.cells)
+        chosen: list[Chosen] = cells.tolist()
+        if not valid.all():
+            for row in np.flatnonzero(~valid).tolist():
+                chosen[row] = resigning(row, Resign()) if cells[row] == RESIGN else OFF_BOARD
+                scores.pop(row, None)
+            rows, plies, cells = rows[valid], plies[valid], cells[valid]
+        self._boards[rows, cells] = 1
+        self._moves[rows, plies] = cells
+        self._games["count"][rows] = plies + 1
+        return Answers(questions.games, questions.plies, chosen, scores)
+
+    def _batch(self, rows: _Rows) -> Batch:
+        games = self._games[rows]
+        self._games["new"][rows] = False
+        variant = self._variants[games["variant"][0]]
+        plies, own = games["count"], games["own_clock_us"]
+        last = np.where(plies > 0, self._moves[rows, plies - 1], -1)
+        boards = self._boards[rows]
+        return Batch(
+            variant,
+            rows.copy(),
+            games["new"],
+            boards if boards.shape[1] == variant.cells else boards[:, : variant.cells].copy(),
+            last,
+            plies,
+            games["side"],
+            games["seed"],
+            own,
+            games["opponent_clock_us"],
+            np.minimum(own, games["move_limit_us"]),
+        )
+
+    def variant(self, game: int) -> Variant | None:
+        row = self._rows.get(game)
+        return None if row is None else self._variants[self._games["variant"][row]]
+
+    def moves(self, game: int) -> list[int]:
+        row = self._rows[game]
+        moves: list[int] = self._moves[row, : self._games["count"][row]].tolist()
+        return moves
+
+    def forget(self, games: Sequence[int]) -> None:
+        rows = [self._rows.pop(handle) for handle in games if handle in self._rows]
+        self._free_rows.extend(rows)

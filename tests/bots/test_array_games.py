@@ -1,0 +1,91 @@
+"""A bot of arrays plays the games of the same bot with `choose_batch`: at a server, and as a child of a local run."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from noughts_bots import Bot
+from noughts_bots.session import play
+from noughts_referee.game import Game
+from noughts_referee.rules import OWN_NAMES, Termination
+from tests.support import array_bots
+from tests.support.array_bots import Arrays, Positions
+from tests.support.children.field import Field
+from tests.support.games import conditions, unit
+from tests.support.loopback import loopback, until
+
+from .drawn import Drawn, login
+
+VARIANTS = (*OWN_NAMES, "mnk:5,4,4", "gomoku+pro", "renju+swap2", "caro+swap")
+BATCHES = (Arrays, Positions)
+
+
+class Scores:
+    """The referee's observer: keeps the scores."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int, float]] = []
+
+    def began(self, game: Game) -> None:
+        pass
+
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        self.heard += [(games[row], plies[row], score) for row, score in scores]
+
+    def ended(self, games: Sequence[Game]) -> None:
+        pass
+
+
+async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: tuple[int, ...] = ()) -> object:
+    """Play games of the bot against another at a server. Return everything about them."""
+    work = unit(conditions(variant, concurrency=concurrency, seed=3), games)
+    if opening:
+        work = work._replace(openings={slot.ordinal: opening for slot in work.slots})
+    scores = Scores()
+    async with loopback() as server, asyncio.TaskGroup() as tasks:
+        server.referee.observe(scores)
+        sessions = [tasks.create_task(play(each, login(server.port, key))) for key, each in ((1, bot), (2, Drawn()))]
+        await until(lambda: server.wire(1).online and server.wire(2).online)
+        server.referee.add(work)
+        finished = await server.played(games)
+        for session in sessions:
+            session.cancel()
+    assert server.counts.complaints == 0
+    assert {game.termination for game in finished} <= {Termination.LINE, Termination.BOARD_FULL}
+    return sorted(game._replace(times=b"") for game in finished), sorted(scores.heard)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("concurrency", [1, 1_024])
+@pytest.mark.parametrize("variant", VARIANTS)
+async def test_both_bots_play_the_same_games_at_a_server(variant: str, concurrency: int) -> None:
+    games = (1_100 if variant == "tictactoe" else 4) if concurrency > 1 else 2
+    arrays, positions = [await played(kind(), variant, concurrency, games) for kind in BATCHES]
+    assert arrays == positions
+
+
+@pytest.mark.parametrize("opening", [(24,), (24, 25), (24, 25, 26)])
+async def test_both_bots_play_the_same_games_after_an_opening(opening: tuple[int, ...]) -> None:
+    arrays, positions = [await played(kind(), "mnk:7,7,5", 64, 8, opening) for kind in BATCHES]
+    assert arrays == positions
+
+
+@pytest.mark.long
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "variant, concurrency", [*((variant, 1_024) for variant in VARIANTS), ("tictactoe", 1), ("connect4", 1)]
+)
+async def test_both_bots_play_the_same_games_as_children(variant: str, concurrency: int, tmp_path: Path) -> None:
+    games = (1_100 if variant == "tictactoe" else 4) if concurrency > 1 else 2
+    found = []
+    opponent = f"opponent=py:{array_bots.__file__}:Positions"
+    for kind in BATCHES:
+        field = Field(tmp_path / kind.__name__)
+        field.folder.mkdir()
+        spec = f"bot=py:{array_bots.__file__}:{kind.__name__}"
+        outcome = await field.play(spec, opponent, games=games, concurrency=concurrency, variant=variant)
+        assert (outcome.games, outcome.faults) == (games, ())
+        found.append(field.games)
+    assert found[0] == found[1]
