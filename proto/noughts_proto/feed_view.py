@@ -70,6 +70,7 @@ def _append(game: pb.WatchedGame, ply: pb.WatchedPly) -> None:
     if ply.HasField("second_clock_us"):
         game.second_clock_us = ply.second_clock_us
     if ply.HasField("score"):
+        game.scores[ply.ply] = ply.score
         if ply.ply & 1:
             game.second_score = ply.score
         else:

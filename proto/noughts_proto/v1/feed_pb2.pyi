@@ -245,6 +245,26 @@ Global___Resync: _TypeAlias = Resync  # noqa: Y015
 class WatchedGame(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class ScoresEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.int
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.int = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
@@ -260,6 +280,7 @@ class WatchedGame(_message.Message):
     FIRST_SCORE_FIELD_NUMBER: _builtins.int
     SECOND_SCORE_FIELD_NUMBER: _builtins.int
     WINNING_CELLS_FIELD_NUMBER: _builtins.int
+    SCORES_FIELD_NUMBER: _builtins.int
     FIRST_TIME_FIELD_NUMBER: _builtins.int
     SECOND_TIME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -297,6 +318,12 @@ class WatchedGame(_message.Message):
         """Set once the state is ENDED: the cells of all lines that the last move completed, ascending; empty unless it won."""
 
     @_builtins.property
+    def scores(self) -> _containers.ScalarMap[_builtins.int, _builtins.float]:
+        """The mover's score of each ply (see WatchedPly.score) by the number of moves before it, as far as the server knows
+        them: of plies made while somebody watched. Empty in games read from the store.
+        """
+
+    @_builtins.property
     def first_time(self) -> _types_pb2.TimeControl:
         """The time controls of the two sides, if bots have different ones in this tournament."""
 
@@ -320,12 +347,13 @@ class WatchedGame(_message.Message):
         first_score: _builtins.float | None = ...,
         second_score: _builtins.float | None = ...,
         winning_cells: _abc.Iterable[_builtins.int] | None = ...,
+        scores: _abc.Mapping[_builtins.int, _builtins.float] | None = ...,
         first_time: _types_pb2.TimeControl | None = ...,
         second_time: _types_pb2.TimeControl | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "moves", b"moves", "name", b"name", "result", b"result", "scores", b"scores", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015

@@ -128,9 +128,8 @@ class RemoteObserver:
             self._unknown.discard(played.slot)
             # Others wanted to know how it stands, too.
             same = known is not None and event.moves == known.moves and event.times_us == known.times_us
-            told = event.HasField("first_score") or event.HasField("second_score")
             watched.set(event)
-            return not same or told
+            return not same or bool(event.scores)
         if known is None or event.ply < len(known.moves):
             return False
         if event.ply > len(known.moves):

@@ -121,7 +121,7 @@ class FeedObserver:
                 ply = followed.plies - 1
                 score = given.get((handle, ply))
                 if score is not None:
-                    followed.scores[ply & 1] = score
+                    followed.scores[ply] = score
                 score = None if followed.withholds else score
                 self._bus.publish(PLAYED, GameEvent(followed.slot, _ply_message(game, score)))
 
@@ -131,7 +131,7 @@ class FeedObserver:
                 followed = self._following.pop(game.handle, None)
                 if followed is not None and followed.withholds:
                     followed.withholds = False
-                    if followed.scores != [None, None]:
+                    if followed.scores:
                         self._bus.publish(PLAYED, GameEvent(followed.slot, _game_message(followed)))
 
 
@@ -143,8 +143,8 @@ class _Followed:
         self.slot = _slot(game)
         self.plies = len(game.moves)
         """The number of plies that followers know."""
-        self.scores: list[float | None] = [None, None]
-        """The last score of each side since the game is followed."""
+        self.scores: dict[int, float] = {}
+        """The mover's scores by ply, since the game is followed."""
         self.withholds = game.conditions.timed and not game.conditions.live_scores
         """Whether scores are still secret, because they would help the opponent."""
 
@@ -160,7 +160,8 @@ def _name(game: Game) -> str:
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
     conditions = game.conditions
-    first_score, second_score = (None, None) if followed.withholds else followed.scores
+    scores = {} if followed.withholds else followed.scores
+    last = {ply & 1: score for ply, score in scores.items()}
     message = pb.WatchedGame(
         name=_name(game),
         variant=conditions.variant.name,
@@ -172,8 +173,9 @@ def _game_message(followed: _Followed) -> pb.WatchedGame:
         state=pb.GAME_STATE_RUNNING,
         moves=game.moves,
         times_us=game.times_us,
-        first_score=first_score,
-        second_score=second_score,
+        first_score=last.get(0),
+        second_score=last.get(1),
+        scores=scores,
     )
     tell_clocks(message, *_clocks(game))
     return message

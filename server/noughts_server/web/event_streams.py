@@ -178,8 +178,6 @@ class Stream:
         self._settings = settings
         self._streams = streams
         self._view = View()
-        self._scores: dict[str, dict[int, float]] = {}
-        """By game and ply: the mover's score of its move."""
         self._moved_at: dict[str, float] = {}
         """By game: when its last ply arrived, by the event loop's clock."""
         self._epoch = self._sequence = 0
@@ -239,7 +237,6 @@ class Stream:
         for game in known["games"]:
             name = game["name"]
             _add_board(game)
-            game["scores"] = self._scores.get(name, {})
             game["age_ms"] = round(1000 * (now - self._moved_at.get(name, now)))
         return known
 
@@ -284,7 +281,6 @@ class Stream:
         self._view.take(message)
         self._epoch, self._sequence = message.epoch, message.sequence
         if message.HasField("snapshot"):
-            self._scores.clear()
             self._moved_at.clear()
             self._kept.clear()
             self.begun.set()
@@ -302,15 +298,11 @@ class Stream:
     def _note(self, increments: pb.Increments) -> None:
         now = asyncio.get_running_loop().time()
         for name in increments.gone:
-            self._scores.pop(name, None)
             self._moved_at.pop(name, None)
         for game in increments.games:
-            self._scores.pop(game.name, None)
             self._moved_at[game.name] = now
         for ply in increments.plies:
             self._moved_at[ply.game] = now
-            if ply.HasField("score"):
-                self._scores.setdefault(ply.game, {})[ply.ply] = ply.score
 
     def _finished(self) -> None:
         self.over = True

@@ -86,6 +86,7 @@ async def test_scores_of_a_game_with_a_clock_are_told_when_it_is_over_unless_the
             cinema.gate.release()
         await watching.to_the_end()
     assert last_scores(watching.view.games[GAME]) == (3.0, None)
+    assert dict(watching.view.games[GAME].scores) == {0: 9.0, 2: 7.0, 6: 3.0}
     assert any(scores(watching)) is live_scores
 
 
@@ -98,7 +99,8 @@ async def test_who_joins_late_sees_the_last_scores(cinema: Cinema, token: str) -
         await until_ply(early, 5)
         late = cinema.watch(GAME)
         # Ply 4 came without a score: that of ply 2 is the last.
-        assert last_scores((await late.must()).snapshot.games[0]) == (7.0, None)
+        joined = (await late.must()).snapshot.games[0]
+        assert (last_scores(joined), dict(joined.scores)) == ((7.0, None), {0: 9.0, 2: 7.0})
         # The board of its tournament is another channel, which nobody has watched so far.
         board = cinema.watch(CUP)
         await board.must()

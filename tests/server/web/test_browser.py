@@ -5,9 +5,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from noughts_bots import Bot, Position
+from noughts_bots import Bot, Move, Position
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
@@ -143,9 +143,18 @@ class Stepwise(Bot):
     def __init__(self) -> None:
         self.steps = threading.Semaphore(0)
 
-    def choose(self, position: Position) -> int:
+    def choose(self, position: Position) -> int | Move:
         assert self.steps.acquire(timeout=PATIENCE_MS / 1000)
         return position.free[0]
+
+
+class Talking(Stepwise):
+    """Reports a score with each move, too."""
+
+    def choose(self, position: Position) -> Move:
+        chosen = super().choose(position)
+        assert isinstance(chosen, int)
+        return Move(chosen, float(position.ply))
 
 
 def test_a_refreshed_tournament_keeps_opened_rounds_scrolled_tables_and_the_focus(
@@ -224,6 +233,57 @@ def test_a_page_that_found_no_server_shows_itself_when_there_is_one(site: Site, 
         page.goto("/bots")
         expect(page.get_by_role("heading", level=1)).to_have_text("Away for the moment")
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
+
+
+def test_a_game_that_waits_for_its_bots_has_begun(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    def waiting(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"state":"running"', '"state":"waiting"'))
+
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        game.play(0, 3)
+        eventually(lambda: '"moves":[0,3]' in site.get(f"/{game.name}").text)
+        page.route(f"**/{game.name}", waiting)
+        page.route("**/events", lambda route: route.abort())
+        page.goto(f"/{game.name}")
+        expect(page.locator("#board .stone")).to_have_count(2)
+        expect(page.locator("#outcome")).to_have_text("It waits for its players to reconnect.")
+        game.play(1, 4, 2)
+
+
+def test_scores_of_a_live_game_survive_a_reload_and_a_new_site(server: ServerUnderTest, browser: Browser) -> None:
+    token, bots = server.token("tess"), {"tess-one": Talking(), "tess-two": Talking()}
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    drawn = "document.querySelectorAll('#score-graph .line')[0].getAttribute('d').split('L').length"
+    with beside(online(server.address, token, **bots)):
+        with site_of(server.address) as site, page_in(browser, site.address) as page:
+            wanted = {
+                **form,
+                "id": "talk",
+                "schedule": "round_robin",
+                "games_per_pair": "1",
+                "bank": "",
+                "increment": "",
+            }
+            place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+            for name in bots:
+                site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
+            site.post(f"{place}/start", form, cookie=cookie)
+            page.goto(f"{place}/games/1")
+            expect(page.locator("#outcome")).to_contain_text("is to move")
+            for bot in bots.values():
+                bot.steps.release(2)
+            expect(page.locator("#board .stone")).to_have_count(4)
+            page.reload()
+            expect(page.locator("#scores")).to_be_visible()
+            assert page.evaluate(drawn) == 2
+        with site_of(server.address) as site, page_in(browser, site.address) as page:
+            page.goto(f"{place}/games/1")
+            expect(page.locator("#scores")).to_be_visible()
+            assert page.evaluate(drawn) == 2
+            for bot in bots.values():
+                bot.steps.release(9)
+            expect(page.locator("#outcome")).to_contain_text("won, 1-0")
 
 
 def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(

@@ -133,5 +133,9 @@ def test_a_page_goes_on_when_the_server_was_killed_and_started_again(tmp_path: P
         made.server.send_signal(signal.SIGKILL)
         made.server.wait()
         expect(page.locator("#away")).to_contain_text("cannot be reached")
+        clock = page.locator(".to-move .clock")
+        left = clock.inner_text()
+        page.wait_for_timeout(500)
+        assert clock.inner_text() == left
         stack.enter_context(started(made.arguments, environment()))
         ends(page)

@@ -4,12 +4,13 @@ export function clock(micros) {
   return `${minutes}:${rest < 10 ? "0" : ""}${all < 20 ? rest.toFixed(1) : Math.floor(rest)}`;
 }
 
-// Shows the clocks of both sides; that of the side to move runs.
-export function showClocks(game, heard) {
+// Shows the clocks of both sides. That of the side to move runs from the last ply (`heard`) until now, or until the
+// server went away (`stopped`).
+export function showClocks(game, heard, stopped = null) {
   const running = game.state === "running" ? game.moves.length % 2 : -1;
   ["first", "second"].forEach((side, number) => {
     const left = game[`${side}_clock_us`];
-    const gone = number === running ? (performance.now() - heard) * 1000 : 0;
+    const gone = number === running ? ((stopped ?? performance.now()) - heard) * 1000 : 0;
     const place = document.getElementById(`clock-${side}`);
     place.textContent = left === null || left === undefined ? "" : clock(Math.max(0, left - gone));
     place.parentElement.classList.toggle("to-move", number === running);

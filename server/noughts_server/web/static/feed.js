@@ -2,37 +2,38 @@
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 8000;
 
-// Follows the events at an address until they are over. `changed(view, kind, event)` is called after each: "snapshot"
-// or "increments". Tabs that nobody sees stop listening and catch up when they are seen again.
+// Follows the events at an address until they are over. `changed(view)` is called after each. Tabs that nobody sees
+// stop listening and catch up when they are seen again.
 export function follow(address, changed) {
-  const view = { games: new Map(), tournaments: new Map() };
-  let source = null, wait = FIRST_WAIT, timer = 0, over = false;
+  // `stopped`: since when the site or its server is away, which stops the clocks; null while both are there.
+  const view = { games: new Map(), tournaments: new Map(), stopped: null };
+  let source = null, wait = FIRST_WAIT, timer = 0, seen = false, over = false;
 
   function listen() {
     clearTimeout(timer);
     if (source || over || document.hidden) return;
     source = new EventSource(address);
+    source.onopen = back;
     const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
     on("snapshot", (told) => {
       wait = FIRST_WAIT;
-      showAway(null);
+      seen = true;
       reset(view, told);
-      changed(view, "snapshot", told);
+      back();
     });
     on("increments", (told) => {
-      showAway(null);
       apply(view, told);
-      changed(view, "increments", told);
+      back();
     });
-    on("away", (told) => showAway(`${told.message} ${told.hint}`));
-    on("back", () => showAway(null));
+    on("away", (told) => away(`${told.message} ${told.hint}`));
+    on("back", back);
     on("over", () => {
       over = true;
-      showAway(null);
+      back();
       stop();
     });
     source.onerror = () => {
-      showAway("The connection is lost; it is tried again.");
+      away("The connection is lost; it is tried again.");
       // The browser tries again by itself, except where it was refused.
       if (source.readyState === EventSource.CLOSED) {
         stop();
@@ -40,6 +41,16 @@ export function follow(address, changed) {
         wait = Math.min(2 * wait, LONGEST_WAIT);
       }
     };
+  }
+  function away(words) {
+    view.stopped ??= performance.now();
+    showAway(words);
+    if (seen) changed(view);
+  }
+  function back() {
+    view.stopped = null;
+    showAway(null);
+    if (seen) changed(view);
   }
   function stop() {
     clearTimeout(timer);
@@ -65,7 +76,7 @@ function apply(view, increments) {
     view.games.delete(name);
     view.tournaments.delete(name);
   }
-  for (const game of increments.games) view.games.set(game.name, { ...game, scores: {}, heard });
+  for (const game of increments.games) view.games.set(game.name, { ...game, heard });
   for (const ply of increments.plies) {
     const game = view.games.get(ply.game);
     if (!game) continue;

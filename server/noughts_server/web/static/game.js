@@ -7,6 +7,7 @@ const by = (id) => document.getElementById(id);
 const svg = document.querySelector("#board svg");
 let game = JSON.parse(by("game").textContent);
 let heard = performance.now() - (game.age_ms ?? 0);
+let stopped = null;
 let ply = linkedPly() ?? game.moves.length;
 let following = ply === game.moves.length;
 
@@ -31,7 +32,7 @@ function show() {
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
   showMoves();
   showScores();
-  showClocks(game, heard);
+  showClocks(game, heard, stopped);
 }
 
 function sentence() {
@@ -51,7 +52,7 @@ function cell(number) {
 }
 
 function outcome() {
-  if (game.state === "waiting") return "It has not begun.";
+  if (game.state === "waiting") return game.moves.length ? "It waits for its players to reconnect." : "It has not begun.";
   if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const ending = game.termination.replaceAll("_", " ");
@@ -129,8 +130,9 @@ addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
 
 show();
 if (game.state !== "ended") {
-  const ticking = setInterval(() => showClocks(game, heard), 100);
+  const ticking = setInterval(() => showClocks(game, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
+    stopped = view.stopped;
     const now = view.games.get(game.name);
     if (!now) return;
     game = now;

@@ -11,6 +11,7 @@ const svg = document.querySelector("#board svg");
 let table = read("table");
 let game = read("game");
 let heard = performance.now() - (game.age_ms ?? 0);
+let stopped = null;
 let asking = 0;
 let sent = -1; // The ply of a move that is under way.
 
@@ -148,7 +149,7 @@ function show() {
   by("resign").disabled = over() || table.waiting;
   if (by("back")) by("back").disabled = !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
   if (by("invitation")) by("invitation").hidden = !table.waiting;
-  showClocks(game, heard);
+  showClocks(game, heard, stopped);
 }
 
 // What the feed does not say: whether the other person has come, or has begun the next game. The table is kept for
@@ -184,8 +185,9 @@ show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
 ask();
 if (!over()) {
-  const ticking = setInterval(() => showClocks(game, heard), 100);
+  const ticking = setInterval(() => showClocks(game, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
+    stopped = view.stopped;
     const now = view.games.get(game.name);
     if (!now) return;
     if (now.moves.length > game.moves.length) say("");
