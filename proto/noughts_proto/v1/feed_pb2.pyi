@@ -320,7 +320,7 @@ class WatchedGame(_message.Message):
     @_builtins.property
     def scores(self) -> _containers.ScalarMap[_builtins.int, _builtins.float]:
         """The mover's score of each ply (see WatchedPly.score) by the number of moves before it, as far as the server knows
-        them: of plies made while somebody watched. Empty in games read from the store.
+        them: of plies made while a client watched. Empty in games read from the store.
         """
 
     @_builtins.property
