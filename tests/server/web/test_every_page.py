@@ -17,8 +17,10 @@ from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
 from noughts_server.web.play import Play
 from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import beside
+from tests.support.background import online
 from tests.support.browser import chromium, page_in
-from tests.support.site import Site, live_game, site_of
+from tests.support.site import Site, eventually, live_game, site_of
 
 pytestmark = pytest.mark.processes
 PAGES = (
@@ -166,6 +168,36 @@ def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, 
             page.evaluate(f"document.querySelectorAll('.heat tr').forEach({widen})")
             assert page.evaluate("document.querySelector('.heat').scrollWidth") > 1500
             assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
+
+
+@pytest.fixture(scope="module")
+def long_names(server: ServerUnderTest, site: Site) -> tuple[str, str]:
+    """The names of a finished Swiss tournament and of a bot in it, both as long as is legal."""
+    token = server.token("lena")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    bots, name = [letter * 63 for letter in "wxyz"], "t" * 63
+    with beside(online(server.address, token, **dict.fromkeys(bots, "random"))):
+        wanted = {**form, "id": name, "schedule": "swiss", "rounds": "2", "rated": "on"}
+        place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+        for bot in bots:
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        site.post(f"{place}/start", form, cookie=cookie)
+        eventually(lambda: "finished" in site.get(place).text)
+    return place, f"/bots/{bots[0]}"
+
+
+def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, long_names: tuple[str, str]) -> None:
+    tournament, bot = long_names
+    lists = ("/tournaments", "/leaderboard?variant=tictactoe&search=ww", "/bots?search=ww")
+    wide = """limit => [...document.querySelectorAll("tbody th, .who")].filter((cell) =>
+        cell.clientWidth > limit * 16 + 1 || (cell.textContent.length > 40 && !cell.title)).length"""
+    with page_in(browser, site.address) as page:
+        for window, most in ((DESK, 16), (PHONE, 9)):
+            page.set_viewport_size(window)
+            for path in (*lists, tournament, f"{tournament}/games", bot):
+                page.goto(path, wait_until="load")
+                assert page.locator("tbody th[title], tbody .who[title]").count(), path
+                assert page.evaluate(wide, most) == 0, path
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])

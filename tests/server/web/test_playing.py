@@ -212,6 +212,17 @@ def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) 
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
 
+@pytest.mark.parametrize("variant", ["gomoku", "gomoku20", "qubic"])
+def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: str) -> None:
+    with page_in(browser, tables.address, viewport={"width": 390, "height": 844}, has_touch=True) as page:
+        sit_down(page, "screen", variant=variant)
+        expect(page.locator(".cell").last).to_be_visible()
+        board = page.locator("#board")
+        assert board.evaluate("board => board.scrollWidth <= board.clientWidth")
+        page.locator(".cell").last.tap()
+        expect(page.locator(".stone")).to_have_count(1)
+
+
 def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
     from tests.server.web.test_organising import beside
     from tests.support.background import online

@@ -36,8 +36,8 @@ function makeCells() {
     group.append(made);
   }
   group.addEventListener("keydown", pressed);
-  // A cell stays wide enough for a finger; the board's place scrolls where the screen is narrower.
-  svg.style.minWidth = `${svg.viewBox.baseVal.width * 2.4}px`;
+  // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
+  svg.style.minWidth = `${svg.viewBox.baseVal.width * 1.7}px`;
   svg.append(group);
   focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
 }
