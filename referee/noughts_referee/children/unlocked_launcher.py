@@ -39,18 +39,29 @@ class UnlockedChild:
         self.ended_for = ""
         self.processor_seconds = 0.0
         self._process = process
-        self._is_buried = False
+        self._ended: asyncio.Task[int] | None = None
 
     async def wait(self) -> int:
-        """Return its exit code; negative: the signal that ended it. The rest of its session is killed."""
-        code = await self._process.wait()
-        if not self._is_buried:
-            self._is_buried = True
+        """Return its exit code; negative: the signal that ended it. The rest of its session is killed.
+
+        That happens even if nobody waits any more.
+        """
+        if self._ended is None:
+            self._ended = asyncio.create_task(self._end())  # noqa: TID251  # it outlives whoever waits
+        return await asyncio.shield(self._ended)
+
+    async def _end(self) -> int:
+        try:
+            return await self._process.wait()
+        except asyncio.CancelledError:  # the event loop closes
+            self.kill(signal.SIGKILL)
+            await self._process.wait()
+            raise
+        finally:
             # asyncio closes the transport of a process without pipes only on request.
             self._process._transport.close()  # type: ignore[attr-defined]
             _kill_session(self.pid)
             remove_tree(self.scratch)
-        return code
 
     def kill(self, signal: int) -> None:
         with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies

@@ -1,5 +1,7 @@
 """The unlocked launcher: what a child gets, and what it does not get."""
 
+import asyncio
+import gc
 import json
 import os
 import resource
@@ -13,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from noughts_bots.event_loop import run_loop
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.running_child import ended_with
 from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line
@@ -78,6 +81,24 @@ async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: Unlocke
     assert code == -signal.SIGKILL
     assert ended_with(code) == "was ended by signal 9 (SIGKILL)"
     child.kill(signal.SIGKILL)  # it has gone
+
+
+def test_a_child_leaves_nothing_even_if_whoever_waits_for_it_is_cancelled() -> None:
+    async def abandon() -> UnlockedChild:
+        child = await unlocked.start(ChildCommand("exec", "sleep 1000"))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(child.wait(), 0.01)
+        for end in (child.stdin, child.stdout, child.stderr):
+            os.close(end)
+        return child
+
+    unlocked = UnlockedLauncher()
+    child = run_loop(abandon())
+    assert not psutil.pid_exists(child.pid)
+    assert not os.path.exists(child.scratch)
+    del child
+    gc.collect()  # a process that was forgotten would warn here
+    run_loop(unlocked.close())
 
 
 async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher: UnlockedLauncher) -> None:

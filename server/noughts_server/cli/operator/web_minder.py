@@ -70,6 +70,8 @@ async def _live(arguments: list[str], listener: socket.socket, token: str) -> in
     finally:
         if child.returncode is None:
             await _end(child)
+        # Its pipe can still be open, and the event loop can close before it finds out.
+        child._transport.close()  # type: ignore[attr-defined]
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:

@@ -140,7 +140,6 @@ def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.Mon
         child = await start(*arguments, **options)
         child.kill()
         await child.wait()
-        await asyncio.sleep(0.1)  # until the loop has closed its pipe
         return child
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", killed_at_once)
