@@ -1,0 +1,84 @@
+"""Terminals that run the commands of a page, as a newcomer types them."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from tests.support.root import ROOT
+
+STEP_SECONDS = 60
+
+
+def blocks(page: str) -> list[str]:
+    """Return the blocks of commands of a page."""
+    return re.findall(r"```bash\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def newcomers_environment(tmp_path: Path) -> dict[str, str]:
+    """Somebody with an empty home and no settings; how pip reaches its packages is the machine's business."""
+    home = tmp_path / "home"
+    home.mkdir()
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("NOUGHTS_", "XDG_", "PYTHON"))}
+    for name in ("VIRTUAL_ENV", "GRPC_VERBOSITY"):
+        ours.pop(name, None)
+    # `python3` is the interpreter that runs the tests, outside its own environment.
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python3").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)))
+    path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    # Python compiles what it loads; to have pip compile all of it takes half of the time.
+    return {**ours, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "PATH": path, "PIP_NO_COMPILE": "1"}
+
+
+class Terminal:
+    """A shell that runs a block, and what has been shown so far."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.shown = ""
+        self._news = asyncio.Event()
+
+    async def read(self) -> None:
+        """Until it ends."""
+        assert self.process.stdout is not None
+        while data := await self.process.stdout.read(4096):
+            self.shown += data.decode(errors="replace")
+            self._news.set()
+
+    async def shows(self, *texts: str, within: float) -> None:
+        """Returns when all these have been shown."""
+        deadline = time.monotonic() + within
+        while not all(text in self.shown for text in texts):
+            assert self.process.returncode is None, f"it ended; it showed:\n{self.shown}"
+            assert time.monotonic() < deadline, f"expected {texts} within {within} s; it showed:\n{self.shown}"
+            self._news.clear()
+            try:
+                async with asyncio.timeout(1):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+
+
+@asynccontextmanager
+async def terminal(block: str, folder: Path, environment: dict[str, str]) -> AsyncIterator[Terminal]:
+    """Closed at the end of the block, as one closes a window."""
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-e", "-c", block, cwd=folder, env=environment, stdout=PIPE, stderr=STDOUT, start_new_session=True
+    )
+    shell = Terminal(process)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(shell.read())
+        try:
+            yield shell
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            async with asyncio.timeout(STEP_SECONDS):
+                await process.wait()

@@ -1,0 +1,115 @@
+"""The tutorials: every command runs as written there, and shows what the page says that it shows."""
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.root import ROOT
+
+from .terminals import STEP_SECONDS, Terminal, blocks, newcomers_environment, terminal
+
+TUTORIALS = ROOT / "docs" / "tutorials"
+_STEP = re.compile(r"^```bash\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.timeout(3 * STEP_SECONDS)
+
+
+class Step(NamedTuple):
+    """Commands of a page, and lines that they show."""
+
+    commands: str
+    shown: list[str]
+
+
+def steps(page: str) -> list[Step]:
+    """The steps of a tutorial."""
+    text = (TUTORIALS / page).read_text(encoding="utf-8")
+    found = [Step(each["commands"], lines(each["shown"] or "")) for each in _STEP.finditer(text)]
+    assert len(found) == text.count("```bash")
+    return found
+
+
+def lines(text: str) -> list[str]:
+    """The lines, without what differs from run to run: widths, ports. `...` stands for any lines."""
+    plain = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
+    return [" ".join(line.split()) for line in plain.splitlines() if line.strip() not in ("", "...")]
+
+
+def assert_shown(expected: list[str], output: str) -> None:
+    """Each expected line is there, or is the beginning of one."""
+    got = lines(output)
+    missing = [line for line in expected if not any(each.startswith(line) for each in got)]
+    assert missing == [], f"the output was:\n{output}"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A newcomer who has installed Noughts."""
+    found = newcomers_environment(tmp_path)
+    return {**found, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{found['PATH']}"}
+
+
+async def play(found: list[Step], folder: Path, environment: dict[str, str]) -> None:
+    """Run steps in one terminal, and compare what each shows."""
+    mark = "-- end of a step --"
+    script = "".join(f"{step.commands}echo '{mark}'\n" for step in found)
+    async with terminal(script, folder, environment) as shell, asyncio.timeout(STEP_SECONDS):
+        code = await shell.process.wait()
+    assert code == 0, shell.shown
+    for step, output in zip(found, shell.shown.split(mark), strict=False):
+        assert_shown(step.shown, output)
+
+
+async def until_shown(expected: list[str], shell: Terminal) -> None:
+    """Wait until a terminal shows these lines."""
+    await shell.shows(*(line.partition("127.0.0.1")[0] for line in expected), within=STEP_SECONDS)
+    assert_shown(expected, shell.shown)
+
+
+def address_after(word: str, shell: Terminal) -> str:
+    """The address that a terminal shows after a word."""
+    [address] = set(re.findall(rf"{word} (127\.0\.0\.1:\d+)", shell.shown))
+    return str(address)
+
+
+async def test_first_match_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
+    installing, *playing = steps("first-match.md")
+    # The test of the league's tutorial runs these very commands.
+    assert blocks("docs/tutorials/first-league.md")[0].startswith(installing.commands)
+    await play(playing, tmp_path, environment)
+
+
+async def test_first_bot_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
+    await play(steps("your-first-bot.md"), tmp_path, environment)
+
+
+async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
+    serving, playing, *organising = steps("club-cup.md")
+    commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
+    assert commands != serving.commands
+    async with terminal(commands, tmp_path, environment) as first:
+        await until_shown(serving.shown, first)
+        environment["NOUGHTS_SERVER"] = address_after("serves at", first)
+        async with terminal(playing.commands, tmp_path, environment) as second:
+            await until_shown(playing.shown, second)
+            await play(organising, tmp_path, environment)
+    assert (tmp_path / "report" / "report.html").is_file()
+
+
+async def test_watching_and_analysing_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
+    living, watching, *analysing = steps("watch-and-analyse.md")
+    assert living.commands == "noughts live\n"
+    command = "noughts live --listen 127.0.0.1:0 --web 127.0.0.1:0"
+    async with terminal(command, tmp_path, environment) as first:
+        await until_shown(living.shown, first)
+        await first.shows("Stop:", within=STEP_SECONDS)
+        environment["NOUGHTS_SERVER"] = address_after("--server", first)
+        await play([watching], tmp_path, environment)
+    await play(analysing, tmp_path, environment)
+    for name in ("games.sgf", "positions.csv", "report/report.html"):
+        assert (tmp_path / name).stat().st_size > 1000
