@@ -12,6 +12,7 @@ from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
+from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.standings import Standing, standings
@@ -134,7 +135,8 @@ class LocalTournament:
     def _create(self, connection: Connection) -> int:
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
-        create_tournament(connection, NewTournament(self.slug, self._settings), owner_id=owner, now_ms=now)
+        new = checked(NewTournament(self.slug, self._settings), now)
+        create_tournament(connection, new, owner_id=owner, now_ms=now)
         for label, version in self._versions.items():
             self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             join_tournament(connection, self.slug, bot=label, label=label)

@@ -15,13 +15,16 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
+from noughts_server.services.new_tournaments import canonical_variant, check_settings
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
-from noughts_server.store.tournaments.settings_checks import canonical_variant
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
+from noughts_server.store.validation import check_number
+
+_MOST_GAMES = 100
 
 
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
@@ -59,6 +62,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             for label in settings.own_times:
                 if label not in names:
                     raise InvalidArgument.of("own_times", label, " or ".join(names))
+            check_number("games", settings.games_per_pair, 1, _MOST_GAMES)
+            check_settings(settings)
             drawn = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
             new = NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug

@@ -8,8 +8,9 @@ from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.resource_names import token_id, token_name
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.new_tokens import check_scopes, check_token
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.people.scopes import ADMIN, check_scopes
+from noughts_server.store.people.scopes import ADMIN
 from noughts_server.store.people.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
 
 
@@ -29,6 +30,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         for scope in (*scopes, *(() if owner == who.owner else (ADMIN,))):
             require(who, scope)
         life = _life(who, milliseconds("ttl", request), now)
+        check_token(wanted.label, life)
         made = await self._store.write(
             lambda connection: create_token(
                 connection,

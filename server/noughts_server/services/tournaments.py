@@ -15,6 +15,7 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, caller_as, open_to, require
 from noughts_server.services.idempotency import idempotent
+from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.games.standings import CrosstablePage, Standing, crosstable, standings
@@ -62,7 +63,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         new = replace(new, own_rated=self._rate_own_games)
 
         def create(connection: Connection) -> str:
-            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
+            right = checked(new, now)
+            return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def schedule() -> str:
             slug = await self._store.write(idempotent(who, request.request_id, request, create, now_ms=now))

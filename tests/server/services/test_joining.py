@@ -15,6 +15,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_server.errors import InvalidArgument
+from noughts_server.services.new_tournaments import check_joining
 from noughts_server.store.tournaments.join_window import Joining
 from tests.support.arena import NOW
 from tests.support.client import Client, bearing, client_of, hello, refused
@@ -60,13 +61,13 @@ def withdrawal(label: str) -> tournaments_pb2.WithdrawTournamentRequest:
 )
 def test_moments_out_of_order_and_bounds_out_of_range_are_refused(chosen: dict[str, int], field: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        Joining(**chosen).check(NOW)
+        check_joining(Joining(**chosen), NOW)
     assert caught.value.subject == f"tournament.{field}"
 
 
 def test_a_window_in_order_may_end_with_the_start_and_have_begun_already() -> None:
-    Joining().check(NOW)
-    Joining(join_from=NOW - 5, join_until=NOW + 5, start_at=NOW + 5, entries_min=4, entries_max=4).check(NOW)
+    check_joining(Joining(), NOW)
+    check_joining(Joining(join_from=NOW - 5, join_until=NOW + 5, start_at=NOW + 5, entries_min=4, entries_max=4), NOW)
 
 
 async def test_what_was_chosen_is_shown(client: Client) -> None:

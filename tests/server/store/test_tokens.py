@@ -104,7 +104,7 @@ async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None
     assert await arena.store.read(both) == (["alice", "bob", "alice"], ["laptop", "desk"])
 
 
-@pytest.mark.parametrize("owner, label", [("", ""), ("a/b", ""), ("x" * 64, ""), ("alice", "x" * 201)])
-async def test_bad_owner_or_label_is_an_invalid_argument(arena: Arena, owner: str, label: str) -> None:
+@pytest.mark.parametrize("owner", ["", "a/b", "x" * 64])
+async def test_bad_owner_is_an_invalid_argument(arena: Arena, owner: str) -> None:
     with pytest.raises(InvalidArgument):
-        await make(arena, owner, label)
+        await make(arena, owner, "")

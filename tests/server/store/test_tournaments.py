@@ -17,6 +17,7 @@ from noughts_server.errors import (
     TooManyEntries,
     WrongState,
 )
+from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.standings import crosstable, standings, whole_crosstable
 from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
@@ -44,7 +45,7 @@ STATES = tuple(TournamentState)
 
 async def create(arena: Arena, slug: str = "cup", **chosen: Any) -> Tournament:
     owner = await arena.store.write(partial(create_owner, name="alice"))
-    new = NewTournament(slug, TournamentSettings(**chosen))
+    new = checked(NewTournament(slug, TournamentSettings(**chosen)), NOW)
     return await arena.store.write(partial(create_tournament, new=new, owner_id=owner, now_ms=NOW))
 
 

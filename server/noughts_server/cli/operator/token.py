@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from google.protobuf.duration_pb2 import Duration
@@ -17,8 +18,7 @@ from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_du
 from noughts_server.resource_names import token_name
 
 if TYPE_CHECKING:
-    from noughts_server.store.engine.database import Connection, Store
-    from noughts_server.store.people.tokens import NewToken, Token
+    from noughts_server.store.people.tokens import Token
 
 
 AtServerOption = Annotated[
@@ -117,16 +117,12 @@ def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: in
 
 def _create_in(database: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
     from noughts_server.cli.database import in_database
+    from noughts_server.services.new_tokens import check_scopes, check_token
     from noughts_server.store.people import tokens
 
-    async def make(store: "Store") -> "NewToken":
-        return await store.write(
-            lambda connection: tokens.create_token(
-                connection, owner=owner, label=label, scopes=scopes, life_ms=life, now_ms=store.now_ms()
-            )
-        )
-
-    made = in_database(database, make, create=True)
+    check_token(label, life)
+    make = partial(tokens.create_token, owner=owner, label=label, scopes=check_scopes(scopes), life_ms=life)
+    made = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
     return _from_store(made.token), made.secret
 
 
@@ -177,13 +173,8 @@ def _revoke_in(database: str | None, identifier: int) -> _Row:
     from noughts_server.cli.database import in_database
     from noughts_server.store.people import tokens
 
-    async def end(store: "Store") -> "Token":
-        def revoke(connection: "Connection") -> "Token":
-            return tokens.revoke_token(connection, identifier, now_ms=store.now_ms())
-
-        return await store.write(revoke)
-
-    return _from_store(in_database(database, end))
+    revoke = partial(tokens.revoke_token, token_id=identifier)
+    return _from_store(in_database(database, lambda store: store.write(partial(revoke, now_ms=store.now_ms()))))
 
 
 def _revoke_at(at: AtServer, identifier: int) -> _Row:

@@ -14,9 +14,6 @@ from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
-from noughts_server.store.validation import check_number
-
-MOST_GAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +31,7 @@ class NewChallenge:
 def create_challenge(
     connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
 ) -> Tournament:
-    """Create a challenge and start it. Raises InvalidArgument, LimitReached, WrongState (a retired bot)."""
-    check_number("games", new.settings.games_per_pair, 1, MOST_GAMES)
+    """Create a challenge that was checked, and start it. Raises LimitReached, WrongState (a retired bot)."""
     _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)

@@ -10,8 +10,9 @@ from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.pairing.rounds import pair_next
-from noughts_server.store.tournaments.settings_checks import MOST_GAMES
 from noughts_server.store.tournaments.tournaments import (
+    MOST_GAMES,
+    MOST_GAMES_PER_PAIR,
     Tournament,
     base_schedule,
     change_settings,
@@ -19,6 +20,7 @@ from noughts_server.store.tournaments.tournaments import (
     owned_tournament,
     require_state,
 )
+from noughts_server.store.validation import check_number
 
 _HINT = "Create another tournament for more."
 
@@ -81,7 +83,7 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
 
 def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairings, games_per_pair: int) -> None:
     settings = tournament.settings
-    wanted = settings.games_per_pair + games_per_pair
+    wanted = check_number("games_per_pair", settings.games_per_pair + games_per_pair, 1, MOST_GAMES_PER_PAIR)
     if tournament.base_entries is None:
         # All slots are still computed, so only their number grows.
         change_settings(connection, tournament, games_per_pair=wanted)

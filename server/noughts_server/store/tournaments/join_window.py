@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from noughts_server.errors import InvalidArgument
-from noughts_server.store.validation import check_number
-
 FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
 
-_LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
+LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +20,6 @@ class Joining:
     """None: until the start."""
     start_at: int | None = None
     """None: its owner starts it."""
-
-    def check(self, now_ms: int) -> None:
-        """Check that a tournament can be created with these values. Raises InvalidArgument."""
-        check_number("tournament.entries_min", self.entries_min, FEWEST_ENTRIES, MOST_ENTRIES)
-        check_number("tournament.entries_max", self.entries_max, self.entries_min, MOST_ENTRIES)
-        orders = (("join_from",), ("join_until", "join_from"), ("start_at", "join_from", "join_until"))
-        for name, *others in orders:
-            moment: int | None = getattr(self, name)
-            if moment is None:
-                continue
-            if not 0 <= moment <= _LATEST:
-                raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a moment from 1970 to 9999")
-            # Joining can begin before the creation; all other times must be in the future.
-            if others and moment <= now_ms:
-                raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a moment after now ({utc(now_ms)})")
-            for other in others:
-                bound: int | None = getattr(self, other)
-                # The start can be the end of the join window, but a window cannot be empty.
-                if bound is not None and moment < bound + (other == "join_from"):
-                    raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"one after {other} ({utc(bound)})")
 
     def closed(self, now_ms: int) -> str:
         """Return why no bot can join, e.g. `closed for entries since 2026-03-01 12:00:00 UTC`; empty if bots can."""
@@ -68,6 +45,6 @@ class Joining:
 
 def utc(milliseconds: int) -> str:
     """Return a readable time, e.g. `2026-03-01 12:00:00 UTC`."""
-    if not 0 <= milliseconds <= _LATEST:
+    if not 0 <= milliseconds <= LATEST:
         return f"{milliseconds} ms after 1970"
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

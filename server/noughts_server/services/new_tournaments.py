@@ -1,4 +1,6 @@
-"""Check the settings of tournaments."""
+"""Check what an organiser chose for a new tournament; the store takes what it gets."""
+
+from dataclasses import replace
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
@@ -8,11 +10,10 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
-from noughts_server.store.tournaments.join_window import MOST_ENTRIES
-from noughts_server.store.validation import check_name, check_number, check_text
+from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc
+from noughts_server.store.tournaments.tournaments import MOST_GAMES, MOST_GAMES_PER_PAIR, NewTournament
+from noughts_server.store.validation import check_name, check_number, check_slug, check_text
 
-MOST_GAMES = 100_000_000
-_MOST_GAMES_PER_PAIR = 1_000_000
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
 _MOST_ROUNDS = 4_096
@@ -20,10 +21,18 @@ _MOST_PLIES = 100_000
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
+def checked(new: NewTournament, now_ms: int) -> NewTournament:
+    """Return a new tournament with the canonical name of its variant. Raises InvalidArgument."""
+    check_slug("tournament.name", new.slug)
+    check_settings(new.settings)
+    check_joining(new.joining, now_ms)
+    return replace(new, settings=replace(new.settings, variant=canonical_variant(new.settings.variant)))
+
+
 def check_settings(settings: TournamentSettings) -> None:
     """Raise InvalidArgument for invalid settings."""
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
-    check_games_per_pair(settings.games_per_pair)
+    check_number("tournament.games_per_pair", settings.games_per_pair, 1, MOST_GAMES_PER_PAIR)
     check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
     check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
     _check_format(settings)
@@ -32,9 +41,25 @@ def check_settings(settings: TournamentSettings) -> None:
     _check_openings(settings)
 
 
-def check_games_per_pair(games: int) -> None:
-    """Raise InvalidArgument for an invalid number of games per pair."""
-    check_number("tournament.games_per_pair", games, 1, _MOST_GAMES_PER_PAIR)
+def check_joining(joining: Joining, now_ms: int) -> None:
+    """Raise InvalidArgument for values with which a tournament cannot be created."""
+    check_number("tournament.entries_min", joining.entries_min, FEWEST_ENTRIES, MOST_ENTRIES)
+    check_number("tournament.entries_max", joining.entries_max, joining.entries_min, MOST_ENTRIES)
+    orders = (("join_from",), ("join_until", "join_from"), ("start_at", "join_from", "join_until"))
+    for name, *others in orders:
+        moment: int | None = getattr(joining, name)
+        if moment is None:
+            continue
+        if not 0 <= moment <= LATEST:
+            raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a moment from 1970 to 9999")
+        # Joining can begin before the creation; all other times must be in the future.
+        if others and moment <= now_ms:
+            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a moment after now ({utc(now_ms)})")
+        for other in others:
+            bound: int | None = getattr(joining, other)
+            # The start can be the end of the join window, but a window cannot be empty.
+            if bound is not None and moment < bound + (other == "join_from"):
+                raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"one after {other} ({utc(bound)})")
 
 
 def canonical_variant(variant: str, field: str = "tournament.variant") -> str:

@@ -1,0 +1,33 @@
+"""Check what a caller chose for a new token; the store takes what it gets."""
+
+from collections.abc import Iterable
+
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, ORGANISE, PLAY, SUBMIT
+from noughts_server.store.validation import check_name, check_number, check_text
+
+_LONGEST_LABEL = 200
+_LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
+_MOST_CHARACTERS = 400
+_EXPECTED = "`play`, `play:NAME`, `submit`, `organise` or `admin`"
+
+
+def check_token(label: str, life_ms: int | None) -> None:
+    """Raise InvalidArgument for a label or a lifetime that a token cannot have."""
+    check_text("token.label", label, _LONGEST_LABEL)
+    if life_ms is not None:
+        check_number("ttl (milliseconds)", life_ms, 1, _LONGEST_LIFE_MS)
+
+
+def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
+    """Return the scopes in order without duplicates; the default if there are none. Raises InvalidArgument."""
+    wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
+    for scope in wanted:
+        kind, colon, bot = scope.partition(":")
+        if kind not in (PLAY, SUBMIT, ORGANISE, ADMIN) or (colon and kind != PLAY):
+            raise InvalidArgument.of("token.scopes", scope, _EXPECTED)
+        if colon:
+            check_name("token.scopes", bot)
+    if len(" ".join(wanted)) > _MOST_CHARACTERS:
+        raise InvalidArgument.of("token.scopes", f"{len(wanted)} scopes", f"at most {_MOST_CHARACTERS} characters")
+    return wanted
