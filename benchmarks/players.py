@@ -1,12 +1,18 @@
 """What a move of a child player costs, and its start, beside a bare pipe and a bare asyncio pipe.
 
     python benchmarks/players.py [--rounds 5] [--seconds 1] [--flight 1024] [--no-lock] [--spec NAME=KIND:TARGET ...]
+    python benchmarks/players.py --arrays [--rounds 5] [--seconds 1] [--flight 1024] [--no-lock]
 
 Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
 asyncio's streams; a bare gRPC ping-pong; then for each kind a pair of such players in a referee without a server,
 behind the lock: microseconds a ply with one game at a time, milliseconds from asking the warm launcher for one to its
 first answer, and plies a second with many games in flight (`gomoku`). Prints medians. The library is
 `bots/examples/c/lowest.c`, compiled with gcc.
+
+With `--arrays`, each round measures a bot that plays a random free cell, with many games in flight, on 3x3 and 15x15:
+as an `ArrayBot`, with `choose_batch` and arrays made of its positions, and with `choose_batch` and `position.free`. All
+play the same games. Prints medians of plies a second, and of microseconds of processor time a ply, of both players and
+the referee.
 """
 
 import argparse
@@ -20,6 +26,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import psutil
 
 from noughts_bots.event_loop import run_loop
 from noughts_bots.hosts.dll import HEADER
@@ -86,6 +94,20 @@ class Next(Bot):
     def choose(self, position):
         return len(position.moves)
 """
+_ARRAYS = """
+from noughts_bots import Bot
+from noughts_bots.arrays import ArrayBot, batch_of
+class Arrays(ArrayBot):
+    def choose_arrays(self, batch):
+        return batch.pick(batch.legal)
+class Converted(Bot):
+    def choose_batch(self, positions):
+        batch = batch_of(positions)
+        return batch.pick(batch.legal)
+class Lists(Bot):
+    def choose_batch(self, positions):
+        return [position.rng().choice(position.free) for position in positions]
+"""
 _PIPED = """
 import os, sys
 from noughts_bots.pipe_session import play_on_pipes
@@ -120,17 +142,22 @@ class _Pair:
 
     async def plies_per_second(self, seconds: float) -> float:
         """How quickly they play."""
+        return (await self.speed(seconds))[0]
+
+    async def speed(self, seconds: float) -> tuple[float, float]:
+        """Plies a second, and microseconds of processor time a ply."""
         async with launching(self._locking, _say) as launcher, asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
             self._add_games()
             await self._playing.wait()
             await asyncio.sleep(_WARM_SECONDS)
-            before, began = self.referee.plies, time.perf_counter()
+            before, began, spent = self.referee.plies, time.perf_counter(), _processor_seconds()
             await asyncio.sleep(seconds)
-            rate = (self.referee.plies - before) / (time.perf_counter() - began)
+            took, spent = time.perf_counter() - began, _processor_seconds() - spent
+            plies = self.referee.plies - before
             for player in playing:
                 player.cancel()
-        return rate
+        return plies / took, spent / plies * 1e6
 
     def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
         wire = FrameConnection(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
@@ -142,6 +169,12 @@ class _Pair:
             accept=lambda hello: pb.Welcome(protocol=hello.protocol),
             on_fault=_tell,
         )
+
+
+def _processor_seconds() -> float:
+    """Of this process and all that it has started, which still run."""
+    here = psutil.Process()
+    return sum(sum(each.cpu_times()[:2]) for each in (here, *here.children(recursive=True)))
 
 
 def _tell(fault: Fault) -> None:
@@ -258,6 +291,28 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
     return commands
 
 
+def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) -> None:
+    print(f"{'board':<10} {'bot':<34} {'plies/s':>10} {'us of processor a ply':>22} {'arrays are faster':>18}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "array_bots.py"
+        file.write_text(_ARRAYS)
+        names = {
+            "Arrays": "choose_arrays",
+            "Converted": "choose_batch, arrays of positions",
+            "Lists": "choose_batch, position.free",
+        }
+        for variant in ("tictactoe", "gomoku"):
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+            for _ in range(rounds):
+                for name, speeds in found.items():
+                    pair = _Pair(ChildCommand("py", f"{file}:{name}"), variant, flight, locking)
+                    speeds.append(run_loop(pair.speed(seconds)))
+            for name, speeds in found.items():
+                rate, spent = (statistics.median(column) for column in zip(*speeds, strict=True))
+                ratio = statistics.median(fast[0] / slow[0] for fast, slow in zip(found["Arrays"], speeds, strict=True))
+                print(f"{variant:<10} {names[name]:<34} {rate:>10,.0f} {spent:>22.2f} {ratio:>18.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
@@ -265,9 +320,12 @@ def main() -> None:
     parser.add_argument("--flight", type=int, default=1_024)
     parser.add_argument("--spec", action="append", default=[], help="another player, e.g. C=dll:./corner.so")
     parser.add_argument("--no-lock", action="store_true")
+    parser.add_argument("--arrays", action="store_true", help="compare bots of arrays with bots of positions")
     options = parser.parse_args()
     locking = Locking.OFF if options.no_lock else Locking.USUAL
     tune_collector()  # as a server does
+    if options.arrays:
+        return _compare_arrays(options.rounds, options.seconds, options.flight, locking)
     bare: list[tuple[float, float, float]] = []
     found: dict[str, list[tuple[float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -293,6 +351,7 @@ def main() -> None:
         ratio = statistics.median(row[0] / streams for row, (_, streams, _) in zip(rows, bare, strict=True))
         per_ping = statistics.median(row[2] / pings for row, (_, _, pings) in zip(rows, bare, strict=True))
         print(f"{name:<20} {alone:>10.1f} {ratio:>14.2f} {start:>12.1f} {many:>24,.0f} {per_ping:>14.1f}", flush=True)
+    return None
 
 
 if __name__ == "__main__":

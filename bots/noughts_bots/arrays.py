@@ -36,7 +36,7 @@ class Batch:
     """
 
     variant: Variant
-    games: npt.NDArray[np.intp]
+    games: npt.NDArray[np.int64]
     """An index of each game that stays the same while the game runs, as a place for the bot's own data about it.
 
     Indices are small, and a later game can get the index of a game that is over: see `new`."""
@@ -44,11 +44,11 @@ class Batch:
     """Whether it is the first question of the game, or the first one after a reconnection."""
     boards: npt.NDArray[np.int8]
     """Shape (games, cells): 0 for a free cell, 1 for the bot's own stone, 2 for the opponent's."""
-    last: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int64]
     """The opponent's last move as a cell; -1 if there is none."""
-    ply: npt.NDArray[np.int32]
+    ply: npt.NDArray[np.int64]
     """The number of stones on the board."""
-    side: npt.NDArray[np.int8]
+    side: npt.NDArray[np.int64]
     """The bot's side: 0 moved first (X), 1 second (O)."""
     seed: npt.NDArray[np.uint64]
     """The bot's seed in the game; see `bits`."""
@@ -64,10 +64,9 @@ class Batch:
     @cached_property
     def legal(self) -> npt.NDArray[np.bool_]:
         """Shape (games, cells): where the bot can play, with gravity and forbidden moves taken into account."""
-        held = np.ones((len(self), self.variant.cells + 1), np.bool_)
-        held[:, :-1] = self.boards != 0
-        legal = ~held[:, :-1]
+        legal: npt.NDArray[np.bool_] = self.boards == 0
         if self.variant.gravity:
+            held = np.pad(~legal, ((0, 0), (0, 1)), constant_values=True)
             for below in supports(self.variant).T:
                 legal &= held[:, below]
         if self.variant.forbids is not None:
@@ -102,12 +101,14 @@ class Batch:
 
         Every row must have a cell.
         """
-        cells = np.flatnonzero(mask)
-        counts = mask.sum(axis=1)
-        bits, rooms = self.bits()[:, 0], counts.astype(np.uint64)
+        rows, width = mask.shape
+        (cells,) = mask.ravel().nonzero()
+        bounds = cells.searchsorted(np.arange(0, rows * width + 1, width))
+        counts = np.diff(bounds).astype(np.uint64)
+        bits = self.bits()[:, 0]
         # The upper 64 bits of a product of 128.
-        chosen = (bits >> _HALF) * rooms + ((bits & _LOW_HALF) * rooms >> _HALF) >> _HALF
-        picked: npt.NDArray[np.int64] = cells[counts.cumsum() - counts + chosen.astype(np.int64)] % mask.shape[1]
+        chosen = (bits >> _HALF) * counts + ((bits & _LOW_HALF) * counts >> _HALF) >> _HALF
+        picked: npt.NDArray[np.int64] = cells[bounds[:-1] + chosen.astype(np.int64)] % width
         return picked
 
 
@@ -164,9 +165,9 @@ def batch_of(positions: Sequence[Position]) -> Batch:
         np.arange(count),
         np.ones(count, np.bool_),
         own + 2 * opponent,
-        np.array([p.moves[-1] if p.moves else -1 for p in positions], np.int32),
-        np.array([p.ply for p in positions], np.int32),
-        np.array([p.side for p in positions], np.int8),
+        np.array([p.moves[-1] if p.moves else -1 for p in positions], np.int64),
+        np.array([p.ply for p in positions], np.int64),
+        np.array([p.side for p in positions], np.int64),
         np.array([p.seed for p in positions], np.uint64),
         *clocks,
     )
@@ -185,9 +186,9 @@ def _sets(masks: npt.NDArray[np.bool_]) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def supports(variant: Variant) -> npt.NDArray[np.intp]:
+def supports(variant: Variant) -> npt.NDArray[np.int64]:
     """Return the cells that each cell rests on, padded with `variant.cells`, in the shape (cells, most cells)."""
-    table = np.full((variant.cells, max(below.bit_count() for below in variant.supports)), variant.cells, np.intp)
+    table = np.full((variant.cells, max(below.bit_count() for below in variant.supports)), variant.cells, np.int64)
     for cell, below in enumerate(variant.supports):
         table[cell, : below.bit_count()] = list(members(below))
     return table
