@@ -168,9 +168,9 @@ FAULTS = (
         unlocked=True,
     ),
     Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=SILENT_ONLY),
-    Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.2/move", times=QUICK),
-    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, THINKS_ON, LATE), time="0.2/move", times=QUICK),
-    Fault("answers late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
+    Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.5/move", times=QUICK),
+    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, THINKS_ON, LATE), time="0.5/move", times=QUICK),
+    Fault("answers late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.5/move"),
     Fault(
         "places a stone off the board",
         "off the board",
