@@ -4,14 +4,18 @@ from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import VariantError, column_name, parse_variant
+from noughts_referee.rules import Variant, VariantError, column_name, parse_variant
 
 _Z95 = 1.959964
+_MOST_SQUARES = 9
+"""Columns or rows of the largest board with squares; larger ones have intersections."""
+_FAR_STARS = 13
+"""The smallest board whose stars are on the fourth line instead of the third."""
 
 
 @lru_cache(maxsize=256)
 def geometry(variant: str) -> dict[str, Any] | None:
-    """Return the size and column names of the board; None for a variant of a plugin that is not installed here."""
+    """Return what draws the board (`board_svg`); None for a variant of a plugin that is not installed here."""
     try:
         known = parse_variant(variant)
     except VariantError:
@@ -22,7 +26,26 @@ def geometry(variant: str) -> dict[str, Any] | None:
         "layers": known.layers,
         "gravity": known.gravity,
         "names": [column_name(column) for column in range(known.columns)],
+        "look": (look := _look(known)),
+        "stars": _stars(known.columns, known.rows) if look == "stones" else [],
     }
+
+
+def _look(variant: Variant) -> str:
+    """Return the look of the variant's board, one of `board_svg.LOOKS`."""
+    if variant.gravity:
+        return "plate"
+    return "stones" if max(variant.columns, variant.rows) > _MOST_SQUARES else "marks"
+
+
+def _stars(columns: int, rows: int) -> list[int]:
+    """Return the cells with a star point: near each corner, and in the middle if there is one."""
+    inset = 3 if min(columns, rows) >= _FAR_STARS else 2
+    if min(columns, rows) < 2 * inset + 3:
+        return []
+    middle = [rows // 2 * columns + columns // 2] if columns % 2 and rows % 2 else []
+    corners = [row * columns + column for row in (inset, rows - 1 - inset) for column in (inset, columns - 1 - inset)]
+    return sorted(corners + middle)
 
 
 class Interval(NamedTuple):

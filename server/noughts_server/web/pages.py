@@ -132,12 +132,13 @@ class Pages:
             "more_faults": bool(faults["next_page_token"]),
         }
 
-    async def _boards(self, tournament: Document) -> int:
-        """Return the number of boards of live games: the page reserves their space."""
+    async def _boards(self, tournament: Document) -> list[Document]:
+        """Return the live games that the page shows as boards."""
         if tournament["state"] == "running":
             with suppress(Failure):
-                return len((await self._hub.known(tournament["name"]))["games"])
-        return 0
+                games: list[Document] = (await self._hub.known(tournament["name"]))["games"]
+                return games
+        return []
 
     async def _games(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])

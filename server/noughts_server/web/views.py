@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from noughts_server.version import software_version
 from noughts_server.web import words
+from noughts_server.web.board_svg import board_svg
 from noughts_server.web.boards import score_interval
 from noughts_server.web.handbook import is_built
 from noughts_server.web.signin import visitor_of
@@ -43,6 +44,7 @@ class Views:
         self._templates.globals.update(
             static=f"/static/{static}",
             version=software_version(),
+            board_svg=board_svg,
             score_interval=score_interval,
             signing_in=signing_in,
             playing=playing,

@@ -63,6 +63,8 @@ def test_a_watcher_sees_a_game_from_its_snapshot_to_its_end(server: ServerUnderT
             "layers": 1,
             "gravity": False,
             "names": ["a", "b", "c"],
+            "look": "marks",
+            "stars": [],
         }
         game.play(*WON)
         plies: list[int] = []

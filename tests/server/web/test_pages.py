@@ -260,6 +260,8 @@ def test_an_unknown_variant_has_no_board() -> None:
         "layers": 1,
         "gravity": True,
         "names": list("abcdefg"),
+        "look": "plate",
+        "stars": [],
     }
 
 

@@ -52,7 +52,7 @@ def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) 
         told(page, "Your turn: you are O.")
         page.get_by_role("button", name="b2, free").click()
         expect(page.get_by_role("button", name="b2, O")).to_be_visible()
-        expect(page.locator(".stone[data-cell='4'] .nought")).to_be_visible()
+        expect(page.locator(".stone.nought[data-cell='4']")).to_be_visible()
         expect(page.get_by_role("button", name="a3, X")).to_be_visible()
         # A game that is live is not abandoned by a slip.
         page.get_by_role("button", name="New game, sides changed").click()
@@ -61,7 +61,7 @@ def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) 
         page.get_by_role("button", name="New game, sides changed").click()
         page.get_by_role("dialog", name="Abandon this game").get_by_role("button", name="New game").click()
         told(page, "Your turn: you are O.")
-        expect(page.locator(".stone[data-cell='0'] .cross")).to_be_visible()
+        expect(page.locator(".stone.cross[data-cell='0']")).to_be_visible()
 
 
 def click(page: Page, *names: str) -> None:
@@ -93,7 +93,7 @@ def test_a_game_is_won_by_mouse_and_its_line_is_green(tables: Site, browser: Bro
         told(page, "first-free has won.")
         expect(page.locator("svg.board.lost .won")).to_have_count(3)
         red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
-        assert (green, red) == ("rgb(134, 217, 147)", "rgb(240, 163, 160)")
+        assert (green, red) == ("rgb(207, 238, 213)", "rgb(246, 208, 205)")
 
 
 def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> None:

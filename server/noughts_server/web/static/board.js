@@ -1,85 +1,218 @@
-// Boards as SVG: ten units a cell, layers beside each other; crosses and noughts, or on large boards numbered stones.
+// Boards as SVG: geometry, stones, last move, winning line and move numbers as one text. `board_svg.py` writes the same
+// text on the server. Change both together, because a test compares them.
 
-const SVG = "http://www.w3.org/2000/svg";
+const CELL = 40, HALF = 20;
+const EDGE = 8; // Space around a board without labels.
+const BEYOND = 12; // How far the winning line reaches beyond the centres of its last stones.
+const SIDES = ["first", "second"];
 
 export function element(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   if (text !== undefined) made.textContent = text;
   return made;
 }
 
 export function cellName(board, cell) {
-  const column = cell % board.columns, above = Math.floor(cell / board.columns);
-  const layer = Math.floor(above / board.rows);
-  const name = board.names[column] + (board.rows - (above % board.rows));
-  return board.layers > 1 ? layer + 1 + name : name;
+  const { column, row } = square(board, cell);
+  const name = board.names[column] + (board.rows - row);
+  return board.layers > 1 ? layerOf(board, cell) + 1 + name : name;
 }
 
-// The svg element shows the first `ply` moves of the game, with noughts for crosses if `swapped`. Only what has changed is touched: stones that stay do not flicker.
-export function draw(svg, game, ply, swapped = false) {
-  const board = game.board;
-  if (svg.dataset.variant !== game.variant) prepare(svg, game);
-  const stones = svg.querySelector(".stones");
-  const shown = Math.max(0, Math.min(ply, game.moves.length));
-  const fits = shown >= stones.children.length && game.moves.slice(0, stones.children.length).every((cell, at) => stones.children[at].dataset.cell === String(cell));
-  if (!fits) {
-    const keep = [...stones.children].findIndex((stone, at) => at >= shown || stone.dataset.cell !== String(game.moves[at]));
-    while (keep >= 0 && stones.children.length > keep) stones.lastChild.remove();
+// The places of the layers, which stand in rows of equal length, with labels or without.
+export function layoutOf(board, labels = true) {
+  const width = board.columns * CELL, height = board.rows * CELL;
+  const across = Math.ceil(Math.sqrt(board.layers)), down = Math.ceil(board.layers / across);
+  // Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
+  const font = Math.floor(Math.max(across * width, down * height) / 28) + 1;
+  const label = labels ? Math.floor((font * 8) / 5) : EDGE;
+  const top = board.layers > 1 ? label : EDGE;
+  const wide = label + width + EDGE, high = top + height + label;
+  const corner = (layer) => ({ x: label + (layer % across) * wide, y: top + Math.floor(layer / across) * high });
+  const centre = (cell) => {
+    const { x, y } = corner(layerOf(board, cell)), { column, row } = square(board, cell);
+    return { x: x + column * CELL + HALF, y: y + row * CELL + HALF };
+  };
+  return { board, width, height, font, label, across, wholeWidth: across * wide, wholeHeight: down * high, corner, centre };
+}
+
+function layerOf(board, cell) {
+  return Math.floor(cell / (board.columns * board.rows));
+}
+
+// Column and row of the cell in its layer.
+function square(board, cell) {
+  return { column: cell % board.columns, row: Math.floor(cell / board.columns) % board.rows };
+}
+
+function labelsOf({ board, width, height, label, corner }) {
+  const away = Math.floor(label / 2);
+  return range(board.layers).flatMap((layer) => {
+    const { x, y } = corner(layer);
+    return [
+      ...board.names.map((name, column) => text("name", x + column * CELL + HALF, y + height + away, name)),
+      ...range(board.rows).map((row) => text("name", x - away, y + row * CELL + HALF, board.rows - row)),
+      ...(board.layers > 1 ? [text("name", x + Math.floor(width / 2), y - away, `layer ${layer + 1}`)] : []),
+    ];
+  });
+}
+
+// The straight lines of winning cells through the last move, in its layer.
+function winningLines({ board, centre }, won, last) {
+  const at = square(board, last), ends = new Map();
+  for (const cell of won) {
+    if (cell === last || layerOf(board, cell) !== layerOf(board, last)) continue;
+    const { column, row } = square(board, cell), x = column - at.column, y = row - at.row;
+    const step = divisor(Math.abs(x), Math.abs(y)) * (cell > last ? 1 : -1);
+    const way = `${x / step},${y / step}`;
+    if (!ends.has(way)) ends.set(way, { x: x / step, y: y / step, cells: [last] });
+    ends.get(way).cells.push(cell);
   }
-  while (stones.children.length < shown) stones.append(stone(board, game.moves[stones.children.length], stones.children.length, swapped));
-  const won = shown === game.moves.length ? (game.winning_cells ?? []) : [];
-  svg.querySelector(".won-cells").replaceChildren(...won.map((cell) => square(board, cell, 0, "won")));
-  svg.querySelector(".last-cell").replaceChildren(...(shown ? [square(board, game.moves[shown - 1], 0.5, "last")] : []));
+  return [...ends.values()].map(({ x, y, cells }) => {
+    const one = centre(Math.min(...cells)), other = centre(Math.max(...cells));
+    const ahead = x * BEYOND, down = y * BEYOND;
+    return tag("path", "win-line", { d: `M${one.x - ahead} ${one.y - down}L${other.x + ahead} ${other.y + down}` });
+  });
 }
 
-function prepare(svg, game) {
-  const { columns, rows, layers, names } = game.board;
-  const width = layers * (columns * 10 + 8), height = rows * 10 + 8;
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("class", isLarge(game.board) ? "board large" : "board");
-  svg.dataset.variant = game.variant;
-  const back = element("g", { class: "back" });
-  for (let layer = 0; layer < layers; layer++) {
-    const left = layer * (columns * 10 + 8) + 7;
-    back.append(element("rect", { x: left, y: 1, width: columns * 10, height: rows * 10, class: "wood" }));
-    let lines = "";
-    for (let column = 0; column <= columns; column++) lines += `M${left + column * 10} 1v${rows * 10}`;
-    for (let row = 0; row <= rows; row++) lines += `M${left} ${1 + row * 10}h${columns * 10}`;
-    back.append(element("path", { d: lines, class: "lines" }));
-    for (let column = 0; column < columns; column++) back.append(element("text", { x: left + column * 10 + 5, y: height - 1.6, class: "name" }, names[column]));
-    for (let row = 0; row < rows; row++) back.append(element("text", { x: left - 3.4, y: row * 10 + 7.4, class: "name" }, String(rows - row)));
+function divisor(one, other) {
+  return other ? divisor(other, one % other) : one;
+}
+
+const circles = {
+  front: () => [],
+  won: (x, y) => circle("won", x, y, 18),
+  last: (side, x, y) => circle(`last ${side}`, x, y, 5),
+  number: (kind, x, y, number) => text(kind, x, y, number),
+};
+
+const LOOKS = {
+  // Crosses and noughts in squares.
+  marks: {
+    marksBelow: true,
+    back({ board, width, height }, x, y) {
+      const down = range(board.columns).slice(1).map((column) => `M${x + column * CELL} ${y}v${height}`);
+      const across = range(board.rows).slice(1).map((row) => `M${x} ${y + row * CELL}h${width}`);
+      return [rect("paper", x, y, width, height), tag("path", "squares", { d: [...down, ...across].join("") })];
+    },
+    stone(cell, side, x, y, cross) {
+      if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
+      return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });
+    },
+    front: () => [],
+    won: (x, y) => rect("won", x - HALF, y - HALF, CELL, CELL),
+    last: (side, x, y) => rect("last", x - HALF, y - HALF, CELL, CELL),
+    number: (kind, x, y, number) => text(`${kind} corner`, x + 14, y + 14, number),
+  },
+  // Stones on the intersections of a wooden board with star points.
+  stones: {
+    ...circles,
+    back({ board, width, height }, x, y) {
+      const down = range(board.columns).map((column) => `M${x + column * CELL + HALF} ${y + HALF}v${height - CELL}`);
+      const across = range(board.rows).map((row) => `M${x + HALF} ${y + row * CELL + HALF}h${width - CELL}`);
+      const stars = board.stars.map((cell) => {
+        const { column, row } = square(board, cell);
+        return circle("star", x + column * CELL + HALF, y + row * CELL + HALF, 4);
+      });
+      return [rect("wood", x, y, width, height), tag("path", "lines", { d: [...down, ...across].join("") }), ...stars];
+    },
+    stone: (cell, side, x, y) => tag("circle", `stone ${side}`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
+  },
+  // Discs behind the holes of a plate.
+  plate: {
+    ...circles,
+    back: ({ width, height }, x, y) => [rect("behind", x, y, width, height)],
+    stone: (cell, side, x, y) => tag("circle", `stone ${side} disc`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
+    front({ board, width, height }, x, y) {
+      const holes = range(board.rows).flatMap((row) => range(board.columns).map((column) => `M${x + column * CELL + 4} ${y + row * CELL + HALF}a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z`));
+      const whole = `M${x} ${y}h${width}v${height}h-${width}z`;
+      return [tag("path", "cover", { d: whole + holes.join("") })];
+    },
+  },
+};
+
+// The board after `ply` moves, by default all: the attributes of its svg element and the parts of its groups. `numbers`:
+// how many of the last moves have their number; `swapped`: the first side has the noughts.
+function drawing(game, ply, { numbers = 0, labels = true, swapped = false } = {}) {
+  const { board, moves } = game, layout = layoutOf(board, labels), look = LOOKS[board.look];
+  const shown = moves.slice(0, ply);
+  const won = shown.length && shown.length === moves.length ? (game.winning_cells ?? []) : [];
+  const places = shown.map((cell, at) => ({ side: SIDES[at % 2], cell, ...layout.centre(cell) }));
+  const corners = range(board.layers).map(layout.corner);
+
+  const back = corners.flatMap(({ x, y }) => look.back(layout, x, y));
+  if (labels) back.push(...labelsOf(layout));
+  const stones = places.map(({ side, cell, x, y }) => look.stone(cell, side, x, y, (side === "first") !== swapped));
+  const top = corners.flatMap(({ x, y }) => look.front(layout, x, y));
+  const marks = look.marksBelow ? back : top;
+  if (won.length) {
+    marks.push(...won.map(layout.centre).map(({ x, y }) => look.won(x, y)));
+    top.push(...winningLines(layout, won, shown.at(-1)));
+  } else if (places.length && !numbers) {
+    const { side, x, y } = places.at(-1);
+    marks.push(look.last(side, x, y));
   }
-  svg.replaceChildren(back, element("g", { class: "won-cells" }), element("g", { class: "stones" }), element("g", { class: "last-cell" }));
-}
-
-function isLarge(board) {
-  return board.columns > 9 || board.gravity;
-}
-
-// Where the cell's corner is.
-export function place(board, cell) {
-  const column = cell % board.columns, above = Math.floor(cell / board.columns);
-  return { x: Math.floor(above / board.rows) * (board.columns * 10 + 8) + 7 + column * 10, y: 1 + (above % board.rows) * 10 };
-}
-
-function square(board, cell, inset, kind) {
-  const { x, y } = place(board, cell);
-  return element("rect", { x: x + inset, y: y + inset, width: 10 - 2 * inset, height: 10 - 2 * inset, class: kind });
-}
-
-function stone(board, cell, ply, swapped) {
-  const { x, y } = place(board, cell);
-  const side = ply % 2 ? "second" : "first";
-  const made = element("g", { class: `stone ${side}${board.gravity ? " falls" : ""}` });
-  made.dataset.cell = cell;
-  if (isLarge(board)) {
-    made.append(element("circle", { cx: x + 5, cy: y + 5, r: 4.3, class: "disc" }));
-    if (!board.gravity) made.append(element("text", { x: x + 5, y: y + 6.4, class: "order" }, String(ply + 1)));
-  } else if ((side === "first") !== swapped) {
-    made.append(element("path", { d: `M${x + 2.4} ${y + 2.4}l5.2 5.2m0 -5.2l-5.2 5.2`, class: "cross" }));
-  } else {
-    made.append(element("circle", { cx: x + 5, cy: y + 5, r: 2.9, class: "nought" }));
+  for (let at = Math.max(0, places.length - numbers); at < places.length; at++) {
+    const { side, x, y } = places[at];
+    top.push(look.number(`order ${side}${at === places.length - 1 ? " newest" : ""}`, x, y, at + 1));
   }
-  return made;
+
+  const loser = won.length ? ` ${SIDES[shown.length % 2]}-lost` : "";
+  return {
+    attributes: { class: `board ${board.look}`, viewBox: `0 0 ${layout.wholeWidth} ${layout.wholeHeight}`, "font-size": layout.font, "aria-hidden": true },
+    groups: [["back", back], [`played${loser}`, stones], ["top", top]],
+  };
+}
+
+// The board as text.
+export function boardSvg(game, ply, options) {
+  const { attributes, groups } = drawing(game, ply, options);
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`).join("");
+  return `<svg${written}>${groups.map(([kind, parts]) => `<g class="${kind}">${parts.join("")}</g>`).join("")}</svg>`;
+}
+
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+// Makes a board that was drawn before, here or by the server, the board after `ply` moves. Only parts that differ are
+// replaced, so stones that stay do not flicker.
+export function draw(svg, game, ply, options) {
+  drawing(game, ply, options).groups.forEach(([kind, parts], at) => {
+    const group = svg.children[at], before = group.children.length;
+    if (group.getAttribute("class") !== kind) group.setAttribute("class", kind);
+    parts.forEach((part, number) => {
+      const child = group.children[number];
+      if (!child) group.insertAdjacentHTML("beforeend", part);
+      else if (child.outerHTML !== part) child.outerHTML = part;
+    });
+    while (group.children.length > parts.length) group.lastChild.remove();
+    if (game.board.gravity && kind.startsWith("played") && parts.length === before + 1) fall(group.lastChild);
+  });
+}
+
+// A disc that was just played falls from above the board.
+function fall(stone) {
+  if (STILL.matches) return;
+  const { y, height } = stone.getBBox();
+  stone.animate({ transform: [`translateY(-${y + height}px)`, "none"] }, { duration: 250, easing: "ease-in" });
+}
+
+function range(length) {
+  return Array.from({ length }, (_, at) => at);
+}
+
+function tag(name, kind, attributes, words = "") {
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`).join("");
+  return `<${name} class="${kind}"${written}>${words}</${name}>`;
+}
+
+function rect(kind, x, y, width, height) {
+  return tag("rect", kind, { x, y, width, height });
+}
+
+function circle(kind, x, y, radius) {
+  return tag("circle", kind, { cx: x, cy: y, r: radius });
+}
+
+function text(kind, x, y, words) {
+  return tag("text", kind, { x, y }, words);
 }

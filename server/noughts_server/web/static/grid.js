@@ -1,6 +1,8 @@
 // Small boards that move: a card a game.
-import { draw } from "./board.js";
+import { boardSvg, draw } from "./board.js";
 import { follow } from "./feed.js";
+
+const SMALL = { labels: false };
 
 // Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then.
 export function showGames(grid, games) {
@@ -32,12 +34,12 @@ function newCard(game) {
   card.className = "small-game";
   card.dataset.name = game.name;
   card.href = `/${game.name}`;
-  card.innerHTML = '<svg class="board" aria-hidden="true"></svg><span class="names"></span><span class="said"></span>';
+  card.innerHTML = `${game.board ? boardSvg(game, 0, SMALL) : ""}<span class="names"></span><span class="said"></span>`;
   return card;
 }
 
 function fill(card, game) {
-  if (game.board) draw(card.querySelector("svg"), game, game.moves.length);
+  if (game.board) draw(card.querySelector("svg"), game, game.moves.length, SMALL);
   const said = game.state === "ended" ? game.result : game.moves.length ? `ply ${game.moves.length}` : game.state;
   card.title = `${game.first} – ${game.second}`;
   set(card.querySelector(".names"), card.title);

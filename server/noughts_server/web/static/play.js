@@ -1,5 +1,5 @@
 // A table: the board takes moves by mouse, touch and keyboard.
-import { cellName, draw, element, place } from "./board.js";
+import { cellName, draw, element, layoutOf } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
@@ -26,10 +26,13 @@ const toMove = () => game.moves.length % 2;
 const mine = () => !over() && !table.waiting && table.sides.includes(toMove());
 
 function makeCells() {
-  const group = element("g", { class: "cells" });
+  const group = element("g", { class: "cells" }), layout = layoutOf(board);
+  // The cells say what lies on them.
+  svg.removeAttribute("aria-hidden");
+  for (const part of svg.children) part.setAttribute("aria-hidden", "true");
   for (let cell = 0; cell < count; cell++) {
-    const { x, y } = place(board, cell);
-    const made = element("rect", { x: x + 0.3, y: y + 0.3, width: 9.4, height: 9.4, rx: 0.6, class: "cell", role: "button", tabindex: -1 });
+    const { x, y } = layout.centre(cell);
+    const made = element("rect", { x: x - 19, y: y - 19, width: 38, height: 38, rx: 2, class: "cell", role: "button", tabindex: -1 });
     made.addEventListener("click", () => play(cell));
     made.addEventListener("focus", () => focus(cell));
     cells.push(made);
@@ -37,7 +40,7 @@ function makeCells() {
   }
   group.addEventListener("keydown", pressed);
   // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
-  svg.style.minWidth = `${svg.viewBox.baseVal.width * 1.7}px`;
+  svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
   svg.append(group);
   focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
 }
@@ -58,12 +61,14 @@ function pressed(event) {
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
   if (!steps) return;
   event.preventDefault();
-  // Layers stand beside each other.
-  const area = board.columns * board.rows, layer = Math.floor(focused / area);
-  const across = layer * board.columns + (focused % board.columns) + steps[0];
-  const down = Math.floor((focused % area) / board.columns) + steps[1];
-  if (across < 0 || across >= board.layers * board.columns || down < 0 || down >= board.rows) return;
-  const to = Math.floor(across / board.columns) * area + down * board.columns + (across % board.columns);
+  // Layers stand in rows.
+  const area = board.columns * board.rows, wide = layoutOf(board).across, layer = Math.floor(focused / area);
+  const across = (layer % wide) * board.columns + (focused % board.columns) + steps[0];
+  const down = Math.floor(layer / wide) * board.rows + Math.floor((focused % area) / board.columns) + steps[1];
+  if (across < 0 || across >= wide * board.columns || down < 0) return;
+  const there = Math.floor(down / board.rows) * wide + Math.floor(across / board.columns);
+  if (there >= board.layers) return;
+  const to = there * area + (down % board.rows) * board.columns + (across % board.columns);
   focus(to);
   cells[to].focus();
 }
@@ -135,7 +140,7 @@ function status() {
 
 function show() {
   if (board) {
-    draw(svg, game, game.moves.length, table.marks === "OX");
+    draw(svg, game, game.moves.length, { swapped: table.marks === "OX" });
     if (!cells.length) makeCells();
     const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];
     svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);

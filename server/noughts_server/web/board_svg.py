@@ -1,0 +1,251 @@
+"""Boards as SVG: geometry, stones, last move, winning line and move numbers as one text.
+
+`static/board.js` writes the same text in browsers. Change both together, because a test compares them. Coordinates are
+integers, so both languages write the same digits. The colours are in `static/board.css`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from math import ceil, gcd, sqrt
+
+from markupsafe import Markup, escape
+
+from noughts_server.web.documents import Document
+
+_CELL = 40
+_HALF = 20
+_EDGE = 8
+"""Space around a board without labels."""
+_BEYOND = 12
+"""How far the winning line reaches beyond the centres of its last stones."""
+_SIDES = ("first", "second")
+
+
+class _Layout:
+    """Places of the layers, which stand in rows of equal length, with labels or without."""
+
+    def __init__(self, board: Document, labels: bool) -> None:
+        self.columns: int = board["columns"]
+        self.rows: int = board["rows"]
+        self.layers: int = board["layers"]
+        self.names: list[str] = board["names"]
+        self.stars: list[int] = board["stars"]
+        self.width, self.height = self.columns * _CELL, self.rows * _CELL
+        self._across = ceil(sqrt(self.layers))
+        down = ceil(self.layers / self._across)
+        # Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
+        self.font = max(self._across * self.width, down * self.height) // 28 + 1
+        self._label = self.font * 8 // 5 if labels else _EDGE
+        self._top = self._label if self.layers > 1 else _EDGE
+        self.whole_width = self._across * (self._label + self.width + _EDGE)
+        self.whole_height = down * (self._top + self.height + self._label)
+
+    def corner(self, layer: int) -> tuple[int, int]:
+        down, across = divmod(layer, self._across)
+        x = self._label + across * (self._label + self.width + _EDGE)
+        return x, self._top + down * (self._top + self.height + self._label)
+
+    def layer(self, cell: int) -> int:
+        return cell // (self.columns * self.rows)
+
+    def square(self, cell: int) -> tuple[int, int]:
+        """Return column and row of the cell in its layer."""
+        return cell % self.columns, cell // self.columns % self.rows
+
+    def centre(self, cell: int) -> tuple[int, int]:
+        (x, y), (column, row) = self.corner(self.layer(cell)), self.square(cell)
+        return x + column * _CELL + _HALF, y + row * _CELL + _HALF
+
+    def labels(self) -> Iterable[str]:
+        away = self._label // 2
+        for layer in range(self.layers):
+            x, y = self.corner(layer)
+            for column, name in enumerate(self.names):
+                yield _text("name", x + column * _CELL + _HALF, y + self.height + away, name)
+            for row in range(self.rows):
+                yield _text("name", x - away, y + row * _CELL + _HALF, str(self.rows - row))
+            if self.layers > 1:
+                yield _text("name", x + self.width // 2, y - away, f"layer {layer + 1}")
+
+    def winning_lines(self, won: list[int], last: int) -> Iterable[str]:
+        """Yield the straight lines of winning cells through the last move, in its layer."""
+        column, row = self.square(last)
+        ends: dict[tuple[int, int], list[int]] = {}
+        for cell in won:
+            if cell == last or self.layer(cell) != self.layer(last):
+                continue
+            x, y = self.square(cell)
+            step = gcd(x - column, y - row) * (1 if cell > last else -1)
+            ends.setdefault(((x - column) // step, (y - row) // step), [last]).append(cell)
+        for (x, y), cells in ends.items():
+            (x1, y1), (x2, y2) = self.centre(min(cells)), self.centre(max(cells))
+            ahead, down = x * _BEYOND, y * _BEYOND
+            yield _tag("path", "win-line", d=f"M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}")
+
+
+class _Look(ABC):
+    """How a kind of board is drawn. Places are the centres of stones, and of the board the corner of a layer."""
+
+    marks_below = False
+    """Whether winning cells and the last move are marked under the stones."""
+
+    @abstractmethod
+    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        """Yield what is under the stones of a layer."""
+
+    @abstractmethod
+    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
+        """Return a stone; if its look has shapes, a cross or a nought."""
+
+    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        """Yield what is over the stones."""
+        return ()
+
+    def won(self, x: int, y: int) -> str:
+        return _circle("won", x, y, 18)
+
+    def last(self, side: str, x: int, y: int) -> str:
+        return _circle(f"last {side}", x, y, 5)
+
+    def number(self, kind: str, x: int, y: int, number: int) -> str:
+        return _text(kind, x, y, str(number))
+
+
+class _Marks(_Look):
+    """Crosses and noughts in squares."""
+
+    marks_below = True
+
+    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        yield _rect("paper", x, y, layout.width, layout.height)
+        down = (f"M{x + column * _CELL} {y}v{layout.height}" for column in range(1, layout.columns))
+        across = (f"M{x} {y + row * _CELL}h{layout.width}" for row in range(1, layout.rows))
+        yield _tag("path", "squares", d="".join((*down, *across)))
+
+    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
+        if cross:
+            lines = f"M{x - 10} {y - 10}l20 20m0 -20l-20 20"
+            return _tag("path", f"stone {side} cross", data_cell=cell, d=lines)
+        return _tag("circle", f"stone {side} nought", data_cell=cell, cx=x, cy=y, r=11)
+
+    def won(self, x: int, y: int) -> str:
+        return _rect("won", x - _HALF, y - _HALF, _CELL, _CELL)
+
+    def last(self, side: str, x: int, y: int) -> str:
+        return _rect("last", x - _HALF, y - _HALF, _CELL, _CELL)
+
+    def number(self, kind: str, x: int, y: int, number: int) -> str:
+        return _text(f"{kind} corner", x + 14, y + 14, str(number))
+
+
+class _Stones(_Look):
+    """Stones on the intersections of a wooden board with star points."""
+
+    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        yield _rect("wood", x, y, layout.width, layout.height)
+        down = (
+            f"M{x + column * _CELL + _HALF} {y + _HALF}v{layout.height - _CELL}" for column in range(layout.columns)
+        )
+        across = (f"M{x + _HALF} {y + row * _CELL + _HALF}h{layout.width - _CELL}" for row in range(layout.rows))
+        yield _tag("path", "lines", d="".join((*down, *across)))
+        for cell in layout.stars:
+            column, row = layout.square(cell)
+            yield _circle("star", x + column * _CELL + _HALF, y + row * _CELL + _HALF, 4)
+
+    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
+        return _tag("circle", f"stone {side}", data_cell=cell, cx=x, cy=y, r=18)
+
+
+class _Plate(_Look):
+    """Discs behind the holes of a plate."""
+
+    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        yield _rect("behind", x, y, layout.width, layout.height)
+
+    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
+        return _tag("circle", f"stone {side} disc", data_cell=cell, cx=x, cy=y, r=18)
+
+    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        holes = (
+            f"M{x + column * _CELL + 4} {y + row * _CELL + _HALF}a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
+            for row in range(layout.rows)
+            for column in range(layout.columns)
+        )
+        whole = f"M{x} {y}h{layout.width}v{layout.height}h-{layout.width}z"
+        yield _tag("path", "cover", d=whole + "".join(holes))
+
+
+LOOKS: dict[str, _Look] = {"marks": _Marks(), "stones": _Stones(), "plate": _Plate()}
+
+
+def board_svg(
+    game: Document, ply: int | None = None, *, numbers: int = 0, labels: bool = True, swapped: bool = False
+) -> Markup:
+    """Return the board after `ply` moves, by default all, with the numbers of so many last moves.
+
+    `game` has `board` (`boards.geometry`), `moves` and, if it is over, `winning_cells`. `swapped`: the first side has
+    the noughts.
+    """
+    layout, look = _Layout(game["board"], labels), LOOKS[game["board"]["look"]]
+    moves: list[int] = game["moves"]
+    shown = moves if ply is None else moves[:ply]
+    won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
+    places = [(side := _SIDES[at % 2], cell, *layout.centre(cell)) for at, cell in enumerate(shown)]
+    corners = [layout.corner(layer) for layer in range(layout.layers)]
+
+    back = [part for x, y in corners for part in look.back(layout, x, y)]
+    back += layout.labels() if labels else ()
+    stones = [look.stone(cell, side, x, y, cross=(side == "first") != swapped) for side, cell, x, y in places]
+    top = [part for x, y in corners for part in look.front(layout, x, y)]
+    marks = back if look.marks_below else top
+    if won:
+        marks += (look.won(*layout.centre(cell)) for cell in won)
+        top += layout.winning_lines(won, shown[-1])
+    elif places and not numbers:
+        side, _, x, y = places[-1]
+        marks.append(look.last(side, x, y))
+    first_numbered = max(0, len(places) - numbers)
+    for at, (side, _, x, y) in enumerate(places[first_numbered:], first_numbered + 1):
+        top.append(look.number(f"order {side}{' newest' if at == len(places) else ''}", x, y, at))
+
+    loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
+    groups = (_group("back", back), _group(f"played{loser}", stones), _group("top", top))
+    view = f"0 0 {layout.whole_width} {layout.whole_height}"
+    kind = f"board {game['board']['look']}"
+    head = f'<svg class="{kind}" viewBox="{view}" font-size="{layout.font}" aria-hidden="true">'
+    return Markup(f"{head}{''.join(groups)}</svg>")  # noqa: S704  # numbers, and names of columns
+
+
+def picture(board: Markup, title: str) -> str:
+    """Return the board as a file of its own, with its colours in light and in dark."""
+    head = Markup("<title>{}</title><style>{}</style>").format(title, Markup(_colours()))  # noqa: S704  # ours
+    alone = board.replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
+    return str(alone)
+
+
+@cache
+def _colours() -> str:
+    return (files(__package__) / "static" / "board.css").read_text()
+
+
+def _tag(name: str, kind: str, text: str = "", **attributes: object) -> str:
+    written = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
+    return f'<{name} class="{kind}"{written}>{escape(text)}</{name}>'
+
+
+def _rect(kind: str, x: int, y: int, width: int, height: int) -> str:
+    return _tag("rect", kind, x=x, y=y, width=width, height=height)
+
+
+def _circle(kind: str, x: int, y: int, radius: int) -> str:
+    return _tag("circle", kind, cx=x, cy=y, r=radius)
+
+
+def _text(kind: str, x: int, y: int, text: str) -> str:
+    return _tag("text", kind, text, x=x, y=y)
+
+
+def _group(kind: str, parts: Iterable[str]) -> str:
+    return f'<g class="{kind}">{"".join(parts)}</g>'
