@@ -18,7 +18,8 @@ from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
+from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.run import play_locally
 from noughts_server.store.engine.database import Store
 from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
 

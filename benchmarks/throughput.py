@@ -22,7 +22,8 @@ from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
+from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.run import play_locally
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0

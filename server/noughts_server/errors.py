@@ -1,40 +1,5 @@
 """Every error of the server that has a name. docs/reference/errors.md is generated from these classes.
 
-    NoughtsError
-    ├── InvalidArgument        a field of the request is wrong: it always will be
-    ├── Unauthenticated        no token, or an unknown one
-    │   ├── TokenRevoked       it was good once
-    │   └── TokenExpired       it was good until a moment that has passed
-    ├── PermissionDenied       the token is good, but the resource belongs to another owner
-    │   └── ScopeMissing       the token is its owner's, but does not permit this
-    ├── NotFound               there is no such thing
-    ├── UnknownMethod          there is no such call
-    ├── AlreadyExists          the name is taken
-    ├── RequestConflict        a request_id was used before with another body
-    ├── WrongState             the thing exists, but is not in the state that the request needs
-    ├── ProtocolUnsupported    the bot speaks another protocol
-    ├── ResourceExhausted      a limit of the server
-    │   ├── LimitReached       a bound on one caller, or on all of them: try again later
-    │   └── TooManyEntries     the tournament is full
-    ├── Unavailable            try again later
-    │   ├── Draining           the server is shutting down
-    │   └── DatabaseTrouble    the database cannot be written for now; the server resumes by itself
-    │       ├── DatabaseBusy       another process holds it
-    │       ├── DatabaseFull       its disk is full
-    │       ├── DatabaseReadOnly   its file, folder or disk is read-only
-    │       ├── DatabaseFailing    its disk fails
-    │       └── DatabaseUnreachable  its server does not answer
-    ├── DatabaseDamaged        the stored data of a request cannot be read
-    └── OperatorError          for the operator of the server: callers only learn that something internal failed
-        ├── AddressUnusable    it cannot listen there
-        ├── TlsUnusable        its certificate or key cannot be used
-        ├── BadBusUrl          the address of the bus cannot be read
-        ├── BusUnusable        the bus of a cluster cannot be reached, or does not let us in
-        ├── BadDatabaseUrl     the address of the database cannot be read
-        ├── DatabaseUnusable   it cannot be opened, or is damaged
-        ├── DatabaseGone       its files were taken away, or replaced, while it was open
-        └── DatabaseTooNew     it was written by a newer version of Noughts
-
 What ends a bot's stream from the referee's side has reasons of its own (`frame_connection.StreamClosed`):
 SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
 DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.

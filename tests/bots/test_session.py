@@ -22,16 +22,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
 from tests.support.games import conditions, unit
-from tests.support.loopback import (
-    PATIENCE,
-    Loopback,
-    PlayContext,
-    link_to,
-    loopback,
-    raw_bot,
-    scripted_server,
-    until,
-)
+from tests.support.loopback import PATIENCE, Loopback, PlayContext, link_to, loopback, raw_bot, scripted_server, until
 
 from .drawn import ArrayDrawn, AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
 

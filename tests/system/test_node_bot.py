@@ -16,7 +16,8 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.launching.launcher import Locking
-from noughts_server.local.run import LocalPlan, LocalStop, play_locally
+from noughts_server.local.plan import LocalPlan, LocalStop
+from noughts_server.local.run import play_locally
 from tests.support.ground import Ground, ground_at
 from tests.support.node import NODE
 from tests.support.root import ROOT

@@ -66,10 +66,7 @@ def explain(error: BaseException) -> Problem | None:
     if isinstance(error, BaseExceptionGroup):
         explained = map(explain, error.exceptions)
         return next((problem for problem in explained if problem is not None), None)
-    return _explain_system(error) or _explain_text(error) or _explain_server(error) or _explain_call(error)
-
-
-# An error can only be of a module that has been loaded: where it has not, there is nothing to load it for.
+    return _explain_system(error) or _explain_call(error) or _explain_known(error)
 
 
 _BROUGHT_BY = {
@@ -110,52 +107,37 @@ def _missing(line: str, package: str, extra: str) -> Problem:
     return Problem(f"{line}: got no package {package}, expected those of noughts[{extra}]", hint)
 
 
-def _explain_text(error: BaseException) -> Problem | None:
-    """Variants, times, positions and specs that cannot be read."""
-    if not isinstance(error, ValueError):
+_KNOWN: dict[str, type[Problem]] = {
+    "noughts_bots.errors.BotError": UsageProblem,
+    "noughts_bots.errors.BotFault": Problem,  # it shows when the bot plays: the command line was right
+    "noughts_proto.security.SecurityProblem": Problem,
+    "noughts_referee.children.sandbox.LockIncomplete": Problem,
+    "noughts_referee.clock.TimeControlError": UsageProblem,
+    "noughts_referee.rules.position.PositionError": UsageProblem,
+    "noughts_referee.rules.variant.VariantError": UsageProblem,
+    "noughts_server.errors.BadDatabaseUrl": UsageProblem,
+    "noughts_server.errors.InvalidArgument": UsageProblem,
+    "noughts_server.errors.NoughtsError": Problem,
+    "noughts_server.launching.relay.PlayerFailed": Problem,
+    "noughts_server.launching.relay.PlayerRefused": UsageProblem,
+    "noughts_server.leagues.problems.LeagueProblem": Problem,
+    "noughts_server.local.plan.LocalError": Problem,
+    "noughts_server.local.plan.SpecRefused": UsageProblem,
+}
+"""Errors whose texts say all, by name: a class counts for those derived from it, and none is loaded for this."""
+
+
+def _explain_known(error: BaseException) -> Problem | None:
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    kind = next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    if kind is None:
         return None
-    if isinstance(error, UnicodeEncodeError):
-        # Arguments come as text in which each byte that is not UTF-8 is a lone surrogate.
-        return UsageProblem(f"{error.object!r}: got a name that is not UTF-8", "Rename the file, or use another name.")
-    from noughts_bots.errors import BotError, BotFault
-    from noughts_referee.clock import TimeControlError
-    from noughts_referee.rules import PositionError, VariantError
-
-    if isinstance(error, VariantError | TimeControlError | PositionError):
-        return UsageProblem(str(error))
-    if isinstance(error, BotError):
-        # A fault shows when the bot plays: the command line was right.
-        kind = Problem if isinstance(error, BotFault) else UsageProblem
-        return kind(f"{error.subject}: got {error.got}, expected {error.expected}", _sentence(error.advice))
-    return None
-
-
-def _explain_server(error: BaseException) -> Problem | None:
-    """What the server's parts raise when they run in this process."""
-    if "noughts_server.errors" in sys.modules:
-        from noughts_server.errors import BadDatabaseUrl, InvalidArgument, NoughtsError
-
-        if isinstance(error, BadDatabaseUrl | InvalidArgument):
-            return UsageProblem(str(error), error.hint)
-        if isinstance(error, NoughtsError):
-            return Problem(str(error), error.hint)
-    if "noughts_server.leagues.problems" in sys.modules:
-        from noughts_server.leagues.problems import LeagueProblem
-
-        if isinstance(error, LeagueProblem):
-            return Problem(error.message, error.hint)
-    if "noughts_server.local.plan" in sys.modules:
-        from noughts_server.local.plan import LocalError, SpecRefused
-
-        if isinstance(error, SpecRefused):
-            return UsageProblem(str(error))
-        if isinstance(error, LocalError):
-            return Problem(str(error))
-    return None
+    advice = getattr(error, "advice", "")
+    return kind(str(error).removesuffix(f"; {advice}"), getattr(error, "hint", "") or _sentence(advice))
 
 
 def _explain_call(error: BaseException) -> Problem | None:
-    """What comes over the network."""
+    """What comes over the network. An error can only be of a module that is loaded, so none is loaded for this."""
     if "noughts_server.client.failures" in sys.modules:
         from noughts_server.client.failures import CallFailed
 
@@ -163,11 +145,6 @@ def _explain_call(error: BaseException) -> Problem | None:
             if error.code.name == "INVALID_ARGUMENT":
                 return UsageProblem(_in_options(error.message), error.hint)
             return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
-    if "noughts_proto.security" in sys.modules:
-        from noughts_proto.security import SecurityProblem
-
-        if isinstance(error, SecurityProblem):
-            return Problem(str(error), error.advice)
     if "noughts_bots.stream" in sys.modules:
         from noughts_bots.stream import BotRefused, NeverConnected
 
@@ -182,18 +159,6 @@ def _explain_call(error: BaseException) -> Problem | None:
             hint = info.metadata.get("hint", "") if info else ""
             hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
-    if "noughts_server.launching.launcher" in sys.modules:
-        from noughts_referee.children.sandbox import LockIncomplete
-
-        if isinstance(error, LockIncomplete):
-            return Problem(str(error))
-    if "noughts_server.launching.relay" in sys.modules:
-        from noughts_server.launching.relay import PlayerFailed, PlayerRefused
-
-        if isinstance(error, PlayerRefused):
-            return UsageProblem(str(error))
-        if isinstance(error, PlayerFailed):
-            return Problem(str(error))
     return None
 
 
@@ -205,9 +170,7 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
 }
-
-
-_SAME = (
+_SAME = [
     "draw-after",
     "join-from",
     "join-until",
@@ -218,9 +181,10 @@ _SAME = (
     "time-class",
     "title",
     "variant",
-)
+]
 _OPTIONS = {option.replace("-", "_"): f"--{option}" for option in _SAME} | {
     "name": "NAME", "anchors": "--anchor", "games_per_pair": "--games", "own_times": "--time-of", "scopes": "--scope",
+    "variant": "--variant",
 }  # fmt: skip
 """The argument or option of each field of a request that users can set."""
 
@@ -232,7 +196,10 @@ def _in_options(message: str) -> str:
 
 
 def _explain_system(error: BaseException) -> Problem | None:
-    """Files and sockets."""
+    """Files, sockets, and names of files."""
+    if isinstance(error, UnicodeEncodeError):
+        # Arguments come as text in which each byte that is not UTF-8 is a lone surrogate.
+        return UsageProblem(f"{error.object!r}: got a name that is not UTF-8", "Rename the file, or use another name.")
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
         return None  # a closed pipe ends the program without a word, as it should
     subject = f"{error.filename}: " if error.filename else ""

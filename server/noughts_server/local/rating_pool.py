@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.children.child_settings import ChildSettings
@@ -37,12 +37,10 @@ _SLOWEST = 5
 _GAMES_AT_ONCE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class SlowMove:
+class SlowMove(NamedTuple):
     """A move that took long."""
 
     milliseconds: float
-    variant: str
     opponent: str
     ply: int
 
@@ -72,22 +70,10 @@ class PoolRating:
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "variant": self.variant,
-            "rating": self.rating,
-            "error95": self.error95,
-            "games": self.games,
-            "points": self.points,
-            "opponents": [
-                {"name": name, "rating": rating, "points": points, "games": games}
-                for name, rating, points, games in self.opponents
-            ],
-            "faults": self.faults,
-            "slowest": [
-                {"milliseconds": move.milliseconds, "opponent": move.opponent, "ply": move.ply} for move in self.slowest
-            ],
-            "seconds": round(self.seconds, 2),
-        }
+        shown = {name: getattr(self, name) for name in ("variant", "rating", "error95", "games", "points", "faults")}
+        opponents = [dict(zip(("name", "rating", "points", "games"), row, strict=True)) for row in self.opponents]
+        slowest = [move._asdict() for move in self.slowest]
+        return {**shown, "opponents": opponents, "slowest": slowest, "seconds": round(self.seconds, 2)}
 
 
 @cache
@@ -149,7 +135,7 @@ def _result(variant: str, label: str, anchors: dict[str, float], played: Sequenc
         score = _SCORES[game.result]
         taken[opponent].append(score if side == 0 else 1 - score)
         times = game.times_us
-        slow += [SlowMove(times[ply] / 1000, variant, opponent, ply) for ply in range(side, len(times), 2)]
+        slow += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
         slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(label, anchors, scores)
     return PoolRating(

@@ -19,30 +19,11 @@ from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, command_of
 from noughts_server.local.bot_process import bot_processes
-from noughts_server.local.plan import (
-    LocalError,
-    LocalFault,
-    LocalOutcome,
-    LocalPlan,
-    LocalProgress,
-    LocalStop,
-    PlayedGame,
-)
+from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
 if TYPE_CHECKING:
     from noughts_server.store.engine.database import Store
     from noughts_server.store.games.games import ExportedGame
-
-__all__ = [
-    "LocalError",
-    "LocalFault",
-    "LocalOutcome",
-    "LocalPlan",
-    "LocalProgress",
-    "LocalStop",
-    "PlayedGame",
-    "play_locally",
-]
 
 
 def _nothing(note: str) -> None:

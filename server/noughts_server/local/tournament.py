@@ -53,7 +53,7 @@ class LocalTournament:
 
     async def create(self) -> None:
         """Makes the tournament and enters the bots, or what is missing of both."""
-        self._owner = await self._server.store.write(self._resume if self._resumes else self._create)
+        self._owner = await self._server.store.write(self._enter)
 
     def ticket(self, label: str, carry: Carry | None = None) -> str:
         """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
@@ -132,32 +132,32 @@ class LocalTournament:
                 if tournament.state is TournamentState.FINISHED:
                     return
 
-    def _create(self, connection: Connection) -> int:
+    def _enter(self, connection: Connection) -> int:
+        """Make the tournament, or add what a resumed one lacks; return the owner's key."""
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
-        new = checked(NewTournament(self.slug, self._settings), now)
-        create_tournament(connection, new, owner_id=owner, now_ms=now)
+        if self._resumes:
+            missing = self._reopen(connection)
+        else:
+            new = checked(NewTournament(self.slug, self._settings), now)
+            create_tournament(connection, new, owner_id=owner, now_ms=now)
+            missing = set(self._versions)
         for label, version in self._versions.items():
             self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
-            join_tournament(connection, self.slug, bot=label, label=label)
+            if label in missing:
+                join_tournament(connection, self.slug, bot=label, label=label)
         return owner
 
-    def _resume(self, connection: Connection) -> int:
-        now = self._server.store.now_ms()
-        owner = create_owner(connection, OWNER)
+    def _reopen(self, connection: Connection) -> set[str]:
+        """Pause a tournament that was killed, and extend it; return the labels that it lacks."""
         tournament = get_tournament(connection, self.slug)
         if tournament.state is TournamentState.RUNNING:
             pause_tournament(connection, self.slug)
-        known = {row.label for row in standings(connection, tournament)}
+        late = set(self._versions) - {row.label for row in standings(connection, tournament)}
         more = self._settings.games_per_pair - tournament.settings.games_per_pair
         rounds = self._settings.rounds - tournament.settings.rounds if self._settings.rounds else 0
-        late = [label for label in self._versions if label not in known]
         if tournament.state is TournamentState.OPEN:
             more = rounds = 0
         if more or rounds or late:
             extend_tournament(connection, self.slug, games_per_pair=more, rounds=rounds)
-        for label, version in self._versions.items():
-            self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
-            if label in late:
-                join_tournament(connection, self.slug, bot=label, label=label)
-        return owner
+        return late

@@ -78,7 +78,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                         await asyncio.sleep(_REFUSAL_SECONDS)
                     raise
                 if handler.stream_stream is not None:
-                    await (_reflected if inspect.isasyncgenfunction(call) else _as_it_is)(call, requests, context)
+                    answered = _reflected(call, requests, context) if inspect.isasyncgenfunction(call) else None
+                    await (answered or call(requests, context))
                 elif handler.stream_unary is not None:
                     await context.write(await call(requests, context))
                 elif handler.unary_stream is not None:
@@ -149,10 +150,6 @@ async def _request(context: Context) -> Any:
     if request is grpc.aio.EOF:
         raise InvalidArgument.of("request", "nothing", "one message")
     return request
-
-
-async def _as_it_is(call: Callable[..., Any], requests: Any, context: Context) -> None:
-    await call(requests, context)
 
 
 async def _reflected(call: Callable[..., Any], requests: Any, context: Context) -> None:

@@ -11,16 +11,7 @@ from itertools import combinations, permutations
 import pytest
 
 from .oracle import PLAYERS, Considered, coursework, fives, minimax, nextstep, pascal, three_stage
-from .oracle.boards import (
-    EMPTY,
-    LINES,
-    every_question,
-    free_cells,
-    has_line,
-    other,
-    put,
-    reachable_questions,
-)
+from .oracle.boards import EMPTY, LINES, every_question, free_cells, has_line, other, put, reachable_questions
 
 POSITIONS = tuple(reachable_questions())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from noughts_bots.errors import BotSpecError
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
+from noughts_server.cli import errors
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
 
@@ -101,3 +103,9 @@ def test_interruption_exits_with_130() -> None:
     with pytest.raises(SystemExit) as info:
         command()
     assert info.value.code == 130
+
+
+@pytest.mark.parametrize("name", errors._KNOWN)
+def test_errors_that_are_known_by_name_exist(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    assert issubclass(getattr(import_module(module), kind), Exception)

@@ -17,7 +17,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stalls import Stalls
 from noughts_server.engines.engine_connection import EngineConnection, score_in
 from noughts_server.launching.launcher import Locking
-from noughts_server.local.run import LocalError
+from noughts_server.local.plan import LocalError
 from tests.support.children.field import PROGRAMS, Field
 
 TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=1.0)

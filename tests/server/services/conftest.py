@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.arena import open_arena
-from tests.support.client import (
-    Client,
-    client_of,
-)
+from tests.support.client import Client, client_of
 
 
 @pytest.fixture

@@ -9,20 +9,9 @@ import grpc.aio
 import pytest
 
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
-from noughts_proto.v1 import (
-    bots_pb2,
-    play_pb2,
-    tournaments_pb2,
-)
+from noughts_proto.v1 import bots_pb2, play_pb2, tournaments_pb2
 from noughts_server.store.people.tokens import create_token, revoke_token
-from tests.support.client import (
-    Client,
-    Metadata,
-    bearing,
-    creation,
-    hello,
-    refused,
-)
+from tests.support.client import Client, Metadata, bearing, creation, hello, refused
 
 
 @pytest.mark.parametrize("streams", [False, True])

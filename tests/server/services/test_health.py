@@ -7,11 +7,7 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health, health_pb2_grpc
 
-from tests.support.client import (
-    Client,
-    client_of,
-    refused,
-)
+from tests.support.client import Client, client_of, refused
 
 SERVICES = (
     "noughts.v1.PlayService",

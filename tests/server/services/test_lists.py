@@ -8,16 +8,8 @@ import grpc
 import grpc.aio
 import pytest
 
-from noughts_proto.v1 import (
-    bots_pb2,
-    games_pb2,
-    leaderboards_pb2,
-    tournaments_pb2,
-)
-from tests.support.client import (
-    Client,
-    refused,
-)
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
+from tests.support.client import Client, refused
 
 
 class Listing(NamedTuple):

@@ -10,20 +10,11 @@ import grpc
 import grpc.aio
 from google.rpc.error_details_pb2 import PreconditionFailure, RetryInfo
 
-from noughts_proto.v1 import (
-    bots_pb2,
-    games_pb2,
-    tournaments_pb2,
-)
+from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
 from noughts_server.store.games.notes import GameNote, add_notes
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import open_arena
-from tests.support.client import (
-    Client,
-    bearing,
-    client_of,
-    refused,
-)
+from tests.support.client import Client, bearing, client_of, refused
 
 from .test_lists import bots_page, leaderboard_page
 

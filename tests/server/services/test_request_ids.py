@@ -6,14 +6,8 @@ from collections.abc import Awaitable, Sequence
 import grpc
 import grpc.aio
 
-from noughts_proto.v1 import (
-    tournaments_pb2,
-)
-from tests.support.client import (
-    Client,
-    bearing,
-    refused,
-)
+from noughts_proto.v1 import tournaments_pb2
+from tests.support.client import Client, bearing, refused
 
 
 async def test_creating_twice_under_one_request_id_creates_once_and_answers_the_same(client: Client) -> None:

@@ -4,16 +4,9 @@ import asyncio
 
 import pytest
 
-from noughts_proto.v1 import (
-    bots_pb2,
-    games_pb2,
-    leaderboards_pb2,
-    tournaments_pb2,
-)
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_referee.rules import commitment
-from tests.support.client import (
-    Client,
-)
+from tests.support.client import Client
 
 
 async def test_output_only_fields_of_a_new_tournament_are_ignored(client: Client) -> None:

@@ -19,7 +19,8 @@ from noughts_referee.clock import parse_time_control
 from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
+from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
+from noughts_server.local.run import play_locally
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.games import ExportedGame
 from noughts_server.store.games.notes import notes_of

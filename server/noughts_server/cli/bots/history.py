@@ -14,13 +14,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.remote.game import (
-    GameFilter,
-    document,
-    games_of,
-    result_text,
-    termination_text,
-)
+from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import iso, milliseconds

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from noughts_server.cli.output import points, printable, stderr
-from noughts_server.local.run import LocalProgress
+from noughts_server.local.plan import LocalProgress
 
 
 def _ignore(progress: LocalProgress) -> None:
@@ -26,15 +26,15 @@ def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
 
 
 @contextmanager
-def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a function of the number done, the total and a text, drawn as by `showing_progress`."""
+def counting(description: str) -> Iterator[Callable[..., None]]:
+    """Yield a function of the number done, the total and perhaps a text, drawn as by `showing_progress`."""
     console = stderr()
     if not console.is_terminal:
-        yield lambda done, total, rest: None
+        yield lambda done, total, rest="": None
         return
     with _bar(console) as bar:
         task = bar.add_task(description, total=None, rest="")
-        yield lambda done, total, rest: bar.update(task, completed=done, total=total, rest=rest)
+        yield lambda done, total, rest="": bar.update(task, completed=done, total=total, rest=rest)
 
 
 def _bar(console: Console) -> Progress:

@@ -5,8 +5,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec, dials_in, unique_labels
 from noughts_server.cli import output
 from noughts_server.cli.errors import FAILED
-from noughts_server.local.plan import TOO_SLOW
-from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
+from noughts_server.local.plan import TOO_SLOW, LocalFault, LocalOutcome, LocalPlan
 
 _SHOWN_LINES = 20
 

@@ -14,7 +14,8 @@ from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import note
 from noughts_server.cli.signals import run_loop, two_stages
-from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
+from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
+from noughts_server.local.run import play_locally
 from noughts_server.records.jsonl import STDOUT, GamesFile
 
 

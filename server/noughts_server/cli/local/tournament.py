@@ -27,7 +27,7 @@ from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
-from noughts_server.local.run import LocalOutcome, LocalPlan
+from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
 

@@ -11,8 +11,8 @@ from noughts_server.cli.options import LogLevel
 from noughts_server.cli.signals import run_loop
 from noughts_server.competition.forecast import longest_game
 from noughts_server.competition.formats import ROUND_ROBIN
-from noughts_server.local.plan import LocalPlan, LocalProgress
-from noughts_server.local.run import LocalStop, play_locally
+from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.run import play_locally
 
 _SECONDS = 3.0
 _GAMES_OF_A_PAIR = 10_000

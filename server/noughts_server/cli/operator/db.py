@@ -43,11 +43,7 @@ def check(database: options.DatabaseOption = None) -> None:
     with counting("Games") as show:
         report = in_database(
             database,
-            lambda store: store.read(
-                lambda connection: check_database(
-                    connection, faults_of_stored, lambda done, total: show(done, total, "")
-                )
-            ),
+            lambda store: store.read(lambda connection: check_database(connection, faults_of_stored, show)),
             reading=True,
         )
     lines = [f"{finding.where}: {finding.error}" for finding in report.findings[:_MOST_SHOWN]]
@@ -76,9 +72,7 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
     with counting("Pages") as show:
         games = in_database(
             database,
-            lambda store: store.read(
-                lambda connection: back_up(connection, target, lambda done, total: show(done, total, ""))
-            ),
+            lambda store: store.read(lambda connection: back_up(connection, target, show)),
             reading=True,
         )
     size = target.stat().st_size
@@ -102,13 +96,13 @@ def copy(
     if urls[0] == urls[1]:
         raise UsageProblem("FROM and TO: got one database, expected two")
 
-    async def copied(show: Callable[[int, int, str], None]) -> dict[str, int]:
+    async def copied(show: Callable[[int, int], None]) -> dict[str, int]:
         async with AsyncExitStack() as stack:
             old = await Store.open(urls[0], alone=True, create=False)
             stack.push_async_callback(old.close)
             new = await Store.open(urls[1], alone=True)
             stack.push_async_callback(new.close)
-            return await copy_database(old, new, lambda done, total: show(done, total, ""))
+            return await copy_database(old, new, show)
 
     with counting("Rows") as show:
         rows = run_loop(copied(show))

@@ -64,25 +64,22 @@ async def serve_until_stopped(
 @asynccontextmanager
 async def announced(settings: ServerSettings, server: Server, site: str | None) -> AsyncIterator[None]:
     """Say where the server is."""
-    _announce(server, site, settings)
-    yield
-
-
-def _announce(running: Server, site: str | None, settings: ServerSettings) -> None:
-    address = running.address
-    place = "" if settings.database is None else f" --db {_shown(settings.database)}"
-    server = "" if address == DEFAULT_SERVER else f" --server {address}"
+    address, database = server.address, settings.database
+    # An address with a password in it must not stay on the screen.
+    place = "" if database is None else f" --db {'URL' if '@' in database else shlex.quote(database)}"
+    to = "" if address == DEFAULT_SERVER else f" --server {address}"
     if settings.identity is not None:
-        server += " --tls-ca CA.pem"
+        to += " --tls-ca CA.pem"
     output.announce(
-        {"grpc": address, "web": site, "metrics": running.metrics_address},
+        {"grpc": address, "web": site, "metrics": server.metrics_address},
         f"Noughts {software_version()} serves at {address}",
         (f"Look at it:         {site}\n" if site else "")
         + f"Make a token:       noughts token create --owner YOU{place}\n"
-        f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
-        f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
+        f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{to}\n"
+        f"Run a tournament:   noughts tournament create spring{to}   (then join, start, show)\n"
         "Stop:               Ctrl-C" + _TRUST * (settings.identity is not None),
     )
+    yield
 
 
 def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Sequence[str]) -> None:
@@ -100,8 +97,3 @@ def _warn(address: str, listener: socket.socket | None, settings: ServerSettings
             f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS before it and name its"
             " address with --public-url https://HOST."
         )
-
-
-def _shown(database: str) -> str:
-    # An address with a password in it must not stay on the screen.
-    return "URL" if "@" in database else shlex.quote(database)

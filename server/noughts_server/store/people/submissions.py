@@ -19,13 +19,7 @@ from noughts_server.store.engine.schema import (
     submissions,
     tournaments,
 )
-from noughts_server.store.people.bots import (
-    FIRST_VERSION,
-    LoggedIn,
-    check_prefix,
-    log_in,
-    require_in_service,
-)
+from noughts_server.store.people.bots import FIRST_VERSION, LoggedIn, check_prefix, log_in, require_in_service
 
 _HOUR_MS = 3_600_000
 

@@ -117,14 +117,9 @@ def withdraw_entry(
     Before the start the entry is deleted; then it loses its remaining games. Returns the withdrawals that the referee
     must know. Raises NotFound, PermissionDenied, WrongState.
     """
-    tournament = get_tournament(connection, slug)
+    tournament, owners = get_tournament(connection, slug), entry_owners(connection, slug, label)
     this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
-    owner: int | None = connection.execute(
-        select(bots.c.owner_id).select_from(entries).join(bot_versions).join(bots).where(this)
-    ).scalar()
-    if owner is None:
-        raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
-    if owner_id not in (None, owner, tournament.owner_id):
+    if owner_id not in (None, owners.owner_id, tournament.owner_id):
         raise PermissionDenied(entry_name(tournament.name, label))
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     if tournament.state is TournamentState.OPEN:
