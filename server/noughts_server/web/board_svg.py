@@ -4,7 +4,6 @@
 integers, so both languages write the same digits. The colours are in `static/board.css`.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -58,6 +57,14 @@ class _Layout:
         (x, y), (column, row) = self.corner(self.layer(cell)), self.square(cell)
         return x + column * _CELL + _HALF, y + row * _CELL + _HALF
 
+    def grid(self, x: int, y: int, inset: int) -> str:
+        """Return the lines of the layer whose corner is here; without inset they are around the cells."""
+        more = 0 if inset else 1
+        x, y = x + inset, y + inset
+        down = (f"M{x + column * _CELL} {y}v{self.height - 2 * inset}" for column in range(self.columns + more))
+        across = (f"M{x} {y + row * _CELL}h{self.width - 2 * inset}" for row in range(self.rows + more))
+        return _tag("path", "lines", d="".join((*down, *across)))
+
     def labels(self) -> Iterable[str]:
         away = self._label // 2
         for layer in range(self.layers):
@@ -85,22 +92,28 @@ class _Layout:
             yield _tag("path", "win-line", d=f"M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}")
 
 
-class _Look(ABC):
-    """How a kind of board is drawn. Places are the centres of stones, and of the board the corner of a layer."""
+class _Stones:
+    """Stones on the intersections of a wooden board. Places are the centres of stones, or the corner of a layer."""
 
+    number_away = 0
+    """How far the number of a move is from the centre of its stone."""
     marks_below = False
     """Whether winning cells and the last move are marked under the stones."""
 
-    @abstractmethod
     def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
         """Yield what is under the stones of a layer."""
+        yield _rect("wood", x, y, layout.width, layout.height)
+        yield layout.grid(x, y, _HALF)
+        for cell in layout.stars:
+            column, row = layout.square(cell)
+            yield _circle("star", x + column * _CELL + _HALF, y + row * _CELL + _HALF, 4)
 
-    @abstractmethod
     def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
-        """Return a stone; if its look has shapes, a cross or a nought."""
+        """Return a stone; if the look has shapes, a cross or a nought."""
+        return _tag("circle", f"stone {side}", data_cell=cell, cx=x, cy=y, r=18)
 
     def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        """Yield what is over the stones."""
+        """Yield what is over the stones of a layer."""
         return ()
 
     def won(self, x: int, y: int) -> str:
@@ -109,20 +122,30 @@ class _Look(ABC):
     def last(self, side: str, x: int, y: int) -> str:
         return _circle(f"last {side}", x, y, 5)
 
-    def number(self, kind: str, x: int, y: int, number: int) -> str:
-        return _text(kind, x, y, str(number))
+
+class _Plate(_Stones):
+    """Discs behind the holes of a plate."""
+
+    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        yield _rect("behind", x, y, layout.width, layout.height)
+
+    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
+        places = (layout.square(cell) for cell in range(layout.columns * layout.rows))
+        hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
+        holes = (f"M{x + column * _CELL + 4} {y + row * _CELL + _HALF}{hole}" for column, row in places)
+        plate = f"M{x} {y}h{layout.width}v{layout.height}h-{layout.width}z"
+        yield _tag("path", "cover", d=plate + "".join(holes))
 
 
-class _Marks(_Look):
+class _Marks(_Stones):
     """Crosses and noughts in squares."""
 
+    number_away = 14
     marks_below = True
 
     def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
         yield _rect("paper", x, y, layout.width, layout.height)
-        down = (f"M{x + column * _CELL} {y}v{layout.height}" for column in range(1, layout.columns))
-        across = (f"M{x} {y + row * _CELL}h{layout.width}" for row in range(1, layout.rows))
-        yield _tag("path", "squares", d="".join((*down, *across)))
+        yield layout.grid(x, y, 0)
 
     def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
         if cross:
@@ -136,48 +159,8 @@ class _Marks(_Look):
     def last(self, side: str, x: int, y: int) -> str:
         return _rect("last", x - _HALF, y - _HALF, _CELL, _CELL)
 
-    def number(self, kind: str, x: int, y: int, number: int) -> str:
-        return _text(f"{kind} corner", x + 14, y + 14, str(number))
 
-
-class _Stones(_Look):
-    """Stones on the intersections of a wooden board with star points."""
-
-    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        yield _rect("wood", x, y, layout.width, layout.height)
-        down = (
-            f"M{x + column * _CELL + _HALF} {y + _HALF}v{layout.height - _CELL}" for column in range(layout.columns)
-        )
-        across = (f"M{x + _HALF} {y + row * _CELL + _HALF}h{layout.width - _CELL}" for row in range(layout.rows))
-        yield _tag("path", "lines", d="".join((*down, *across)))
-        for cell in layout.stars:
-            column, row = layout.square(cell)
-            yield _circle("star", x + column * _CELL + _HALF, y + row * _CELL + _HALF, 4)
-
-    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
-        return _tag("circle", f"stone {side}", data_cell=cell, cx=x, cy=y, r=18)
-
-
-class _Plate(_Look):
-    """Discs behind the holes of a plate."""
-
-    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        yield _rect("behind", x, y, layout.width, layout.height)
-
-    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
-        return _tag("circle", f"stone {side} disc", data_cell=cell, cx=x, cy=y, r=18)
-
-    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        holes = (
-            f"M{x + column * _CELL + 4} {y + row * _CELL + _HALF}a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
-            for row in range(layout.rows)
-            for column in range(layout.columns)
-        )
-        whole = f"M{x} {y}h{layout.width}v{layout.height}h-{layout.width}z"
-        yield _tag("path", "cover", d=whole + "".join(holes))
-
-
-LOOKS: dict[str, _Look] = {"marks": _Marks(), "stones": _Stones(), "plate": _Plate()}
+_LOOKS = {"stones": _Stones(), "plate": _Plate(), "marks": _Marks()}
 
 
 def board_svg(
@@ -188,7 +171,7 @@ def board_svg(
     `game` has `board` (`boards.geometry`), `moves` and, if it is over, `winning_cells`. `swapped`: the first side has
     the noughts.
     """
-    layout, look = _Layout(game["board"], labels), LOOKS[game["board"]["look"]]
+    layout, look = _Layout(game["board"], labels), _LOOKS[game["board"]["look"]]
     moves: list[int] = game["moves"]
     shown = moves if ply is None else moves[:ply]
     won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
@@ -208,21 +191,21 @@ def board_svg(
         marks.append(look.last(side, x, y))
     first_numbered = max(0, len(places) - numbers)
     for at, (side, _, x, y) in enumerate(places[first_numbered:], first_numbered + 1):
-        top.append(look.number(f"order {side}{' newest' if at == len(places) else ''}", x, y, at))
+        kind = f"order {side}{' newest' if at == len(places) else ''}"
+        top.append(_text(kind, x + look.number_away, y + look.number_away, str(at)))
 
     loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
-    groups = (_group("back", back), _group(f"played{loser}", stones), _group("top", top))
-    view = f"0 0 {layout.whole_width} {layout.whole_height}"
-    kind = f"board {game['board']['look']}"
-    head = f'<svg class="{kind}" viewBox="{view}" font-size="{layout.font}" aria-hidden="true">'
-    return Markup(f"{head}{''.join(groups)}</svg>")  # noqa: S704  # numbers, and names of columns
+    groups = (("back", back), (f"played{loser}", stones), ("top", top))
+    inside = "".join(f'<g class="{kind}">{"".join(parts)}</g>' for kind, parts in groups)
+    view = f'viewBox="0 0 {layout.whole_width} {layout.whole_height}" font-size="{layout.font}"'
+    look_name = game["board"]["look"]
+    return Markup(f'<svg class="board {look_name}" {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
 
 
 def picture(board: Markup, title: str) -> str:
     """Return the board as a file of its own, with its colours in light and in dark."""
-    head = Markup("<title>{}</title><style>{}</style>").format(title, Markup(_colours()))  # noqa: S704  # ours
-    alone = board.replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
-    return str(alone)
+    head = f"<title>{escape(title)}</title><style>{_colours()}</style>"
+    return str(board).replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
 
 
 @cache
@@ -245,7 +228,3 @@ def _circle(kind: str, x: int, y: int, radius: int) -> str:
 
 def _text(kind: str, x: int, y: int, text: str) -> str:
     return _tag("text", kind, text, x=x, y=y)
-
-
-def _group(kind: str, parts: Iterable[str]) -> str:
-    return f'<g class="{kind}">{"".join(parts)}</g>'

@@ -32,7 +32,7 @@ def geometry(variant: str) -> dict[str, Any] | None:
 
 
 def _look(variant: Variant) -> str:
-    """Return the look of the variant's board, one of `board_svg.LOOKS`."""
+    """Return the look of the variant's board, which `board_svg` draws."""
     if variant.gravity:
         return "plate"
     return "stones" if max(variant.columns, variant.rows) > _MOST_SQUARES else "marks"

@@ -15,15 +15,18 @@ from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, 
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
+from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.documents import Document, document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.feeds import tournaments_atom
+from noughts_server.web.forms import whole_number
 from noughts_server.web.games import known_game
 from noughts_server.web.organising import Organising
 from noughts_server.web.signin import visitor_of
+from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.views import FRAMED, Views
+from noughts_server.web.views import FRAMED, PICTURE, Views
 
 _PAGE = 50
 _RECENT = 20
@@ -34,6 +37,8 @@ _FAULTS = 50
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
+_MOST_PLIES = 900
+_A_DAY = "public, max-age=86400"
 
 
 class Pages:
@@ -55,6 +60,7 @@ class Pages:
             "/tournaments/{tournament}/games": self._games,
             "/tournaments/{tournament}/games/{number:int}": self._game,
             "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
+            "/tournaments/{tournament}/games/{number:int}.svg": self._picture,
             "/leaderboard": self._leaderboard,
             "/bots": self._bots,
             "/bots/{bot}": self._bot,
@@ -162,6 +168,18 @@ class Pages:
 
     async def _game_alone(self, request: Request) -> Response:
         return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
+
+    async def _picture(self, request: Request) -> Response:
+        game = (await self._known_game(request))["game"]
+        if game["board"] is None:
+            raise Failure(404, f"The variant {game['variant']} is not installed at this website: it has no board.")
+        plies, query = len(game["moves"]), request.query_params
+        ply = whole_number("ply", query.get("ply", str(plies)), 0, plies)
+        numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_PLIES)
+        title = f"{game['first']} - {game['second']}, move {ply}"
+        drawn = picture(board_svg(game, ply, numbers=numbers), title).encode()
+        caching = _A_DAY if game["state"] == "ended" else "no-cache"
+        return answer(request, drawn, "image/svg+xml", {"cache-control": caching, **PICTURE})
 
     async def _known_game(self, request: Request) -> Document:
         """Return the game from the record, or from the feed if it is not over."""

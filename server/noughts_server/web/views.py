@@ -25,6 +25,8 @@ _CONTENT = (
 POLICY = f"{_CONTENT}'self'"
 FRAMED = {"content-security-policy": f"{_CONTENT}*"}
 """Headers of a page that other sites may show in a frame."""
+PICTURE = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *"}
+"""Headers of a picture, which has its style within."""
 
 
 class Views:

@@ -79,57 +79,58 @@ function divisor(one, other) {
   return other ? divisor(other, one % other) : one;
 }
 
-const circles = {
+// Stones on the intersections of a wooden board. Places are the centres of stones, or the corner of a layer.
+const stones = {
+  numberAway: 0, // How far the number of a move is from the centre of its stone.
+  marksBelow: false, // Whether winning cells and the last move are marked under the stones.
+  back(layout, x, y) {
+    const stars = layout.board.stars.map((cell) => {
+      const { column, row } = square(layout.board, cell);
+      return circle("star", x + column * CELL + HALF, y + row * CELL + HALF, 4);
+    });
+    return [rect("wood", x, y, layout.width, layout.height), grid(layout, x, y, HALF), ...stars];
+  },
+  stone: (cell, side, x, y) => tag("circle", `stone ${side}`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
   front: () => [],
   won: (x, y) => circle("won", x, y, 18),
   last: (side, x, y) => circle(`last ${side}`, x, y, 5),
-  number: (kind, x, y, number) => text(kind, x, y, number),
 };
 
-const LOOKS = {
-  // Crosses and noughts in squares.
-  marks: {
-    marksBelow: true,
-    back({ board, width, height }, x, y) {
-      const down = range(board.columns).slice(1).map((column) => `M${x + column * CELL} ${y}v${height}`);
-      const across = range(board.rows).slice(1).map((row) => `M${x} ${y + row * CELL}h${width}`);
-      return [rect("paper", x, y, width, height), tag("path", "squares", { d: [...down, ...across].join("") })];
-    },
-    stone(cell, side, x, y, cross) {
-      if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
-      return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });
-    },
-    front: () => [],
-    won: (x, y) => rect("won", x - HALF, y - HALF, CELL, CELL),
-    last: (side, x, y) => rect("last", x - HALF, y - HALF, CELL, CELL),
-    number: (kind, x, y, number) => text(`${kind} corner`, x + 14, y + 14, number),
-  },
-  // Stones on the intersections of a wooden board with star points.
-  stones: {
-    ...circles,
-    back({ board, width, height }, x, y) {
-      const down = range(board.columns).map((column) => `M${x + column * CELL + HALF} ${y + HALF}v${height - CELL}`);
-      const across = range(board.rows).map((row) => `M${x + HALF} ${y + row * CELL + HALF}h${width - CELL}`);
-      const stars = board.stars.map((cell) => {
-        const { column, row } = square(board, cell);
-        return circle("star", x + column * CELL + HALF, y + row * CELL + HALF, 4);
-      });
-      return [rect("wood", x, y, width, height), tag("path", "lines", { d: [...down, ...across].join("") }), ...stars];
-    },
-    stone: (cell, side, x, y) => tag("circle", `stone ${side}`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
-  },
-  // Discs behind the holes of a plate.
-  plate: {
-    ...circles,
-    back: ({ width, height }, x, y) => [rect("behind", x, y, width, height)],
-    stone: (cell, side, x, y) => tag("circle", `stone ${side} disc`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
-    front({ board, width, height }, x, y) {
-      const holes = range(board.rows).flatMap((row) => range(board.columns).map((column) => `M${x + column * CELL + 4} ${y + row * CELL + HALF}a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z`));
-      const whole = `M${x} ${y}h${width}v${height}h-${width}z`;
-      return [tag("path", "cover", { d: whole + holes.join("") })];
-    },
+// Discs behind the holes of a plate.
+const plate = {
+  ...stones,
+  back: ({ width, height }, x, y) => [rect("behind", x, y, width, height)],
+  front({ board, width, height }, x, y) {
+    const places = range(board.columns * board.rows).map((cell) => square(board, cell));
+    const hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z";
+    const holes = places.map(({ column, row }) => `M${x + column * CELL + 4} ${y + row * CELL + HALF}${hole}`);
+    return [tag("path", "cover", { d: `M${x} ${y}h${width}v${height}h-${width}z${holes.join("")}` })];
   },
 };
+
+// Crosses and noughts in squares.
+const marks = {
+  ...stones,
+  numberAway: 14,
+  marksBelow: true,
+  back: (layout, x, y) => [rect("paper", x, y, layout.width, layout.height), grid(layout, x, y, 0)],
+  stone(cell, side, x, y, cross) {
+    if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
+    return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });
+  },
+  won: (x, y) => rect("won", x - HALF, y - HALF, CELL, CELL),
+  last: (side, x, y) => rect("last", x - HALF, y - HALF, CELL, CELL),
+};
+
+const LOOKS = { stones, plate, marks };
+
+// The lines of the layer whose corner is here; without inset they are around the cells.
+function grid({ board, width, height }, left, above, inset) {
+  const more = inset ? 0 : 1, x = left + inset, y = above + inset;
+  const down = range(board.columns + more).map((column) => `M${x + column * CELL} ${y}v${height - 2 * inset}`);
+  const across = range(board.rows + more).map((row) => `M${x} ${y + row * CELL}h${width - 2 * inset}`);
+  return tag("path", "lines", { d: [...down, ...across].join("") });
+}
 
 // The board after `ply` moves, by default all: the attributes of its svg element and the parts of its groups. `numbers`:
 // how many of the last moves have their number; `swapped`: the first side has the noughts.
@@ -142,25 +143,26 @@ function drawing(game, ply, { numbers = 0, labels = true, swapped = false } = {}
 
   const back = corners.flatMap(({ x, y }) => look.back(layout, x, y));
   if (labels) back.push(...labelsOf(layout));
-  const stones = places.map(({ side, cell, x, y }) => look.stone(cell, side, x, y, (side === "first") !== swapped));
+  const played = places.map(({ side, cell, x, y }) => look.stone(cell, side, x, y, (side === "first") !== swapped));
   const top = corners.flatMap(({ x, y }) => look.front(layout, x, y));
-  const marks = look.marksBelow ? back : top;
+  const marked = look.marksBelow ? back : top;
   if (won.length) {
-    marks.push(...won.map(layout.centre).map(({ x, y }) => look.won(x, y)));
+    marked.push(...won.map(layout.centre).map(({ x, y }) => look.won(x, y)));
     top.push(...winningLines(layout, won, shown.at(-1)));
   } else if (places.length && !numbers) {
     const { side, x, y } = places.at(-1);
-    marks.push(look.last(side, x, y));
+    marked.push(look.last(side, x, y));
   }
   for (let at = Math.max(0, places.length - numbers); at < places.length; at++) {
     const { side, x, y } = places[at];
-    top.push(look.number(`order ${side}${at === places.length - 1 ? " newest" : ""}`, x, y, at + 1));
+    const kind = `order ${side}${at === places.length - 1 ? " newest" : ""}`;
+    top.push(text(kind, x + look.numberAway, y + look.numberAway, at + 1));
   }
 
   const loser = won.length ? ` ${SIDES[shown.length % 2]}-lost` : "";
   return {
     attributes: { class: `board ${board.look}`, viewBox: `0 0 ${layout.wholeWidth} ${layout.wholeHeight}`, "font-size": layout.font, "aria-hidden": true },
-    groups: [["back", back], [`played${loser}`, stones], ["top", top]],
+    groups: [["back", back], [`played${loser}`, played], ["top", top]],
   };
 }
 

@@ -18,7 +18,7 @@ function linkedPly() {
 }
 
 function show() {
-  if (game.board) draw(svg, game, ply);
+  if (game.board) draw(svg, game, ply, { numbers: Number(by("numbers").value) });
   const slider = by("ply");
   slider.max = game.moves.length;
   slider.value = ply;
@@ -29,6 +29,7 @@ function show() {
   by("outcome").className = `outcome ${game.state}`;
   const link = by("link");
   if (link) link.href = `#${ply}`;
+  if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}`;
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
   showMoves();
   showScores();
@@ -116,7 +117,7 @@ function go(to) {
 const KEYS = { ArrowLeft: () => ply - 1, ArrowRight: () => ply + 1, Home: () => 0, End: () => game.moves.length };
 
 addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in KEYS) || event.target.closest("input, .scroll")) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in KEYS) || event.target.closest("input, select, .scroll")) return;
   event.preventDefault();
   go(KEYS[event.key]());
 });
@@ -126,6 +127,7 @@ by("score-graph").addEventListener("click", (event) => {
   const box = by("score-graph").getBoundingClientRect();
   go(Math.round(((event.clientX - box.left) / box.width) * (game.moves.length - 1)) + 1);
 });
+by("numbers")?.addEventListener("change", show);
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
 
 show();
