@@ -5,7 +5,6 @@ integers, so both languages write the same digits. The colours are in `static/bo
 """
 
 from collections.abc import Iterable
-from functools import cache
 from importlib.resources import files
 from math import ceil, gcd, sqrt
 
@@ -26,9 +25,7 @@ class _Layout:
     """Places of the layers, which stand in rows of equal length, with labels or without."""
 
     def __init__(self, board: Document, labels: bool) -> None:
-        self.columns: int = board["columns"]
-        self.rows: int = board["rows"]
-        self.layers: int = board["layers"]
+        self.columns, self.rows, self.layers = (int(board[each]) for each in ("columns", "rows", "layers"))
         self.names: list[str] = board["names"]
         self.stars: list[int] = board["stars"]
         self.width, self.height = self.columns * _CELL, self.rows * _CELL
@@ -95,8 +92,6 @@ class _Layout:
 class _Stones:
     """Stones on the intersections of a wooden board. Places are the centres of stones, or the corner of a layer."""
 
-    number_away = 0
-    """How far the number of a move is from the centre of its stone."""
     marks_below = False
     """Whether winning cells and the last move are marked under the stones."""
 
@@ -116,11 +111,9 @@ class _Stones:
         """Yield what is over the stones of a layer."""
         return ()
 
-    def won(self, x: int, y: int) -> str:
-        return _circle("won", x, y, 18)
-
-    def last(self, side: str, x: int, y: int) -> str:
-        return _circle(f"last {side}", x, y, 5)
+    def mark(self, kind: str, x: int, y: int, radius: int) -> str:
+        """Return the mark of a stone."""
+        return _circle(kind, x, y, radius)
 
 
 class _Plate(_Stones):
@@ -140,7 +133,6 @@ class _Plate(_Stones):
 class _Marks(_Stones):
     """Crosses and noughts in squares."""
 
-    number_away = 14
     marks_below = True
 
     def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
@@ -153,11 +145,8 @@ class _Marks(_Stones):
             return _tag("path", f"stone {side} cross", data_cell=cell, d=lines)
         return _tag("circle", f"stone {side} nought", data_cell=cell, cx=x, cy=y, r=11)
 
-    def won(self, x: int, y: int) -> str:
-        return _rect("won", x - _HALF, y - _HALF, _CELL, _CELL)
-
-    def last(self, side: str, x: int, y: int) -> str:
-        return _rect("last", x - _HALF, y - _HALF, _CELL, _CELL)
+    def mark(self, kind: str, x: int, y: int, radius: int) -> str:
+        return _rect(kind, x - _HALF, y - _HALF, _CELL, _CELL)
 
 
 _LOOKS = {"stones": _Stones(), "plate": _Plate(), "marks": _Marks()}
@@ -184,15 +173,15 @@ def board_svg(
     top = [part for x, y in corners for part in look.front(layout, x, y)]
     marks = back if look.marks_below else top
     if won:
-        marks += (look.won(*layout.centre(cell)) for cell in won)
+        marks += (look.mark("won", *layout.centre(cell), 18) for cell in won)
         top += layout.winning_lines(won, shown[-1])
     elif places and not numbers:
         side, _, x, y = places[-1]
-        marks.append(look.last(side, x, y))
+        marks.append(look.mark(f"last {side}", x, y, 5))
     first_numbered = max(0, len(places) - numbers)
     for at, (side, _, x, y) in enumerate(places[first_numbered:], first_numbered + 1):
         kind = f"order {side}{' newest' if at == len(places) else ''}"
-        top.append(_text(kind, x + look.number_away, y + look.number_away, str(at)))
+        top.append(_text(kind, x, y, str(at)))
 
     loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
     groups = (("back", back), (f"played{loser}", stones), ("top", top))
@@ -204,13 +193,9 @@ def board_svg(
 
 def picture(board: Markup, title: str) -> str:
     """Return the board as a file of its own, with its colours in light and in dark."""
-    head = f"<title>{escape(title)}</title><style>{_colours()}</style>"
+    colours = (files(__package__) / "static" / "board.css").read_text()
+    head = f"<title>{escape(title)}</title><style>{colours}</style>"
     return str(board).replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
-
-
-@cache
-def _colours() -> str:
-    return (files(__package__) / "static" / "board.css").read_text()
 
 
 def _tag(name: str, kind: str, text: str = "", **attributes: object) -> str:

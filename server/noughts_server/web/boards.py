@@ -9,8 +9,7 @@ from noughts_referee.rules import Variant, VariantError, column_name, parse_vari
 _Z95 = 1.959964
 _MOST_SQUARES = 9
 """Columns or rows of the largest board with squares; larger ones have intersections."""
-_FAR_STARS = 13
-"""The smallest board whose stars are on the fourth line instead of the third."""
+_LEAST_WITH_STARS = 13
 
 
 @lru_cache(maxsize=256)
@@ -40,11 +39,10 @@ def _look(variant: Variant) -> str:
 
 def _stars(columns: int, rows: int) -> list[int]:
     """Return the cells with a star point: near each corner, and in the middle if there is one."""
-    inset = 3 if min(columns, rows) >= _FAR_STARS else 2
-    if min(columns, rows) < 2 * inset + 3:
+    if min(columns, rows) < _LEAST_WITH_STARS:
         return []
     middle = [rows // 2 * columns + columns // 2] if columns % 2 and rows % 2 else []
-    corners = [row * columns + column for row in (inset, rows - 1 - inset) for column in (inset, columns - 1 - inset)]
+    corners = [row * columns + column for row in (3, rows - 4) for column in (3, columns - 4)]
     return sorted(corners + middle)
 
 

@@ -212,6 +212,23 @@ def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) 
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
 
+def test_the_move_under_the_pointer_is_shown_before_it_is_played(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "house:first-free", variant="connect4")
+        ghost = page.locator(".ghosts .ghost")
+        page.get_by_role("button", name="a4, free").hover()
+        expect(ghost).to_have_attribute("data-cell", "35")
+        expect(page.locator(".ghosts .column")).to_have_attribute("height", "240")
+        page.get_by_role("button", name="a4, free").click()
+        # The opponent answers on it, and the next disc lies on both.
+        expect(page.locator(".stone")).to_have_count(2)
+        expect(ghost).to_have_attribute("data-cell", "21")
+        page.mouse.move(0, 0)
+        expect(ghost).to_have_count(0)
+        page.keyboard.press("ArrowRight")
+        expect(ghost).to_have_attribute("data-cell", "36")
+
+
 @pytest.mark.parametrize("variant", ["gomoku", "gomoku20", "qubic"])
 def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: str) -> None:
     with page_in(browser, tables.address, viewport={"width": 390, "height": 844}, has_touch=True) as page:

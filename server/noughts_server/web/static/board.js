@@ -81,7 +81,6 @@ function divisor(one, other) {
 
 // Stones on the intersections of a wooden board. Places are the centres of stones, or the corner of a layer.
 const stones = {
-  numberAway: 0, // How far the number of a move is from the centre of its stone.
   marksBelow: false, // Whether winning cells and the last move are marked under the stones.
   back(layout, x, y) {
     const stars = layout.board.stars.map((cell) => {
@@ -92,8 +91,7 @@ const stones = {
   },
   stone: (cell, side, x, y) => tag("circle", `stone ${side}`, { "data-cell": cell, cx: x, cy: y, r: 18 }),
   front: () => [],
-  won: (x, y) => circle("won", x, y, 18),
-  last: (side, x, y) => circle(`last ${side}`, x, y, 5),
+  mark: circle,
 };
 
 // Discs behind the holes of a plate.
@@ -111,15 +109,13 @@ const plate = {
 // Crosses and noughts in squares.
 const marks = {
   ...stones,
-  numberAway: 14,
   marksBelow: true,
   back: (layout, x, y) => [rect("paper", x, y, layout.width, layout.height), grid(layout, x, y, 0)],
   stone(cell, side, x, y, cross) {
     if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
     return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });
   },
-  won: (x, y) => rect("won", x - HALF, y - HALF, CELL, CELL),
-  last: (side, x, y) => rect("last", x - HALF, y - HALF, CELL, CELL),
+  mark: (kind, x, y) => rect(kind, x - HALF, y - HALF, CELL, CELL),
 };
 
 const LOOKS = { stones, plate, marks };
@@ -147,16 +143,16 @@ function drawing(game, ply, { numbers = 0, labels = true, swapped = false } = {}
   const top = corners.flatMap(({ x, y }) => look.front(layout, x, y));
   const marked = look.marksBelow ? back : top;
   if (won.length) {
-    marked.push(...won.map(layout.centre).map(({ x, y }) => look.won(x, y)));
+    marked.push(...won.map(layout.centre).map(({ x, y }) => look.mark("won", x, y, 18)));
     top.push(...winningLines(layout, won, shown.at(-1)));
   } else if (places.length && !numbers) {
     const { side, x, y } = places.at(-1);
-    marked.push(look.last(side, x, y));
+    marked.push(look.mark(`last ${side}`, x, y, 5));
   }
   for (let at = Math.max(0, places.length - numbers); at < places.length; at++) {
     const { side, x, y } = places[at];
     const kind = `order ${side}${at === places.length - 1 ? " newest" : ""}`;
-    top.push(text(kind, x + look.numberAway, y + look.numberAway, at + 1));
+    top.push(text(kind, x, y, at + 1));
   }
 
   const loser = won.length ? ` ${SIDES[shown.length % 2]}-lost` : "";
@@ -171,6 +167,14 @@ export function boardSvg(game, ply, options) {
   const { attributes, groups } = drawing(game, ply, options);
   const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`).join("");
   return `<svg${written}>${groups.map(([kind, parts]) => `<g class="${kind}">${parts.join("")}</g>`).join("")}</svg>`;
+}
+
+// What the next move on this cell would add: its stone and, where stones fall, the column.
+export function ghostSvg(game, cell, { swapped = false } = {}) {
+  const { board, moves } = game, layout = layoutOf(board), side = SIDES[moves.length % 2];
+  const { x, y } = layout.centre(cell), above = layout.corner(layerOf(board, cell)).y;
+  const column = board.gravity ? rect("column", x - HALF, above, CELL, layout.height) : "";
+  return column + LOOKS[board.look].stone(cell, side, x, y, (side === "first") !== swapped).replace("stone", "ghost");
 }
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");

@@ -1,5 +1,5 @@
 // A table: the board takes moves by mouse, touch and keyboard.
-import { cellName, draw, element, layoutOf } from "./board.js";
+import { cellName, draw, element, ghostSvg, layoutOf } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
@@ -19,7 +19,8 @@ const csrf = table.csrf;
 const board = game.board;
 const count = board ? board.columns * board.rows * board.layers : 0;
 const cells = [];
-let focused = 0;
+const ghost = element("g", { class: "ghosts", "aria-hidden": "true" });
+let focused = 0, pointed = -1;
 
 const over = () => game.state === "ended";
 const toMove = () => game.moves.length % 2;
@@ -39,9 +40,11 @@ function makeCells() {
     group.append(made);
   }
   group.addEventListener("keydown", pressed);
+  group.addEventListener("pointerover", (event) => event.pointerType === "mouse" && hint(cells.indexOf(event.target)));
+  group.addEventListener("pointerout", () => hint(-1));
   // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
   svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
-  svg.append(group);
+  svg.append(ghost, group);
   focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
 }
 
@@ -49,6 +52,14 @@ function focus(cell) {
   cells[focused].setAttribute("tabindex", -1);
   focused = cell;
   cells[cell].setAttribute("tabindex", 0);
+  if (cells[cell].matches(":focus-visible")) hint(cell);
+}
+
+// Shows what a move on this cell would do; nothing for -1, a taken cell, and while another is to move.
+function hint(cell) {
+  pointed = cell;
+  const at = cell < 0 || !mine() ? -1 : landing(cell);
+  ghost.innerHTML = at < 0 || game.moves.includes(at) ? "" : ghostSvg(game, at, { swapped: table.marks === "OX" });
 }
 
 function pressed(event) {
@@ -141,6 +152,7 @@ function status() {
 function show() {
   if (board) {
     draw(svg, game, game.moves.length, { swapped: table.marks === "OX" });
+    hint(pointed);
     if (!cells.length) makeCells();
     const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];
     svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);
