@@ -27,13 +27,26 @@ _REFUSALS = (
 class CallFailed(Exception):
     """A call that failed."""
 
-    def __init__(self, code: grpc.StatusCode, message: str, hint: str = "", *, with_token: bool = True) -> None:
+    def __init__(
+        self,
+        code: grpc.StatusCode,
+        message: str,
+        hint: str = "",
+        *,
+        with_token: bool = True,
+        field: str = "",
+        expected: str = "",
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
         """What to do next; empty if nothing is known."""
         self.with_token = with_token
+        self.field = field
+        """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
+        self.expected = expected
+        """What is right in that field."""
 
     @property
     def refused(self) -> bool:
@@ -64,7 +77,9 @@ def explain_call(
     details = (error.details() if known else "") or code.name
     info = error_info(error)
     if info is not None:
-        return CallFailed(code, details, info.metadata.get("hint", ""), with_token=with_token)
+        told = {name: info.metadata.get(name, "") for name in ("hint", "expected")}
+        field = info.metadata.get("subject", "") if code is grpc.StatusCode.INVALID_ARGUMENT else ""
+        return CallFailed(code, details, **told, with_token=with_token, field=field)
     if problem := failed_handshake(address, details):
         return CallFailed(code, str(problem), problem.advice)
     hint = hints.get(code, "")

@@ -1,6 +1,10 @@
-"""Reads the fields of forms."""
+"""Reads the fields of forms, and shows what is wrong next to them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
 
 from noughts_proto.v1 import types_pb2
 from noughts_server.web.upstream import Failure
@@ -13,7 +17,8 @@ def whole_number(field: str, text: str, least: int, most: int) -> int:
     """Return the whole number in a field of a form. Raises Failure."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
-    raise Failure(400, f"{field}: got {text[:100]!r}, expected a whole number from {least:,} to {most:,}")
+    expected = "a whole number" if most == _UINT32 else f"a whole number from {least:,} to {most:,}"
+    raise wrong(field, text, expected)
 
 
 def number_of(form: Mapping[str, str], field: str) -> int:
@@ -24,11 +29,10 @@ def number_of(form: Mapping[str, str], field: str) -> int:
 
 def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
     """Return the time control in the fields `bank`, `increment` and `move`, in seconds. Raises Failure."""
-    return types_pb2.TimeControl(
-        bank_us=_microseconds(form, "bank"),
-        increment_us=_microseconds(form, "increment"),
-        move_us=_microseconds(form, "move"),
-    )
+    bank, increment, move = (_microseconds(form, field) for field in ("bank", "increment", "move"))
+    if increment and not bank:
+        raise wrong("increment", form["increment"], "a time on the clock, to which it is added")
+    return types_pb2.TimeControl(bank_us=bank, increment_us=increment, move_us=move)
 
 
 def _microseconds(form: Mapping[str, str], field: str) -> int:
@@ -38,5 +42,47 @@ def _microseconds(form: Mapping[str, str], field: str) -> int:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= _LONGEST_SECONDS:
-        raise Failure(400, f"{field}: got {text[:100]!r}, expected seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}")
+        raise wrong(field, text, f"seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}")
     return round(seconds * 1e6)
+
+
+def in_form(failure: Failure, fields: Collection[str], renamed: Mapping[str, str] | None = None) -> Failure:
+    """Return the failure with the form's name of its field: `bank` for `tournament.time.bank_us`.
+
+    `renamed` has the form's own names by path or last part. The name is empty if the form has no such field.
+    """
+    path, own = failure.field, renamed or {}
+    last = path.rpartition(".")[2].removesuffix("_us")
+    name = own.get(path) or own.get(last, last)
+    failure.field = name if name in fields else ""
+    if not failure.message.startswith(f"{path}: got "):
+        failure.expected = ""  # the message says more
+    return failure
+
+
+@pass_context
+def described(context: Context, name: str, note: str = "") -> Markup:
+    """Return attributes of a field: the ids of its note and of what is wrong with it, which gets the focus."""
+    is_wrong = _is_wrong(context, name)
+    ids = " ".join(filter(None, (note, f"wrong-{name}" if is_wrong else "")))
+    attributes = Markup(' aria-describedby="{}"').format(ids) if ids else Markup("")
+    return attributes + Markup(' aria-invalid="true" autofocus') if is_wrong else attributes
+
+
+@pass_context
+def problem(context: Context, name: str) -> Markup:
+    """Return what is wrong with the field; empty if nothing is."""
+    if not _is_wrong(context, name):
+        return Markup("")
+    failure = context["failure"]
+    words = f"Expected {failure.expected}." if failure.expected else f"{failure.message} {failure.hint}"
+    return Markup('<span class="fault" id="wrong-{}" role="alert">{}</span>').format(name, words.replace("`", ""))
+
+
+def _is_wrong(context: Context, name: str) -> bool:
+    return context["failure"] is not None and context["failure"].field == name
+
+
+def wrong(field: str, text: str, expected: str) -> Failure:
+    """Return the failure of a field with this text, where something else is expected."""
+    return Failure(400, f"{field}: got {text[:100]!r}, expected {expected}", field=field, expected=expected)

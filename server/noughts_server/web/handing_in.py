@@ -9,10 +9,13 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.web.forms import in_form
 from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form_with_file
 from noughts_server.web.upstream import Failure, Upstream
 
+_RENAMED = {"file": "file", **{f"submission.{field}": f"hand-in-{field}" for field in ("bot", "entry", "variant")}}
+"""The ids of the form's fields by those of a submission."""
 LARGEST_FILE = 8 << 20
 """In bytes; the server's own limit can be lower."""
 
@@ -31,7 +34,8 @@ class HandingIn:
         try:
             form, file = await read_form_with_file(request, "file", LARGEST_FILE)
             if not file.content:
-                raise Failure(400, "No file was chosen.", "Choose a module of WebAssembly, or a file in Python.")
+                hint = "Choose a module of WebAssembly, or a file in Python."
+                raise Failure(400, "No file was chosen.", hint, field="file")
             announced = pb.Submission(
                 bot=form.get("bot", "").strip() or file.name.partition(".")[0],
                 kind=_kind(file.name, file.content),
@@ -48,7 +52,8 @@ class HandingIn:
         except Failure as failure:
             if failure.status == 401:
                 raise
-            return await self._people.shown(request, person, failure)
+            in_form(failure, _RENAMED.values(), _RENAMED)
+            return await self._people.shown(request, person, failure, "hand-in")
         return RedirectResponse(f"/bots/{made.version.name.split('/')[1]}", 303)
 
 
@@ -57,4 +62,5 @@ def _kind(name: str, content: bytes) -> str:
     if (kind := kind_of(name, content)) is not None:
         return kind
     hint = "A program plays from its own machine: noughts bot run"
-    raise Failure(400, f"{name[:100]!r} is no module of WebAssembly, no file in Python and no zip of one.", hint)
+    words = f"{name[:100]!r} is no module of WebAssembly, no file in Python and no zip of one."
+    raise Failure(400, words, hint, field="file")

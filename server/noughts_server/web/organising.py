@@ -14,7 +14,7 @@ from noughts_server.messages.settings_codec import challenge_message, settings_m
 from noughts_server.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import number_of, time_of, whole_number
+from noughts_server.web.forms import in_form, number_of, time_of, whole_number, wrong
 from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure, Upstream
@@ -44,6 +44,8 @@ _FORM: Document = {
     "live_scores": "",
 }
 """Fields of the form and their defaults."""
+_RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
+"""Fields of the API whose fields in the form have other names."""
 _NUMBERS = ("games_per_pair", "rounds", "concurrency", "draw_after", "forfeit_after")
 """Numeric fields of the settings; an empty one means the default."""
 
@@ -111,7 +113,9 @@ class Organising:
         except Failure as failure:
             if failure.status == 401:
                 raise
-            return self._shown(request, values, failure)
+            if failure.status == 409:
+                failure = Failure(409, "A tournament has this name.", "Choose another.", field="id")
+            return self._shown(request, values, in_form(failure, _FORM, _RENAMED))
         return RedirectResponse(f"/{made.tournament.name}", 303)
 
     async def _act(self, request: Request, person: Person) -> Response:
@@ -157,7 +161,9 @@ class Organising:
 def _tournament(values: Document) -> tournaments_pb2.Tournament:
     """Return the tournament that the form describes. Raises Failure."""
     if values["schedule"] not in _FORMATS:
-        raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(_FORMATS)}")
+        raise wrong("schedule", values["schedule"], f"one of {', '.join(_FORMATS)}")
+    if not values["id"]:
+        raise wrong("id", "", "1 to 63 characters of a-z, 0-9 and -")
     numbers: dict[str, Any] = {field: number_of(values, field) for field in _NUMBERS}
     settings = TournamentSettings(
         title=values["title"],

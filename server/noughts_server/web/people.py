@@ -12,7 +12,7 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.resource_names import token_name
 from noughts_server.web.documents import Document, document
-from noughts_server.web.forms import whole_number
+from noughts_server.web.forms import in_form, whole_number
 from noughts_server.web.signin import (
     Visitor,
     place_after,
@@ -31,6 +31,7 @@ _MOST = 1_000
 _RECENT = 10
 _MOST_FAILURES = 10
 _DAY_SECONDS = 86_400
+_TOKEN_FORM = ("label", "days", "bot")
 _SELF = "tokens/self"
 
 
@@ -138,9 +139,9 @@ class People:
         return await self.shown(request, person)
 
     async def shown(
-        self, request: Request, person: Person, failure: Failure | None = None, secret: str = ""
+        self, request: Request, person: Person, failure: Failure | None = None, form: str = "", secret: str = ""
     ) -> Response:
-        """Return the user's own page, with the failure of an action there."""
+        """Return the user's own page, with the failure of one of its forms: `hand-in` or `tokens`."""
         wanted = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
@@ -163,6 +164,7 @@ class People:
             accepts=status["accepts"],
             joinable=[each for each in joinable["tournaments"] if each["state"] == "open"],
             failure=failure,
+            form=form,
             secret=secret,
         )
 
@@ -192,7 +194,7 @@ class People:
                 wanted.ttl.CopyFrom(Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS))
             made = await self._upstream.call(self._upstream.tokens.CreateToken, wanted, person.visitor.token)
         except Failure as failure:
-            return await self.shown(request, person, failure)
+            return await self.shown(request, person, in_form(failure, _TOKEN_FORM, {"scopes": "bot"}), "tokens")
         return await self.shown(request, person, secret=made.secret)
 
     async def _revoke(self, request: Request, person: Person) -> Response:

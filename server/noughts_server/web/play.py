@@ -11,7 +11,7 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import bots_pb2
 from noughts_server.web.documents import Document, document
 from noughts_server.web.event_streams import Hub
-from noughts_server.web.forms import time_of, whole_number
+from noughts_server.web.forms import in_form, time_of, whole_number
 from noughts_server.web.games import known_game
 from noughts_server.web.play_rooms import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, PlayRoom, PlayRooms, Wish
 from noughts_server.web.signin import read_form
@@ -90,7 +90,7 @@ class Play:
             wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
             table = await self._need_tables().open(wish, address_of(request.scope))
         except Failure as failure:
-            return await self._menu_shown(request, values, failure)
+            return await self._menu_shown(request, values, in_form(failure, _FORM))
         return RedirectResponse(f"/play/{table.keys[0]}", 303)
 
     async def _table(self, request: Request) -> Response:

@@ -349,9 +349,10 @@ class PlayRooms:
         try:
             variant = parse_variant(wish.variant)
         except VariantError as error:
-            raise Failure(400, str(error)) from error
+            raise Failure(400, str(error), field="variant") from error
         if base_name(variant.name) != variant.name:
-            raise Failure(400, f"{variant.name}: openings by agreement are not played in a browser.", "Leave it out.")
+            words = f"{variant.name}: openings by agreement are not played in a browser."
+            raise Failure(400, words, "Leave it out.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
             raise Failure(400, f"who begins: got {wish.begins[:100]!r}, expected you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
@@ -363,7 +364,8 @@ class PlayRooms:
             try:
                 make_bot(parse_spec(spec), variant)
             except VariantRefused as refusal:
-                raise Failure(400, str(refusal), "Choose another opponent, or another variant.") from refusal
+                hint = "Choose another opponent, or another variant."
+                raise Failure(400, str(refusal), hint, field="opponent") from refusal
         elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
             raise Failure(400, f"opponent: got {wish.opponent[:100]!r}, expected a bot, or a person")
 

@@ -36,12 +36,16 @@ Response = TypeVar("Response")
 class Failure(Exception):
     """An error for the browser instead of a response."""
 
-    def __init__(self, status: int, message: str, hint: str = "") -> None:
+    def __init__(self, status: int, message: str, hint: str = "", *, field: str = "", expected: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.hint = hint
         """What to do next; empty if there is no advice."""
+        self.field = field
+        """The wrong field of a request or form; empty if the failure is about no single one."""
+        self.expected = expected
+        """What is right in that field; empty if the message says it."""
 
 
 class Upstream(AsyncClient):
@@ -70,4 +74,5 @@ class Upstream(AsyncClient):
 
 
 def _failure(failed: CallFailed) -> Failure:
-    return Failure(_STATUSES.get(failed.code, 502), failed.message, failed.hint)
+    status = _STATUSES.get(failed.code, 502)
+    return Failure(status, failed.message, failed.hint, field=failed.field, expected=failed.expected)

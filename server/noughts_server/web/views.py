@@ -12,6 +12,7 @@ from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_svg import board_svg
 from noughts_server.web.boards import score_interval
+from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import Parts, answer, part, tags_of
@@ -50,6 +51,8 @@ class Views:
             score_interval=score_interval,
             signing_in=signing_in,
             playing=playing,
+            described=described,
+            problem=problem,
             has_documentation=is_built,
         )
 

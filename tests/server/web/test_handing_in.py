@@ -70,6 +70,7 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             page.goto("/me")
             expect(page.get_by_role("row", name="mine").get_by_role("cell", name="2", exact=True)).to_be_visible()
             page.get_by_role("button", name="Retire mine").click()
+            page.get_by_role("dialog", name="Retire mine?").get_by_role("button", name="Retire").click()
             expect(page.get_by_role("button", name="Bring mine back")).to_be_visible()
             page.get_by_role("button", name="Sign out").click()
             page.goto("/me")

@@ -1,5 +1,6 @@
 """A tournament from the browser: signing in, making it, entering bots, seeing it to its end, signing out."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -73,3 +74,38 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("link", name="Sign in")).to_be_visible()
         assert page.context.cookies() == []
+
+
+def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        name, increment = page.get_by_label("Name in addresses"), page.get_by_label("Added after each move")
+        name.fill("Spring Cup!")
+        page.get_by_label("On the clock").fill("")
+        page.get_by_role("button", name="Make the tournament").click()
+        # The server's own limit of the name, and then one of the form.
+        for field, words in (
+            (increment, "Expected a time on the clock, to which it is added."),
+            (name, "Expected 1 to 63 characters of a-z, 0-9 and -."),
+        ):
+            expect(field).to_have_accessible_description(re.compile(re.escape(words)))
+            expect(field).to_have_attribute("aria-invalid", "true")
+            expect(field).to_be_focused()
+            expect(page.get_by_role("alert")).to_have_text(words)
+            assert "tournament.name" not in page.content()
+            increment.fill("")
+            page.get_by_role("button", name="Make the tournament").click()
+        name.fill("spring-cup")
+        page.get_by_label("Games a pair").fill("0.5")
+        page.get_by_role("button", name="Make the tournament").click()
+        expect(page.get_by_role("alert")).to_have_text("Expected a whole number.")
+        page.get_by_label("Games a pair").fill("2")
+        page.get_by_role("button", name="Make the tournament").click()
+        expect(page.get_by_role("heading", name="spring-cup")).to_be_visible()
+        page.goto("/organise")
+        name.fill("spring-cup")
+        page.get_by_role("button", name="Make the tournament").click()
+        expect(page.get_by_role("alert")).to_have_text("A tournament has this name. Choose another.")

@@ -337,6 +337,19 @@ def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest)
         assert site.get(first).status == 404
 
 
+def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        page.get_by_label("Variant").fill("chess")
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_role("alert")).to_contain_text("expected one of tictactoe, gomoku")
+        expect(page.get_by_label("Variant")).to_be_focused()
+        page.get_by_label("Variant").fill("connect4")
+        page.get_by_label("Against").select_option("house:three-stage")
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_label("Against")).to_have_attribute("aria-invalid", "true")
+
+
 @pytest.mark.parametrize(
     "changed, words",
     [

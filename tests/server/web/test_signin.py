@@ -229,19 +229,19 @@ def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnd
 @pytest.mark.parametrize(
     "field, text, words",
     [
-        ("games_per_pair", "many", "games_per_pair: got"),
-        ("bank", "-1", "bank: got"),
-        ("variant", "chess", "chess"),
-        ("id", "No Good", "tournament"),
-        ("schedule", "dance", "format: got"),
-        ("seed", "x", "seed: got"),
+        ("games_per_pair", "many", "Expected a whole number."),
+        ("bank", "-1", "Expected seconds, e.g. 0.5, at most 86,400."),
+        ("variant", "chess", "Expected one of tictactoe, gomoku"),
+        ("id", "No Good", "Expected 1 to 63 characters of a-z, 0-9 and -."),
+        ("schedule", "dance", "Expected one of round_robin, gauntlet, swiss"),
+        ("seed", "x", "Expected a whole number from 0"),
     ],
 )
 def test_a_wrong_field_is_told_and_the_others_are_kept(site: Site, ada: str, field: str, text: str, words: str) -> None:
     form = {"id": "kept", "title": "Keep this", "schedule": "swiss", field: text}
     answer = As(site, ada).post("/organise", form)
     assert answer.status == 400
-    assert words in answer.text
+    assert words in answer.text.partition(f'id="wrong-{field}"')[2].partition("</span>")[0]
     assert "Keep this" in answer.text
 
 
