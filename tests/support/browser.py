@@ -4,15 +4,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from tests.support.browser_program import use_node_of_wheel
 from tests.support.tools import browser_program
+
+PATIENCE_MS = 60_000
+"""A page or an element that does not come within this time is missing."""
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
+    expect.set_options(timeout=PATIENCE_MS)
     program = browser_program()
     use_node_of_wheel()
     with sync_playwright() as playwright:
@@ -34,7 +38,7 @@ def page_in(browser: Browser, base: str, **options: Any) -> Iterator[Page]:
     wrong: list[str] = []
     context = browser.new_context(base_url=base, **options)
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(PATIENCE_MS)
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
 
     def asked(request: Request) -> None:

@@ -104,10 +104,11 @@ class Pages:
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
-        return self._views.page(request, "tournament", **await self._known_tournament(request))
+        known = await self._known_tournament(request)
+        return self._views.page(request, "tournament", **known, boards=await self._boards(known["tournament"]))
 
     async def _tournament_parts(self, request: Request) -> Response:
-        return self._views.parts(request, "tournament", **await self._known_tournament(request))
+        return self._views.parts(request, "tournament", **await self._known_tournament(request), boards=[])
 
     async def _known_tournament(self, request: Request) -> Document:
         name = tournament_name(request.path_params["tournament"])
@@ -129,7 +130,6 @@ class Pages:
             "tournament": tournament,
             "before": before,
             "standings": tournament["standings"][before : before + _STANDINGS],
-            "boards": await self._boards(tournament),
             "desk": await self._organising.desk(request, tournament),
             "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
             "rounds": _rounds(crosstable["matches"]),

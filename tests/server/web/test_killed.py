@@ -20,7 +20,6 @@ from tests.support.processes import asked_apart, environment, eventually, first_
 pytestmark = pytest.mark.processes
 
 CHILD = "noughts_server.cli.operator.web_child"
-PATIENCE_MS = 60_000
 PLIES = 36
 SLOW = """
 import time
@@ -76,7 +75,6 @@ def league(folder: Path) -> Iterator[League]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as running:
-        expect.set_options(timeout=PATIENCE_MS)
         yield running
 
 
