@@ -391,7 +391,7 @@ def _without_paths(text: str) -> str:
     """Return a text for the owner of a bot, without the server's parts of paths."""
     text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/trial-\w+(/bot)?|lock-\w+/\d+)/?", "", text)
     for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
-        text = text.replace(f"{folder}/", "") if folder.startswith("/") else text
+        text = re.sub(rf"{re.escape(folder)}(/|(?![\w.-]))", "", text) if folder.startswith("/") else text
     return text
 
 

@@ -287,7 +287,7 @@ async def test_refusals_tell_no_paths_of_the_server(client: Client, program: str
     refusal = await refused(submit(client, token, "mine", program))
     assert "bot.py" in refusal.trailing
     for path in (tempfile.gettempdir(), sys.prefix, sys.base_prefix, *filter(None, sys.path)):
-        assert f"{path}/" not in refusal.trailing, refusal.trailing
+        assert not re.search(rf"{re.escape(path)}(?![\w.-])", refusal.trailing), refusal.trailing
 
 
 HOSTILE = {

@@ -62,7 +62,7 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Site) -> dict[str, Links]:
-    """All pages that can be reached from the start page, but one of a kind of game."""
+    """All pages that can be reached from the start page, but one of a kind of game, and not the documentation."""
     found: dict[str, Links] = {}
     waiting = ["/"]
     kinds: set[str] = set()
@@ -76,7 +76,7 @@ def pages(site: Site) -> dict[str, Links]:
         assert answer.status == 200, (path, answer.text)
         if answer.headers["content-type"].startswith("text/html"):
             found[path] = Links(answer.text)
-            waiting += [each.partition("#")[0] for each in found[path].pages if each.startswith("/")]
+            waiting += [each.partition("#")[0] for each in found[path].pages if re.match("/(?!docs/)", each)]
         else:
             found[path] = Links("")
     return found
