@@ -64,7 +64,7 @@ class ArrayBoards:
             self._games = np.pad(self._games, ((0, 0), (0, more)))
             self._boards = np.pad(self._boards, ((0, more), (0, wider)))
             self._moves = np.pad(self._moves, ((0, more), (0, wider)))
-        # The lowest row is taken first.
+        # The lowest of the new rows is taken first.
         self._free_rows.extend(reversed(range(rows, rows + more)))
 
     def _replay(self, rows: _Numbers, moves: _Numbers) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -99,6 +100,21 @@ async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, 
             await until_shown(playing.shown, second)
             await play(organising, tmp_path, environment)
     assert (tmp_path / "report" / "report.html").is_file()
+
+
+async def test_training_an_agent_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
+    folder = tmp_path / "trained-agent"
+    shutil.copytree(ROOT / "examples" / "trained-agent", folder)
+    *training, serving, playing, organising = steps("train-an-agent.md")
+    await play(training, folder, environment)
+    commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
+    async with terminal(commands, folder, environment) as second:
+        await until_shown(serving.shown, second)
+        environment["NOUGHTS_SERVER"] = address_after("serves at", second)
+        async with terminal(playing.commands, folder, environment) as third:
+            await until_shown(playing.shown, third)
+            await play([organising], folder, environment)
+    assert (folder / "samples.npz").stat().st_size > 1000
 
 
 async def test_watching_and_analysing_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
