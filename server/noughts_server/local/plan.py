@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics
     from noughts_server.statistics.sprt import Sprt, SprtState
     from noughts_server.store.games.standings import CrosstableCell as PairScore
-    from noughts_server.store.games.standings import Standing
-    from noughts_server.store.tournaments.brackets import BracketMatch
+    from noughts_server.tables.pairings import MatchRow
+    from noughts_server.tables.standings import Standing
 
 
 TOO_SLOW = Termination.TIMEOUT.deed
@@ -207,7 +207,7 @@ class LocalOutcome:
     standings: "tuple[Standing, ...]"
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
-    matches: "Sequence[BracketMatch]" = ()
+    matches: "Sequence[MatchRow]" = ()
     """Of a knockout, Swiss or Danish tournament, round by round."""
     faults: tuple[LocalFault, ...] = ()
     """What bots did wrong, and what those wrote that were started."""

@@ -25,8 +25,9 @@ from noughts_server.statistics.match_games import MatchGames
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import ExportedGame, finished_games, terminations
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.games.standings import CrosstablePage, Standing, whole_crosstable
+from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
+from noughts_server.tables.standings import Standing
 
 _START_SECONDS = 30.0
 _ATTEMPTS = 3

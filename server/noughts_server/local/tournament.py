@@ -15,7 +15,7 @@ from noughts_server.server import Server
 from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.games.standings import Standing, standings
+from noughts_server.store.games.standings import standings
 from noughts_server.store.people.bots import LoggedIn, log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.entries import join_tournament
@@ -28,6 +28,7 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     pause_tournament,
 )
+from noughts_server.tables.standings import Standing
 
 _TICK_SECONDS = 0.2
 

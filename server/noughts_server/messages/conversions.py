@@ -9,10 +9,10 @@ from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.store.engine.schema import Kind
-from noughts_server.store.games.standings import Standing
 from noughts_server.store.pairing.seeds import SeedKind
-from noughts_server.store.tournaments.brackets import BracketMatch
 from noughts_server.store.tournaments.tournaments import Tournament
+from noughts_server.tables.pairings import MatchRow
+from noughts_server.tables.standings import Standing
 
 
 def timestamp(milliseconds: int | None) -> Timestamp | None:
@@ -82,7 +82,7 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
     )
 
 
-def match_message(match: BracketMatch) -> tournaments_pb2.Match:
+def match_message(match: MatchRow) -> tournaments_pb2.Match:
     return tournaments_pb2.Match(
         round=match.round,
         first=match.first or "",

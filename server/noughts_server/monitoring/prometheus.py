@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from socket import AF_INET6, SHUT_RDWR, socket
 from socketserver import ThreadingMixIn
 from threading import Semaphore, Thread, Timer
@@ -136,24 +136,16 @@ class _ThreadSafe(Collector):
         return list(self._collect())
 
 
+@dataclass(eq=False)
 class ServerMetrics:
     """All metrics of a server, read from the counters of its parts."""
 
-    def __init__(
-        self,
-        store: Store,
-        referee: RefereeCounts,
-        recorder: Recorder,
-        sessions: Sessions,
-        counters: Counters,
-        feed_counts: FeedCounts,
-    ) -> None:
-        self._store = store
-        self._referee = referee
-        self._recorder = recorder
-        self._sessions = sessions
-        self._counters = counters
-        self._feed_counts = feed_counts
+    store: Store
+    referee: RefereeCounts
+    recorder: Recorder
+    sessions: Sessions
+    counters: Counters
+    feed_counts: FeedCounts
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics. Called on the event loop's thread, which alone changes the counters."""
@@ -169,14 +161,14 @@ class ServerMetrics:
             "noughts_errors",
             "Calls that ended with an error, by its ErrorInfo.reason.",
             "reason",
-            self._counters.errors,
+            self.counters.errors,
         )
-        refused = {each.name: self._counters.refused[each.name] for each in fields(Limits)}
+        refused = {each.name: self.counters.refused[each.name] for each in fields(Limits)}
         yield _labelled("noughts_refused", "Calls beyond a limit, by its name.", "limit", refused)
         yield from self._of_feed()
 
     def _of_games(self) -> Iterator[Metric]:
-        referee, counters = self._referee, self._counters
+        referee, counters = self.referee, self.counters
         yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
         yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
         yield _labelled(
@@ -189,7 +181,7 @@ class ServerMetrics:
         yield GaugeMetricFamily("noughts_slots_queued", "Scheduled games that wait for capacity.", referee.queued())
 
     def _of_commits(self) -> Iterator[Metric]:
-        counters, backlog = self._counters, self._recorder.backlog
+        counters, backlog = self.counters, self.recorder.backlog
         yield _histogram(
             "noughts_commit_seconds", "Duration of a commit, including the wait for the writer.", counters.commits
         )
@@ -198,29 +190,29 @@ class ServerMetrics:
         yield _histogram(
             "noughts_loop_lag_seconds", "Delay of a timer of the event loop, ten times a second.", counters.lag
         )
-        stalls = self._referee.stalls
+        stalls = self.referee.stalls
         yield CounterMetricFamily("noughts_stalled_seconds", _STALLED, stalls.total_us / 1e6)
         yield CounterMetricFamily("noughts_excused", "Questions that a stall would have lost on time.", stalls.excused)
         yield GaugeMetricFamily(
-            "noughts_database_bytes", "Size of the database with its write-ahead log.", self._store.size_bytes()
+            "noughts_database_bytes", "Size of the database with its write-ahead log.", self.store.size_bytes()
         )
         trouble = GaugeMetricFamily(
             "noughts_database_trouble", "1 while the database is unavailable; otherwise absent.", labels=["reason"]
         )
-        if self._store.trouble is not None:
-            trouble.add_metric([self._store.trouble.reason], 1)
+        if self.store.trouble is not None:
+            trouble.add_metric([self.store.trouble.reason], 1)
         yield trouble
 
     def _of_bots(self) -> Iterator[Metric]:
-        wires, late = self._sessions.counts, self._referee.late_answers
-        yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self._sessions.present()))
+        wires, late = self.sessions.counts, self.referee.late_answers
+        yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self.sessions.present()))
         frames = {"down": wires.frames_down, "up": wires.frames_up}
         yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)
         yield CounterMetricFamily("noughts_complaints", "Answers to questions that were never sent.", wires.complaints)
         yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", late)
 
     def _of_feed(self) -> Iterator[Metric]:
-        counts = self._feed_counts
+        counts = self.feed_counts
         yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
         yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
         yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)

@@ -1,6 +1,7 @@
 """StatusService: the state of the server."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
@@ -18,44 +19,35 @@ from noughts_server.version import software_version
 _MOST_ROWS = 100
 
 
+@dataclass(eq=False)
 class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     """Reports the counters of the server's parts."""
 
-    def __init__(
-        self,
-        address: str,
-        store: Store,
-        sessions: Sessions,
-        referee: RefereeCounts,
-        counters: Counters,
-        feed_counts: FeedCounts,
-        problems: Mapping[int, str],
-        accepts: Sequence[str],
-    ) -> None:
-        """`problems`: why tournaments are stopped, by database id; `accepts`: kinds of bots that can be submitted."""
-        self._problems = problems
-        self._accepts = accepts
-        self._address = address
-        self._store = store
-        self._sessions = sessions
-        self._referee = referee
-        self._counters = counters
-        self._feed_counts = feed_counts
+    address: str
+    store: Store
+    sessions: Sessions
+    referee: RefereeCounts
+    counters: Counters
+    feed_counts: FeedCounts
+    problems: Mapping[int, str]
+    """Why tournaments are stopped, by database id."""
+    accepts: Sequence[str]
+    """Kinds of bots that can be submitted."""
 
     @open_to(Access.ANYONE)
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
-        referee, counters = self._referee, self._counters
+        referee, counters = self.referee, self.counters
         try:
-            running = await self._store.read(running_tournaments)
+            running = await self.store.read(running_tournaments)
         except DatabaseTrouble:
             running = []  # `database_trouble` reports the problem
-        trouble = self._store.trouble
-        online = sorted(self._sessions.present(), key=lambda bot: (-bot.games, natural_key(bot.version)))
+        trouble = self.store.trouble
+        online = sorted(self.sessions.present(), key=lambda bot: (-bot.games, natural_key(bot.version)))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),
-            address=self._address,
-            accepts=self._accepts,
+            address=self.address,
+            accepts=self.accepts,
             uptime_seconds=counters.uptime,
             draining=counters.draining,
             games=counters.games,
@@ -68,13 +60,13 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             bots_online=len(online),
             bots=[pb.OnlineBot(bot_version=bot.version, games_in_flight=bot.games) for bot in online[:_MOST_ROWS]],
             tournaments=[self._running(tournament) for tournament in running[:_MOST_ROWS]],
-            watchers=self._feed_counts.watchers,
+            watchers=self.feed_counts.watchers,
             commit_seconds=counters.commits.worst,
             loop_lag_seconds=counters.lag.worst,
             stalls=referee.stalls.count,
             stalled_seconds=referee.stalls.total_us / 1e6,
             excused=referee.stalls.excused,
-            database_bytes=self._store.size_bytes(),
+            database_bytes=self.store.size_bytes(),
             database_trouble="" if trouble is None else trouble.problem,
         )
         response.start_time.FromDatetime(counters.started)
@@ -85,7 +77,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             name=tournament.name,
             games_done=tournament.games_done,
             games_total=tournament.games_total,
-            games_in_flight=self._referee.in_flight(tournament.id),
-            games_per_second=self._counters.tournament_rate(tournament.id),
-            problem=self._problems.get(tournament.id, ""),
+            games_in_flight=self.referee.in_flight(tournament.id),
+            games_per_second=self.counters.tournament_rate(tournament.id),
+            problem=self.problems.get(tournament.id, ""),
         )

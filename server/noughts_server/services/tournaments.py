@@ -1,7 +1,7 @@
 """TournamentService: organises tournaments."""
 
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from noughts_server.services.idempotency import idempotent
 from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import Kind, TournamentState
-from noughts_server.store.games.standings import CrosstablePage, Standing, crosstable, standings
+from noughts_server.store.games.standings import CrosstablePage, crosstable, standings
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import get_version
 from noughts_server.store.people.scopes import ORGANISE, play_as
@@ -31,47 +31,39 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     list_tournaments,
 )
+from noughts_server.tables.standings import Standing
 
 
+@dataclass(eq=False)
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks the caller, and calls the store and the director."""
 
-    def __init__(
-        self,
-        store: Store,
-        sessions: Sessions,
-        director: Director,
-        limits: Limits,
-        *,
-        rate_own_games: bool,
-        absence: float,
-    ) -> None:
-        """`absence` is the inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
-        self._store = store
-        self._limits = limits
-        self._sessions = sessions
-        self._director = director
-        self._rate_own_games = rate_own_games
-        self._absence = absence
+    store: Store
+    sessions: Sessions
+    director: Director
+    limits: Limits
+    rate_own_games: bool
+    absence: float
+    """The inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
 
     @open_to(Access.ORGANISE)
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
         who = caller()
-        new, now = _new_tournament(request.tournament), self._store.now_ms()
-        new = replace(new, own_rated=self._rate_own_games)
+        new, now = _new_tournament(request.tournament), self.store.now_ms()
+        new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
             right = checked(new, now)
-            return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
+            return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits).slug
 
         async def schedule() -> str:
-            slug = await self._store.write(idempotent(who, request.request_id, request, create, now_ms=now))
-            self._director.reschedule()
+            slug = await self.store.write(idempotent(who, request.request_id, request, create, now_ms=now))
+            self.director.reschedule()
             return slug
 
-        return pb.CreateTournamentResponse(tournament=await self._full(await self._director.uncancelled(schedule)))
+        return pb.CreateTournamentResponse(tournament=await self._full(await self.director.uncancelled(schedule)))
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
@@ -80,7 +72,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
-        page = await self._store.read(
+        page = await self.store.read(
             partial(
                 list_tournaments, size=request.page_size, page_token=request.page_token, kind=kind, owner=request.owner
             )
@@ -92,10 +84,10 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
-        who, now = caller_as(play_as(bot)), self._store.now_ms()
+        who, now = caller_as(play_as(bot)), self.store.now_ms()
 
         def join(connection: Any) -> str:
-            login = self._sessions.login(get_version(connection, bot, version).id)
+            login = self.sessions.login(get_version(connection, bot, version).id)
             if login is not None:
                 login.check_plays("bot", get_tournament(connection, slug).settings.variant)
             entry = join_tournament(
@@ -103,12 +95,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             )
             return f"{entry.label} {entry.bot_version}"
 
-        answer = await self._store.write(idempotent(who, request.request_id, request, join, now_ms=now))
+        answer = await self.store.write(idempotent(who, request.request_id, request, join, now_ms=now))
         # Labels contain no spaces.
         label, _, pinned = answer.partition(" ")
-        joined = await self._store.read(lambda connection: get_tournament(connection, slug))
+        joined = await self.store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
-            self._director.play_on(joined)  # a ladder that waited for entries resumes
+            self.director.play_on(joined)  # a ladder that waited for entries resumes
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     @open_to(Access.TOKEN)
@@ -117,12 +109,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.WithdrawTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        entry = await self._store.read(lambda connection: entry_owners(connection, slug, request.label))
+        entry = await self.store.read(lambda connection: entry_owners(connection, slug, request.label))
         as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
         as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
         # The store refuses anyone who is neither, unless the token permits everything.
         require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
-        await self._director.uncancelled(lambda: self._director.withdraw(slug, request.label, owner_id=who.only_owner))
+        await self.director.uncancelled(lambda: self.director.withdraw(slug, request.label, owner_id=who.only_owner))
         return pb.WithdrawTournamentResponse()
 
     @open_to(Access.ORGANISE)
@@ -131,22 +123,22 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.ExtendTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        more = partial(self._director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
-        await self._director.uncancelled(lambda: more(slug, owner_id=who.only_owner))
+        more = partial(self.director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
+        await self.director.uncancelled(lambda: more(slug, owner_id=who.only_owner))
         return pb.ExtendTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ORGANISE)
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        await self._director.uncancelled(lambda: self._director.start(slug, owner_id=who.only_owner))
+        await self.director.uncancelled(lambda: self.director.start(slug, owner_id=who.only_owner))
         return pb.StartTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        await self._director.uncancelled(lambda: self._director.pause(slug, owner_id=who.only_owner))
+        await self.director.uncancelled(lambda: self.director.pause(slug, owner_id=who.only_owner))
         return pb.PauseTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.TOKEN)
@@ -155,17 +147,17 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CancelTournamentResponse:
         who = caller()
         slug = tournament_id("name", request.name)
-        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+        tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
         # Anyone who may challenge may also cancel the challenge.
         if tournament.kind is not Kind.CHALLENGE:
             require(who, ORGANISE)
-        await self._director.uncancelled(lambda: self._director.cancel(slug, owner_id=who.only_owner))
+        await self.director.uncancelled(lambda: self.director.cancel(slug, owner_id=who.only_owner))
         return pb.CancelTournamentResponse(tournament=await self._full(slug))
 
     @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
-        table = await self._store.read(
+        table = await self.store.read(
             lambda connection: crosstable(
                 connection, get_tournament(connection, slug), page_token=request.page_token, top=request.top
             )
@@ -179,14 +171,14 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             tournament = get_tournament(connection, slug)
             return tournament, standings(connection, tournament)
 
-        tournament, table = await self._store.read(read)
+        tournament, table = await self.store.read(read)
         message = tournament_message(tournament)
         message.standings.extend(map(standing_message, table))
         if tournament.state is TournamentState.RUNNING:
-            online = self._sessions.online
+            online = self.sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
-        if self._absence:
-            message.absence_limit.FromMicroseconds(round(self._absence * 1e6))
+        if self.absence:
+            message.absence_limit.FromMicroseconds(round(self.absence * 1e6))
         return message
 
 

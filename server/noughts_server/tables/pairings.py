@@ -2,36 +2,28 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NamedTuple
 
+from noughts_server.competition.bracket import Decision
 from noughts_server.tables.table import Column, Table, Unit, Value
-
-if TYPE_CHECKING:
-    from noughts_server.competition.bracket import Decision
 
 _KEYS = ("round", "first", "second", "first_points", "second_points", "games", "winner")
 _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
-class MatchRow(Protocol):
-    """A match of a bracket or a pairing of a round, by labels; None while unknown."""
+class MatchRow(NamedTuple):
+    """A match of a bracket or a pairing of a round. Labels are None while unknown."""
 
-    @property
-    def round(self) -> int: ...
-    @property
-    def first(self) -> str | None: ...
-    @property
-    def second(self) -> str | None: ...
-    @property
-    def first_points(self) -> float: ...
-    @property
-    def second_points(self) -> float: ...
-    @property
-    def games(self) -> int: ...
-    @property
-    def winner(self) -> str | None: ...
-    @property
-    def decision(self) -> "Decision | None": ...
+    round: int
+    first: str | None
+    second: str | None
+    """None if the other entry has a bye."""
+    first_points: float
+    second_points: float
+    games: int
+    winner: str | None
+    """None if it is unfinished, or (in a round only) drawn."""
+    decision: Decision | None
 
 
 def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:

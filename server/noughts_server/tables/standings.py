@@ -28,6 +28,37 @@ PairScores = Mapping[tuple[str, str], Score]
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """An entry's row, in a database or as a server tells it."""
+
+    label: str
+    wins: int
+    draws: int
+    losses: int
+    rating: float | None
+    """The bot's current rating; None in unrated tournaments and before its first rated game."""
+    byes: int = 0
+    bye_points: float = 0.0
+    """Points for byes: each counts as all games of a pairing won."""
+    withdrawn_at: int | None = None
+    """When it withdrew after the start, in milliseconds since 1970 in UTC."""
+    withdrawn_reason: str = ""
+    faults: int = 0
+    """Losses by its own fault."""
+    bot_version: str = ""
+    """`bots/NAME/versions/V`."""
+    number: int = 0
+    """The number by which games refer to the entry after the start. A server tells none of these three."""
+    bot_id: int = 0
+    bot_version_id: int = 0
+
+    @property
+    def points(self) -> float:
+        """Return the points: 1 for a win, 1/2 for a draw, plus `bye_points`."""
+        return self.wins + self.draws / 2 + self.bye_points
+
+
+@dataclass(frozen=True, slots=True)
 class RankedEntry:
     label: str
     rank: int

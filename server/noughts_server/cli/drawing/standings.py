@@ -1,58 +1,31 @@
 """Standings, as JSON and as a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
 from noughts_server.cli.output import count, picked, points, printable, rating, table
-from noughts_server.tables.crosstable import Results
-from noughts_server.tables.standings import PairScores, RankedEntry, ranked
+from noughts_server.tables.standings import PairScores, RankedEntry, Standing, ranked
 
 
-class StandingRow(Results, Protocol):
-    """An entry's row."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def points(self) -> float: ...
-    @property
-    def rating(self) -> float | None: ...
-
-
-class NotedRow(StandingRow, Protocol):
-    """A row with byes and withdrawal."""
-
-    @property
-    def byes(self) -> int: ...
-    @property
-    def withdrawn_at(self) -> int | None: ...
-    @property
-    def withdrawn_reason(self) -> str: ...
-
-
-Row = TypeVar("Row", bound=StandingRow)
-
-
-class Ranking(NamedTuple, Generic[Row]):
+class Ranking(NamedTuple):
     """Rows in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
 
-    rows: list[Row]
+    rows: list[Standing]
     entries: Mapping[str, RankedEntry]
 
 
-def rank(standings: Iterable[Row], scores: PairScores, *, in_order: bool = False) -> Ranking[Row]:
+def rank(standings: Iterable[Standing], scores: PairScores, *, in_order: bool = False) -> Ranking:
     """Rank by points, head to head, Sonneborn-Berger and wins, from all games' `scores`; `in_order`: keep the order."""
     lines = {row.label: row for row in standings}
-    # The rest of the points comes from byes.
-    byes = {label: row.points - row.wins - row.draws / 2 for label, row in lines.items()}
+    byes = {label: row.bye_points for label, row in lines.items()}
     entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}
     return Ranking([lines[label] for label in entries], entries)
 
 
 def standings_document(
-    standings: Iterable[NotedRow], ranks: Mapping[str, RankedEntry] | None = None
+    standings: Iterable[Standing], ranks: Mapping[str, RankedEntry] | None = None
 ) -> list[dict[str, Any]]:
     """Return `[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
 
@@ -70,7 +43,7 @@ def standings_document(
     ]
 
 
-def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, RankedEntry] | None = None) -> Table:
+def standings_table(standings: Sequence[Standing], ranks: Mapping[str, RankedEntry] | None = None) -> Table:
     """Return the table of the standings. Without the ranks, rows are numbered."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
@@ -86,7 +59,7 @@ def fault_line(label: str, faults: int) -> str:
     return f"{label} lost {count(faults, 'game')} by its own fault."
 
 
-def standings_notes(standings: Sequence[NotedRow]) -> str:
+def standings_notes(standings: Sequence[Standing]) -> str:
     """Return lines on byes and withdrawn entries, which have no column; often empty."""
     byes = ", ".join(f"{printable(row.label)} {row.byes}" for row in standings if row.byes)
     left = (

@@ -32,7 +32,7 @@ from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
-    from noughts_server.store.games.standings import Standing
+    pass
 
 _DEMO_SPECS = (
     "random",
@@ -356,7 +356,7 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
     leave_if_benched(outcome)
 
 
-def _ranking(plan: LocalPlan, outcome: LocalOutcome) -> "Ranking[Standing]":
+def _ranking(plan: LocalPlan, outcome: LocalOutcome) -> Ranking:
     return rank(outcome.standings, scores_of(outcome.pairs), in_order=plan.settings.schedule.places_by_bracket)
 
 

@@ -19,8 +19,8 @@ from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
 from noughts_server.tables.crosstable import Crosstable, scores_of
-from noughts_server.tables.pairings import pairings_document, pairings_table
-from noughts_server.tables.standings import RankedEntry
+from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
+from noughts_server.tables.standings import RankedEntry, Standing
 
 if TYPE_CHECKING:
     from noughts_server.tables.about import About
@@ -32,7 +32,7 @@ _MOST_PAIRINGS = 64
 
 def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) -> None:
     """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
-    standings = [_Standing(row) for row in shown.standings]
+    standings = list(map(_standing, shown.standings))
     crosstable, matches = _crosstable(client, shown)
     places_by_bracket = _format(shown).places_by_bracket
     standings, ranks = rank(standings, crosstable.scores, in_order=places_by_bracket)
@@ -69,7 +69,7 @@ def _format(shown: pb.Tournament) -> TournamentFormat:
         raise Problem(f"{shown.name}: {error}", "Install the version of Noughts that the server runs.") from error
 
 
-def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list[_Match]"]:
+def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, list[MatchRow]]:
     """Return the whole crosstable from all its pages, and its bracket or its pairings by round."""
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
@@ -82,59 +82,49 @@ def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list
     return Crosstable(labels, scores_of(cells)), matches
 
 
-def _matches(page: pb.GetCrosstableResponse) -> "list[_Match]":
-    return list(map(_Match, (*page.matches, *page.encounters)))
+def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
+    return list(map(_match, (*page.matches, *page.encounters)))
 
 
 def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
     """Return the facts about a tournament for tables and reports; `table` can be the first page of the crosstable."""
     from noughts_server.tables.about import About
 
-    rows = list(map(_Standing, table.standings))
+    rows = list(map(_standing, table.standings))
     return About(
         schedule=str(_format(shown)),
         time=f"{time_wording(shown)}{_own_times(shown)}",
         began=iso(milliseconds(shown, "start_time")) or "",
         ended=iso(milliseconds(shown, "end_time")) or "",
         byes={row.label: row.byes for row in rows if row.byes},
-        bye_points={row.label: row.points - row.wins - row.draws / 2 for row in rows},
+        bye_points={row.label: row.bye_points for row in rows},
         withdrawn={row.label: row.withdrawn_reason for row in rows if row.withdrawn_at is not None},
         order=[row.label for row in rows] if _format(shown).places_by_bracket else None,
         matches=_matches(table),
     )
 
 
-class _Standing:
-    """A row of the protocol's standings; a missing rating is None."""
-
-    def __init__(self, row: pb.Standing) -> None:
-        self.label = row.label
-        self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
-        self.points = row.points
-        self.rating = row.rating if row.HasField("rating") else None
-        self.byes = row.byes
-        self.withdrawn_at = milliseconds(row, "withdraw_time")
-        self.withdrawn_reason = row.withdraw_reason
-        self.faults = row.faults
+def _standing(row: pb.Standing) -> Standing:
+    """Return a row of the protocol's standings; a missing rating is None."""
+    return Standing(
+        row.label, row.wins, row.draws, row.losses, row.rating if row.HasField("rating") else None, row.byes,
+        row.points - row.wins - row.draws / 2, milliseconds(row, "withdraw_time"), row.withdraw_reason, row.faults,
+    )  # fmt: skip
 
 
-class _Match:
-    """A match of the protocol's bracket; unknown values are None."""
-
-    def __init__(self, row: pb.Match) -> None:
-        self.round, self.games = row.round, row.games
-        self.first, self.second, self.winner = row.first or None, row.second or None, row.winner or None
-        self.first_points, self.second_points = row.first_points, row.second_points
-        name = pb.MatchDecision.Name(row.decision).removeprefix("MATCH_DECISION_")
-        self.decision = Decision.__members__.get(name)
+def _match(row: pb.Match) -> MatchRow:
+    """Return a match of the protocol's bracket; unknown values are None."""
+    decision = Decision.__members__.get(pb.MatchDecision.Name(row.decision).removeprefix("MATCH_DECISION_"))
+    sides, points = (row.first or None, row.second or None), (row.first_points, row.second_points)
+    return MatchRow(row.round, *sides, *points, row.games, row.winner or None, decision)
 
 
 def _print(
     shown: pb.Tournament,
-    standings: list[_Standing],
+    standings: list[Standing],
     crosstable: Crosstable,
     ranks: Mapping[str, RankedEntry],
-    matches: list[_Match],
+    matches: list[MatchRow],
 ) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)

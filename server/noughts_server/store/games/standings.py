@@ -1,7 +1,6 @@
 """Standings and crosstables of tournaments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, select
@@ -19,41 +18,14 @@ from noughts_server.store.engine.schema import (
     ratings,
 )
 from noughts_server.store.games.games import count_faults
-from noughts_server.store.tournaments.brackets import BracketMatch, StoredBracket, listed_rounds
+from noughts_server.store.tournaments.brackets import StoredBracket, listed_rounds
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
+from noughts_server.tables.pairings import MatchRow
+from noughts_server.tables.standings import Standing
 
 _CELLS_A_PAGE = 65_536
 _MOST_AT_TOP = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    number: int
-    """The number by which games refer to the entry after the start."""
-    label: str
-    bot_id: int
-    bot_version_id: int
-    bot_version: str
-    """`bots/NAME/versions/V`."""
-    wins: int
-    draws: int
-    losses: int
-    rating: float | None
-    """The bot's current rating; None in unrated tournaments and before its first rated game."""
-    byes: int = 0
-    bye_points: float = 0.0
-    """Points for byes: each counts as all games of a pairing won."""
-    withdrawn_at: int | None = None
-    """When it withdrew after the start, in milliseconds since 1970 in UTC."""
-    withdrawn_reason: str = ""
-    faults: int = 0
-    """Losses by its own fault."""
-
-    @property
-    def points(self) -> float:
-        """Return the points: 1 for a win, 1/2 for a draw, plus `bye_points`."""
-        return self.wins + self.draws / 2 + self.bye_points
 
 
 class CrosstableCell(NamedTuple):
@@ -75,9 +47,9 @@ class CrosstablePage(NamedTuple):
     cells: list[CrosstableCell]
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
-    matches: Sequence[BracketMatch] = ()
+    matches: Sequence[MatchRow] = ()
     """Of a knockout, round by round; empty after the first page."""
-    encounters: Sequence[BracketMatch] = ()
+    encounters: Sequence[MatchRow] = ()
     """Of a Swiss tournament, round by round; empty after the first page."""
 
 

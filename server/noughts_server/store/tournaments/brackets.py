@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
@@ -11,24 +10,10 @@ from noughts_server.competition.pairing_batch import Field
 from noughts_server.store.engine.schema import byes, pairings
 from noughts_server.store.pairing.rounds import read_encounters, read_field, tournament_row
 from noughts_server.store.tournaments.tournaments import Tournament
+from noughts_server.tables.pairings import MatchRow
 
 _MOST_ENCOUNTERS = 20_000
 """A message can hold that many."""
-
-
-class BracketMatch(NamedTuple):
-    """A match of the bracket or a pairing of a round. Labels are None while unknown."""
-
-    round: int
-    first: str | None
-    second: str | None
-    """None if the other entry has a bye."""
-    first_points: float
-    second_points: float
-    games: int
-    winner: str | None
-    """None if it is unfinished, or (in a round only) drawn."""
-    decision: Decision | None
 
 
 class StoredBracket:
@@ -45,7 +30,7 @@ class StoredBracket:
         matches = (match for matches in self._rounds for match in matches)
         return Counter(match.winner for match in matches if match.winner is not None)
 
-    def named(self, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+    def named(self, labels: Mapping[int, str]) -> Iterator[MatchRow]:
         """Yield all matches with the labels of the entries; an entry with a bye comes first."""
         for matches in self._rounds:
             for match in matches:
@@ -54,10 +39,10 @@ class StoredBracket:
                 if match.decision is Decision.BYE:
                     first, second = winner, None
                 points = (match.first_points, match.second_points)
-                yield BracketMatch(match.round, first, second, *points, match.games, winner, match.decision)
+                yield MatchRow(match.round, first, second, *points, match.games, winner, match.decision)
 
 
-def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
     """Yield the pairings by round, with labels of entries, if the format lists them; of very many the newest."""
     if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
         return
@@ -68,24 +53,15 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
     alone = connection.execute(
         select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
     )
-    rounds: defaultdict[int, list[BracketMatch]] = defaultdict(list)
+    rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
     for played, games_left in read_encounters(connection, tournament.id, from_round):
         ahead = played.first_points - played.second_points
         winner = None if games_left or not ahead else labels[played.first if ahead > 0 else played.second]
-        rounds[played.round].append(
-            BracketMatch(
-                played.round,
-                labels[played.first],
-                labels[played.second],
-                played.first_points,
-                played.second_points,
-                played.games,
-                winner,
-                None if games_left else Decision.POINTS,
-            )
-        )
+        sides, points = (labels[played.first], labels[played.second]), (played.first_points, played.second_points)
+        decision = None if games_left else Decision.POINTS
+        rounds[played.round].append(MatchRow(played.round, *sides, *points, played.games, winner, decision))
     for number, entry in alone:
         label = labels[entry]
-        rounds[number].append(BracketMatch(number, label, None, 0.0, 0.0, 0, label, Decision.BYE))
+        rounds[number].append(MatchRow(number, label, None, 0.0, 0.0, 0, label, Decision.BYE))
     for number in sorted(rounds):
         yield from rounds[number]
