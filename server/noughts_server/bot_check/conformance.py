@@ -1,20 +1,43 @@
 """Check a bot in a child process with a few games against random moves, for `noughts bot check`."""
 
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from noughts_bots.bot import Resign
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.specs import BotSpec
-from noughts_referee.children.dialled_frames import Invite
+from noughts_referee.children.dialled_frames import Carry, DialInvitation, Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Position, Result, Termination, Variant, cell_name, game_seed, lost, side_seed
 from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move
 from noughts_server.bot_check.rule_probe import probe_rules
+
+
+@asynccontextmanager
+async def inviting() -> AsyncIterator[Invite]:
+    """Create the invitations of such a bot, with a ticket for each process."""
+    # Imported only if a server is needed.
+    from noughts_server.runtime.sessions import Ticket
+    from noughts_server.server import running_server
+    from noughts_server.settings import ServerSettings
+    from noughts_server.store.engine.sqlite import url_of
+
+    with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
+        settings = ServerSettings("127.0.0.1:0", url_of(f"{folder}/check.sqlite"), reflection=False)
+        async with running_server(settings) as server:
+
+            def invite(carry: Carry) -> DialInvitation:
+                ticket = Ticket(owner=0, bot="checked", carry=carry)
+                return DialInvitation(server.address, server.sessions.issue_ticket(ticket))
+
+            yield invite
+
 
 _FEW_CELLS = 9
 

@@ -120,7 +120,7 @@ _KNOWN: dict[str, type[Problem]] = {
     "noughts_server.errors.NoughtsError": Problem,
     "noughts_server.launching.relay.PlayerFailed": Problem,
     "noughts_server.launching.relay.PlayerRefused": UsageProblem,
-    "noughts_server.leagues.problems.LeagueProblem": Problem,
+    "noughts_server.leagues.course.LeagueProblem": Problem,
     "noughts_server.local.plan.LocalError": Problem,
     "noughts_server.local.plan.SpecRefused": UsageProblem,
 }

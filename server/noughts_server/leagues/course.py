@@ -8,6 +8,15 @@ from noughts_referee.clock import parse_time_control
 from noughts_server.competition.tournament_settings import TournamentSettings
 
 
+class LeagueProblem(Exception):
+    """Something to tell the teacher: what is wrong, and what to do next."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
 @dataclass(frozen=True, slots=True)
 class Course:
     """What was chosen for a course."""

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.leagues.course import Course
+from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
-from noughts_server.leagues.problems import LeagueProblem
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.resource_names import short
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from noughts_server.leagues.problems import LeagueProblem
+from noughts_server.leagues.course import LeagueProblem
 
 _MOST_STUDENTS = 2_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

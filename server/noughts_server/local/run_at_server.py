@@ -1,6 +1,7 @@
 """One tournament at the server in this process: the bots log in, play, and what came of it is read."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
@@ -17,17 +18,42 @@ from noughts_server.local.children import LocalChildren
 from noughts_server.local.match import LocalMatch, opening_of
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.local.written_games import WrittenGames
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.statistics.match_games import MatchGames
+from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.games.games import ExportedGame, finished_games, terminations
+from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 from noughts_server.tables.standings import Standing
+
+
+class WrittenGames:
+    """What has been handed on of one tournament. Used from the threads that read the store."""
+
+    def __init__(self, write: Callable[[Iterator[ExportedGame]], None]) -> None:
+        self._write = write
+        self._through = 0
+        self._complete = False
+        # Who is interrupted while this goes on in its thread writes the rest in another one.
+        self._lock = threading.Lock()
+
+    def add(self, connection: Connection, tournament: Tournament) -> None:
+        """Hands on what is new, up to the first slot that has no game yet."""
+        with self._lock:
+            if not self._complete and tournament.folded > self._through:
+                after, self._through = self._through, tournament.folded
+                self._write(export(connection, tournament.id, after=after, through=tournament.folded))
+
+    def add_rest(self, connection: Connection, tournament: Tournament) -> None:
+        """Hands on all that is left; nothing follows."""
+        with self._lock:
+            self._complete = True
+            self._write(export(connection, tournament.id, after=self._through))
+
 
 _START_SECONDS = 30.0
 _ATTEMPTS = 3

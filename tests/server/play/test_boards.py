@@ -5,9 +5,9 @@ import pytest
 from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.play.cells import landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.help import help_text
 from noughts_server.play.key_input import Typing
 from noughts_server.play.match import Match, Participant, Refused
+from noughts_server.play.widgets import help_text
 from tests.support.boards import falling, layered
 
 PEOPLE = (Participant("Person A", person=True), Participant("Person B", person=True))

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from noughts_server.records.checking import check_games
 from noughts_server.records.json_lines import read_json_lines
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import check_games, faults_of
 
 WON = {
     "variant": "tictactoe",

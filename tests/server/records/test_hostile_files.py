@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from noughts_referee.rules import parse_variant
 from noughts_server.openings.reading import OpeningsFileError, read_openings_file
 from noughts_server.openings.settings import Openings
-from noughts_server.records.checking import check_games
 from noughts_server.records.formats import FORMATS, WITHOUT_MOVES, read_games, writing_games
 from noughts_server.records.game_records import GamesFileError, game_records
 from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.records.replay import check_games
 from noughts_server.records.sampling import samples
 from tests.support.settings import examples
 

@@ -1,9 +1,10 @@
 """`noughts bot run`: connect one or several bots to a server, by command-line options or a file."""
 
 import asyncio
+import sys
 import tomllib
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -18,14 +19,60 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output
-from noughts_server.cli.bots.player_output import PlayerOutput
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, until_terminated
 from noughts_server.launching.launcher import Locking
-from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
+from noughts_server.launching.relay import PlayerRefused, RelayEvent, RelayPlan, relay
+
+
+class PlayerOutput:
+    """Holds the output before the first event: if the bot is refused, its last lines are part of the error."""
+
+    def __init__(self, say: Callable[[RelayEvent], None]) -> None:
+        """`say` reports an event to the user."""
+        self._say = say
+        self._kept: list[bytes] | None = []
+
+    def heard(self, said: bytes) -> None:
+        """Pass on or hold output of the player."""
+        if self._kept is None:
+            _pass_on(said)
+        else:
+            self._kept.append(said)
+
+    def happened(self, event: RelayEvent) -> None:
+        """Report an event, and pass on the held output: the player is not refused because of it."""
+        self._release()
+        self._say(event)
+
+    @contextmanager
+    def passed_on(self) -> Iterator[None]:
+        """Pass on the held output at the end of the `with` block, after an error, too."""
+        refusal = ""
+        try:
+            yield
+        except PlayerRefused as error:
+            refusal = str(error)
+            raise
+        finally:
+            self._release(refusal)
+
+    def _release(self, known: str = "") -> None:
+        kept, self._kept = b"".join(self._kept or ()), None
+        text = kept.decode(errors="replace")
+        if known:
+            text = text.rstrip().removesuffix(known)
+        if text.strip():
+            _pass_on(text.encode())
+
+
+def _pass_on(said: bytes) -> None:
+    sys.stderr.write(output.printable(said.decode(errors="replace").expandtabs()))
+    sys.stderr.flush()
+
 
 Player = Callable[[], Coroutine[Any, Any, None]]
 

@@ -9,16 +9,41 @@ from typing import TYPE_CHECKING
 from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import output
-from noughts_server.cli.operator.site_token import site_token
 from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.tokens import create_token, list_tokens, revoke_token
 from noughts_server.version import software_version
 from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
+
+OWNER = "site"
+"""The owner of the bots as which visitors play in their browsers."""
+_LABEL = "people who play in their browsers"
+
+
+@asynccontextmanager
+async def site_token(store: Store) -> AsyncIterator[str]:
+    """A token that permits to play, for as long as the block lasts; one that a killed server has left is revoked."""
+
+    def make(connection: Connection) -> str:
+        now = store.now_ms()
+        _revoke(connection, now)
+        made = create_token(connection, owner=OWNER, label=_LABEL, scopes=("play",), now_ms=now)
+        return made.secret
+
+    yield await store.write(make)
+    await store.write(lambda connection: _revoke(connection, store.now_ms()))
+
+
+def _revoke(connection: Connection, now_ms: int) -> None:
+    for token in list_tokens(connection):
+        if token.owner == OWNER and token.label == _LABEL and token.revoked_at is None:
+            revoke_token(connection, token.id, now_ms=now_ms)
 
 
 _TRUST = """
