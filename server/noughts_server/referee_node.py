@@ -15,18 +15,18 @@ from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.codecs import REFEREES
+from noughts_server.cluster.codecs import REFEREES, WANTS
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
-from noughts_server.cluster.subscriptions import Subscriptions
 from noughts_server.cluster.supply import SharedPlay
-from noughts_server.feed.observer import FeedObserver
+from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.limits import ABSENCE_SECONDS
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
+from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import recording
@@ -35,6 +35,45 @@ from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
+
+_SILENT_SECONDS = 5.0
+
+
+class Subscriptions:
+    """Has the observer look at what any server wants."""
+
+    def __init__(self, observer: FeedObserver, bus: Bus) -> None:
+        self._observer = observer
+        self._bus = bus
+        self._wanted: dict[str, set[SlotKey]] = {}
+        self._heard: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Listens until it is cancelled."""
+        with listening(self._bus, WANTS, self._hear):
+            while True:
+                await asyncio.sleep(_SILENT_SECONDS / 4)
+                now = asyncio.get_running_loop().time()
+                for server, heard in list(self._heard.items()):
+                    if now - heard > _SILENT_SECONDS:
+                        del self._heard[server]
+                        for slot in self._wanted.pop(server):
+                            self._observer.unwant(slot)
+
+    def _hear(self, message: pb.FeedWants) -> None:
+        self._heard[message.server] = asyncio.get_running_loop().time()
+        wanted = list(map(SlotKey, message.tournament, message.ordinal))
+        before = self._wanted.get(message.server, set())
+        self._wanted[message.server] = now = set(wanted)
+        for slot in now - before:
+            self._observer.want(slot)
+        for slot in before - now:
+            self._observer.unwant(slot)
+        for row in message.unknown:
+            game = self._observer.snapshot(wanted[row])
+            if game is not None:
+                self._bus.publish(PLAYED, GameEvent(wanted[row], game))
+
 
 logger = structlog.get_logger("noughts.referee")
 
