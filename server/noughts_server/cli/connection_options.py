@@ -33,7 +33,6 @@ TokenOption = Annotated[
     ),
 ]
 TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="File that contains the token")]
-TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust the certificate authorities of this system")]
 CaOption = Annotated[
     Path | None,
     Option("--tls-ca", metavar="FILE", help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA"),
@@ -71,7 +70,7 @@ def read_server(server: str | None) -> str:
 class Encryption:
     """How a connection is protected: options of every command that calls a server."""
 
-    tls: TlsOption = False
+    tls: Annotated[bool, Option("--tls", help="Encrypt; trust the certificate authorities of this system")] = False
     tls_ca: CaOption = None
     insecure: InsecureOption = False
 

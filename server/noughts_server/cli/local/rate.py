@@ -18,26 +18,21 @@ if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
     from noughts_server.statistics.rated_games import RatedGames
 
-SourceArgument = Annotated[
-    str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`")
-]
-PriorOption = Annotated[
-    bool, Option("--prior", help="Two virtual draws of each bot with the mean: one scale for all bots")
-]
-LosOption = Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")]
-WithoutForfeitsOption = Annotated[
-    bool, Option("--without-forfeits", help="Leave out games lost by a crash, on time or by an illegal move")
-]
-
 
 @command("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json", extra="server")
 def rate(
-    source: SourceArgument,
+    source: Annotated[
+        str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`")
+    ],
     place: TournamentPlace,
     anchor: AnchorOption = None,
-    prior: PriorOption = False,
-    los: LosOption = False,
-    without_forfeits: WithoutForfeitsOption = False,
+    prior: Annotated[
+        bool, Option("--prior", help="Two virtual draws of each bot with the mean: one scale for all bots")
+    ] = False,
+    los: Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")] = False,
+    without_forfeits: Annotated[
+        bool, Option("--without-forfeits", help="Leave out games lost by a crash, on time or by an illegal move")
+    ] = False,
 ) -> None:
     """Compute ratings from all games of a file or tournament, with 95 % intervals and first-move advantage.
 

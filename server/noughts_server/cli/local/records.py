@@ -97,15 +97,9 @@ def _print(number: int, game: RecordedGame) -> None:
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
 FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS}")]
-BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only games of this bot")]
-AgainstOption = Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this bot")]
-VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")]
 ResultFilter = Annotated[
     str | None,
     Option("--result", metavar="R", help="Only this result: `1-0`, `1/2-1/2`, `0-1`; with --bot `won`, `lost`, ..."),
-]
-TerminationFilter = Annotated[
-    str | None, Option("--termination", metavar="T", help="Only games that ended so: `line`, `timeout`, ...")
 ]
 OpeningFilter = Annotated[
     str | None, Option("--opening", metavar="CELLS", help="Only games with these first moves: `h8i9` or `[112, 98]`")
@@ -186,11 +180,13 @@ def _finding_document(finding: Finding) -> dict[str, Any]:
 )
 def list_games(
     file: FileArgument,
-    bot: BotOption = None,
-    against: AgainstOption = None,
-    variant: VariantFilter = None,
+    bot: Annotated[str | None, Option("--bot", metavar="NAME", help="Only games of this bot")] = None,
+    against: Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this bot")] = None,
+    variant: Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")] = None,
     result: ResultFilter = None,
-    termination: TerminationFilter = None,
+    termination: Annotated[
+        str | None, Option("--termination", metavar="T", help="Only games that ended so: `line`, `timeout`, ...")
+    ] = None,
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
 ) -> None:

@@ -14,31 +14,6 @@ from noughts_server.statistics.sprt_plan import TrueStrength, plan
 
 _LARGEST_COUNT = 1_000_000_000_000
 
-WinsOption = Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A won")]
-DrawsOption = Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Drawn games")]
-LossesOption = Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A lost")]
-PairsOption = Annotated[
-    str | None,
-    Option(
-        "--penta", metavar="LL,LD,WL+DD,WD,WW", help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points"
-    ),
-]
-Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="Elo difference under H0")]
-Elo1Option = Annotated[float, Option("--elo1", metavar="ELO", help="Elo difference under H1")]
-AlphaOption = Annotated[float, Option("--alpha", metavar="P", help="Probability of accepting H1 if H0 is true")]
-BetaOption = Annotated[float, Option("--beta", metavar="P", help="Probability of accepting H0 if H1 is true")]
-ModelOption = Annotated[
-    str, Option("--model", metavar="MODEL", help="Scale of elo0 and elo1: `logistic` or `normalized`")
-]
-PlanOption = Annotated[
-    float | None,
-    Option("--plan", metavar="ELO", help="Expected number of games if A is stronger by this much; needs no counts"),
-]
-DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="Share of draws (with --plan)")]
-AdvantageOption = Annotated[
-    float, Option("--advantage", metavar="ELO", help="First-move advantage in Elo (with --plan)")
-]
-
 
 @command(
     "noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10",
@@ -47,18 +22,30 @@ AdvantageOption = Annotated[
     extra="server",
 )
 def sprt(
-    wins: WinsOption = 0,
-    draws: DrawsOption = 0,
-    losses: LossesOption = 0,
-    penta: PairsOption = None,
-    elo0: Elo0Option = 0.0,
-    elo1: Elo1Option = 5.0,
-    alpha: AlphaOption = 0.05,
-    beta: BetaOption = 0.05,
-    model: ModelOption = "logistic",
-    plan: PlanOption = None,
-    draw_rate: DrawRateOption = 0.2,
-    advantage: AdvantageOption = 0.0,
+    wins: Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A won")] = 0,
+    draws: Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Drawn games")] = 0,
+    losses: Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A lost")] = 0,
+    penta: Annotated[
+        str | None,
+        Option(
+            "--penta", metavar="LL,LD,WL+DD,WD,WW", help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points"
+        ),
+    ] = None,
+    elo0: Annotated[float, Option("--elo0", metavar="ELO", help="Elo difference under H0")] = 0.0,
+    elo1: Annotated[float, Option("--elo1", metavar="ELO", help="Elo difference under H1")] = 5.0,
+    alpha: Annotated[float, Option("--alpha", metavar="P", help="Probability of accepting H1 if H0 is true")] = 0.05,
+    beta: Annotated[float, Option("--beta", metavar="P", help="Probability of accepting H0 if H1 is true")] = 0.05,
+    model: Annotated[
+        str, Option("--model", metavar="MODEL", help="Scale of elo0 and elo1: `logistic` or `normalized`")
+    ] = "logistic",
+    plan: Annotated[
+        float | None,
+        Option("--plan", metavar="ELO", help="Expected number of games if A is stronger by this much; needs no counts"),
+    ] = None,
+    draw_rate: Annotated[float, Option("--draw-rate", metavar="SHARE", help="Share of draws (with --plan)")] = 0.2,
+    advantage: Annotated[
+        float, Option("--advantage", metavar="ELO", help="First-move advantage in Elo (with --plan)")
+    ] = 0.0,
 ) -> None:
     """Run a generalised sequential probability ratio test on counts, or plan the number of games.
 

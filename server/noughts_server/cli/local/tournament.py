@@ -58,28 +58,12 @@ SpecArgument = Annotated[
 ]
 FirstArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random` or `nextstep:depth=3`", metavar="A")]
 SecondArgument = Annotated[str, completion.spec_argument("Opponent of A", metavar="B")]
-MatchGamesOption = Annotated[
-    int,
-    Option(
-        "--games", min=1, max=LARGEST_GAMES, metavar="N", help="Total games; sides alternate and A begins the first"
-    ),
-]
 
 
 SprtOption = Annotated[
     str | None,
     Option(
         "--sprt", metavar="elo0=E,elo1=E", help="Stop when the test is decided; also alpha=, beta=, model= (see above)"
-    ),
-]
-FuelOption = Annotated[
-    int | None,
-    Option(
-        "--fuel",
-        min=1,
-        max=10**15,
-        metavar="N",
-        help="Fuel of each move of a wasm: bot (about one unit an instruction)",
     ),
 ]
 
@@ -105,7 +89,16 @@ class MachineOptions:
     times: options.TimesOption = False
     every: options.EveryOption = None
     fatal: format_options.FatalOption = False
-    fuel: FuelOption = None
+    fuel: Annotated[
+        int | None,
+        Option(
+            "--fuel",
+            min=1,
+            max=10**15,
+            metavar="N",
+            help="Fuel of each move of a wasm: bot (about one unit an instruction)",
+        ),
+    ] = None
     dry_run: format_options.DryRunOption = False
 
     def refuse_at_server(self) -> None:
@@ -134,7 +127,12 @@ class RunOptions(LocalOptions, FormatOptions):
 class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
-    games: MatchGamesOption = 2
+    games: Annotated[
+        int,
+        Option(
+            "--games", min=1, max=LARGEST_GAMES, metavar="N", help="Total games; sides alternate and A begins the first"
+        ),
+    ] = 2
     sprt: SprtOption = None
 
 

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 50
 
 TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File of the copy; must not exist yet")]
-RequestsOption = Annotated[
-    str, Option("--requests", metavar="DURATION", help="Age from which answers to requests are deleted, e.g. `7d`")
-]
-NotesOption = Annotated[
-    str, Option("--notes", metavar="DURATION", help="Age from which games lose their notes, e.g. `90d` or `12h`")
-]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be deleted, and change nothing")]
 
 
@@ -113,8 +107,12 @@ def copy(
 
 @command("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db", extra="server")
 def prune(
-    requests: RequestsOption = "7d",
-    notes: NotesOption = "90d",
+    requests: Annotated[
+        str, Option("--requests", metavar="DURATION", help="Age from which answers to requests are deleted, e.g. `7d`")
+    ] = "7d",
+    notes: Annotated[
+        str, Option("--notes", metavar="DURATION", help="Age from which games lose their notes, e.g. `90d` or `12h`")
+    ] = "90d",
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,
 ) -> None:

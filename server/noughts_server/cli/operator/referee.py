@@ -19,17 +19,10 @@ if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
     from noughts_server.referee_node import RefereeSettings
 
-SeatsOption = Annotated[
-    int,
-    Option(
-        "--seats", min=0, max=1024, metavar="N", help="Concurrent games of the offered bots; 0: the number of cores"
-    ),
-]
 OffersOption = Annotated[
     list[str] | None,
     Option("--offers", metavar="SPEC", help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)"),
 ]
-OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")]
 
 
 @command(
@@ -41,9 +34,14 @@ OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Owner of th
 def referee(
     database: options.DatabaseOption = None,
     bus: bus_options.BusOption = None,
-    seats: SeatsOption = 0,
+    seats: Annotated[
+        int,
+        Option(
+            "--seats", min=0, max=1024, metavar="N", help="Concurrent games of the offered bots; 0: the number of cores"
+        ),
+    ] = 0,
     offers: OffersOption = None,
-    owner: OwnerOption = "referees",
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",
     margin: options.MarginOption = options.MARGIN,
     grace: Annotated[
         float,

@@ -29,32 +29,16 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
     from noughts_server.server import Server
 
-ListenOption = Annotated[
-    str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
-]
-GraceOption = Annotated[
-    float, Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds")
-]
 CertificateOption = Annotated[
     Path | None, Option("--tls-cert", metavar="FILE", help="Certificate of the server (PEM); turns TLS on")
 ]
 KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM)")]
-ClientAuthoritiesOption = Annotated[
-    Path | None,
-    Option("--tls-client-ca", metavar="FILE", help="Require client certificates of these authorities (PEM)"),
-]
 InsecureOption = Annotated[
     bool, Option("--insecure", help="Allow unencrypted access from other machines: others can read tokens")
-]
-MetricsOption = Annotated[
-    str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
 ]
 LimitOption = Annotated[
     list[str] | None,
     Option("--limit", metavar="NAME=NUMBER", help="Limit to change, see docs/reference/limits.md (repeatable)"),
-]
-ReflectionOption = Annotated[
-    bool, Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl")
 ]
 WebOption = Annotated[
     str | None, Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free")
@@ -62,20 +46,11 @@ WebOption = Annotated[
 NetworkCapOption = Annotated[
     str, Option("--network-cap", metavar="DURATION", help="Largest network delay per move that is not charged; 0: none")
 ]
-NoWebOption = Annotated[bool, Option("--no-web", help="Do not start the website")]
 AbsenceOption = Annotated[
     str,
     Option("--absence", metavar="DURATION", help="Inactivity timeout, after which an entry loses its games; 0: none"),
 ]
 RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Rate games between bots of the same owner as well")]
-AcceptOption = Annotated[
-    str | None,
-    Option(
-        "--accept",
-        metavar="KINDS",
-        help="Kinds of bots to accept: wasm, py, wasm,py or none. Default: wasm if installed",
-    ),
-]
 PackagesOption = Annotated[
     str, Option("--python-packages", metavar="NAMES", help="Packages that submitted Python bots can import, e.g. numpy")
 ]
@@ -89,23 +64,41 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
-    listen: ListenOption = DEFAULT_SERVER
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
+    ] = DEFAULT_SERVER
     database: options.DatabaseOption = None
     margin: options.MarginOption = options.MARGIN
     network_cap: NetworkCapOption = f"{NETWORK_CAP_US // 1_000}ms"
-    grace: GraceOption = GRACE_SECONDS
+    grace: Annotated[
+        float, Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds")
+    ] = GRACE_SECONDS
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
-    tls_client_ca: ClientAuthoritiesOption = None
+    tls_client_ca: Annotated[
+        Path | None,
+        Option("--tls-client-ca", metavar="FILE", help="Require client certificates of these authorities (PEM)"),
+    ] = None
     insecure: InsecureOption = False
-    metrics: MetricsOption = None
-    reflection: ReflectionOption = True
+    metrics: Annotated[
+        str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
+    ] = None
+    reflection: Annotated[
+        bool, Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl")
+    ] = True
     web: WebOption = None
-    no_web: NoWebOption = False
+    no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
     https: HttpsOption = False
     absence: AbsenceOption = ABSENCE
     rate_own_games: RateOwnOption = False
-    accept: AcceptOption = None
+    accept: Annotated[
+        str | None,
+        Option(
+            "--accept",
+            metavar="KINDS",
+            help="Kinds of bots to accept: wasm, py, wasm,py or none. Default: wasm if installed",
+        ),
+    ] = None
     python_packages: PackagesOption = ""
     limit: LimitOption = None
     proxy: ProxyOption = None

@@ -29,12 +29,10 @@ _BAR_CELLS = 24
 _MOST_TOURNAMENTS = 10
 _MOST_BOTS = 12
 
-OnceOption = Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")]
-
 
 @command("noughts status", "noughts status --once")
 def status(
-    once: OnceOption = False,
+    once: Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")] = False,
     server: connection_options.ServerOption = None,
 ) -> None:
     """Show what a server is doing now, refreshed each second, until Ctrl-C.

@@ -21,21 +21,18 @@ if TYPE_CHECKING:
     from noughts_server.store.people.tokens import Token
 
 
-AtServerOption = Annotated[
-    str | None,
-    Option(
-        "--server",
-        metavar="HOST:PORT[,...]",
-        help=f"Server to use with your token. Default: --db, else {SERVER_VARIABLE}",
-    ),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class TokensAt(AtServer):
     """Where tokens are kept: in a database, or at a server."""
 
-    server: AtServerOption = None
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help=f"Server to use with your token. Default: --db, else {SERVER_VARIABLE}",
+        ),
+    ] = None
 
     def chosen(self, database: str | None) -> "TokensAt | None":
         """Return the server to ask; None means the database. Raises UsageProblem if the options name both.

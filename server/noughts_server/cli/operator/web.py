@@ -22,30 +22,25 @@ DEFAULT_WEB = "127.0.0.1:7480"
 _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
-WebListenOption = Annotated[
-    str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
-]
-
 
 HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website by HTTPS")]
-PlainSignInOption = Annotated[
-    bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
-]
-
-SiteTokenOption = Annotated[
-    Path | None,
-    Option("--token-file", metavar="FILE", help="File with a token of scope `play`, for games in the browser"),
-]
 
 
 @command(
     "noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480", extra="web", configured=True
 )
 def web(
-    listen: WebListenOption = DEFAULT_WEB,
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
+    ] = DEFAULT_WEB,
     https: HttpsOption = False,
-    plain_sign_in: PlainSignInOption = False,
-    token_file: SiteTokenOption = None,
+    plain_sign_in: Annotated[
+        bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
+    ] = False,
+    token_file: Annotated[
+        Path | None,
+        Option("--token-file", metavar="FILE", help="File with a token of scope `play`, for games in the browser"),
+    ] = None,
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,
