@@ -98,12 +98,8 @@ def to_status(error: BaseException) -> Status:
         info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
         return _status(Code.INTERNAL, "internal error; the server's log has more", [info])
     info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_metadata(error))
-    return _status(_code(error), str(error), [info, *_further_details(error)])
-
-
-def _code(error: NoughtsError) -> int:
-    """Of the nearest class in the tree: a subclass of a mapped error is never unmapped."""
-    return next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), Code.INTERNAL)
+    code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), Code.INTERNAL)
+    return _status(code, str(error), [info, *_further_details(error)])
 
 
 def _status(code: int, message: str, details: list[Message]) -> Status:

@@ -47,13 +47,10 @@ def read_address(text: str, option: str) -> tuple[str, int]:
     plain = bool(host) and not set(host) & set("[]/: @")
     if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
         raise UsageProblem(
-            f"{option} {text!r}: expected HOST:PORT with a port up to 65535, e.g. {DEFAULT_SERVER}", _address_hint(text)
+            f"{option} {text!r}: expected HOST:PORT with a port up to 65535, e.g. {DEFAULT_SERVER}",
+            "Leave out the scheme." if "//" in text else "",
         )
     return host.strip("[]"), int(port)
-
-
-def _address_hint(text: str) -> str:
-    return "Leave out the scheme." if "//" in text else ""
 
 
 def read_server(server: str | None) -> str:

@@ -140,17 +140,13 @@ class _Followed:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.slot = _slot(game)
+        self.slot = SlotKey(game.conditions.tournament, game.slot.ordinal)
         self.plies = len(game.moves)
         """The number of plies that followers know."""
         self.scores: dict[int, float] = {}
         """The mover's scores by ply, since the game is followed."""
         self.withholds = game.conditions.timed and not game.conditions.live_scores
         """Whether scores are still secret, because they would help the opponent."""
-
-
-def _slot(game: Game) -> SlotKey:
-    return SlotKey(game.conditions.tournament, game.slot.ordinal)
 
 
 def _name(game: Game) -> str:

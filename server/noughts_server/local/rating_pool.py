@@ -8,7 +8,7 @@ find, but for chance.
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
@@ -35,6 +35,7 @@ LADDERS: dict[str, tuple[str, ...]] = {
 _SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 _SLOWEST = 5
 _GAMES_AT_ONCE = 16
+_LABEL = "the-bot"
 
 
 class SlowMove(NamedTuple):
@@ -100,8 +101,7 @@ async def exercise(
     """So many games against each bot of the ladder but itself. Raises what `play_locally` raises."""
     began = time.monotonic()
     anchors = {name: rating for name, rating in known_ratings()[variant].items() if name != str(spec)}
-    label = "the bot"
-    specs = (_labelled(spec, label), *map(parse_spec, anchors))
+    specs = (replace(spec, label=_LABEL), *map(parse_spec, anchors))
     played: list[ExportedGame] = []
 
     def export(exported: Iterator[ExportedGame]) -> None:
@@ -112,32 +112,27 @@ async def exercise(
     )
     plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
     outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)
-    result = _result(variant, label, anchors, played)
-    result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == label]
+    result = _result(variant, anchors, played)
+    result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == _LABEL]
     result.seconds = time.monotonic() - began
     return result
 
 
-def _labelled(spec: BotSpec, label: str) -> BotSpec:
-    return BotSpec(label.replace(" ", "-"), spec.kind, spec.target, spec.options)
-
-
-def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
-    label = label.replace(" ", "-")
+def _result(variant: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
     scores = [GameResult(game.first, game.second, _SCORES[game.result]) for game in played if game.result in _SCORES]
     taken: dict[str, list[float]] = {name: [] for name in anchors}
     slow: list[SlowMove] = []
     for game in played:
         if game.result not in _SCORES:
             continue
-        side = 0 if game.first == label else 1
+        side = 0 if game.first == _LABEL else 1
         opponent = game.second if side == 0 else game.first
         score = _SCORES[game.result]
         taken[opponent].append(score if side == 0 else 1 - score)
         times = game.times_us
         slow += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
         slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
-    rating, error = _fitted(label, anchors, scores)
+    rating, error = _fitted(anchors, scores)
     return PoolRating(
         variant,
         rating,
@@ -150,7 +145,7 @@ def _result(variant: str, label: str, anchors: dict[str, float], played: Sequenc
     )
 
 
-def _fitted(label: str, anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
+def _fitted(anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
     """The bot's rating where the others have theirs, and half of its 95 % interval."""
     if not scores:
         return None, None
@@ -158,5 +153,5 @@ def _fitted(label: str, anchors: dict[str, float], scores: Sequence[GameResult])
         table = rate(count_games(scores), anchors=anchors)
     except FitError:
         return None, None
-    (row,) = (player for player in table.players if player.name == label)
+    (row,) = (player for player in table.players if player.name == _LABEL)
     return row.rating, row.error95

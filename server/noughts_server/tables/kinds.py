@@ -65,7 +65,8 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
     notes = [_ranking_note(tally), *tally.about.notes()[:_MOST_NOTES]]
-    notes += _void_note(tally) + _left_out(len(rows), len(standings), "entries")
+    notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
+    notes += _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
 
 
@@ -227,10 +228,6 @@ def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
     for microseconds in (times.quantile(0.5), times.quantile(0.95), times.largest) if times else (None,) * 3:
         yield None if microseconds is None else microseconds / 1000
     yield tally.time_losses(row.label)
-
-
-def _void_note(tally: Tally) -> list[str]:
-    return [f"{tally.void:,} void games count nowhere."] if tally.void else []
 
 
 def _left_out(shown: int, there: int, what: str) -> list[str]:

@@ -53,7 +53,7 @@ def test_a_rating_explains_the_points_off_all_opponents() -> None:
     assert found["rating"] == pytest.approx(brentq(surplus, 0, 4000), abs=60)
 
 
-def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_path: Path) -> None:
+def test_it_tells_the_weakest_variant_faults_and_slow_moves_and_draws_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "rating.svg"
     source = tmp_path / "mine.py"
     source.write_text(
@@ -61,6 +61,7 @@ def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_
         "class Mine(Bot):\n"
         "    def choose(self, p):\n"
         "        if len(p.moves) > 7 and p.variant.gravity:\n            time.sleep(0.01)\n"
+        "        if not p.variant.gravity and len(p.moves) > 4:\n            raise ValueError('lost my way')\n"
         "        return p.free[-1] if p.variant.gravity else p.free[0]\n"
     )
     line = f"py:{source}:Mine --games 2 --seed 3 --variants connect4"
@@ -70,6 +71,7 @@ def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_
     slowest = found["variants"][0]["slowest"]
     assert slowest[0]["milliseconds"] >= 10
     assert len(slowest) == 5
+    assert any("lost my way" in fault for fault in found["variants"][1]["faults"])
     root = ElementTree.parse(picture).getroot()
     assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()

@@ -106,12 +106,9 @@ async def _play(plan: LocalPlan, export: Callable[[Any], None] | None, every: in
 def _finish(stop: LocalStop, plan: LocalPlan) -> None:
     note("Finishing the games that are running; press Ctrl-C again to stop at once.")
     if plan.has_children and not plan.settings.time.timed:
-        note(f"A bot that hangs in a game without a clock is waited for until it was silent for {_silence(plan)} s.")
+        silence = plan.children.silence
+        note(f"A bot that hangs in a game without a clock is waited for until it was silent for {silence:g} s.")
     stop.finish()
-
-
-def _silence(plan: LocalPlan) -> str:
-    return f"{plan.children.silence:g}"
 
 
 def leave_if_ended_early(outcome: LocalOutcome) -> None:

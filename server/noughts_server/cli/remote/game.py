@@ -99,8 +99,9 @@ def games_of(client: Client, request: pb.ListGamesRequest, limit: int | None) ->
 
 
 def _row(row: pb.Game) -> tuple[object, ...]:
-    ended = result_text(row), termination_text(row)
-    return _number(row), row.first, row.second, *ended, len(row.moves), _last(row)
+    last = cells_text(row.variant, row.moves[-_LAST_MOVES:])
+    number, ended = row.name.rpartition("/")[2], (result_text(row), termination_text(row))
+    return number, row.first, row.second, *ended, len(row.moves), last
 
 
 @command("noughts game show spring/7")
@@ -194,18 +195,10 @@ def fault_document(row: pb.Game) -> dict[str, Any] | None:
     return {"bot": bot, "side": side, "ply": len(row.moves), "reason": row.fault}
 
 
-def _last(row: pb.Game) -> str:
-    return cells_text(row.variant, row.moves[-_LAST_MOVES:])
-
-
 def _times(shown: pb.Game) -> str:
     """Return `time 1/move`; `time 1/move (X) and 5/move (O)` if the sides differ."""
     first, second = str(time_control(shown.first_time)), str(time_control(shown.second_time))
     return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
-
-
-def _number(row: pb.Game) -> str:
-    return row.name.rpartition("/")[2]
 
 
 def result_text(row: pb.Game) -> str:

@@ -178,7 +178,7 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
             row.rank,
             dot if row.online else "",
             *cells,
-            _rating(row),
+            f"{output.rating(row.rating)}{'?' if row.provisional else ' '}",
             f"{row.games:,}",
             f"{row.wins:,}",
             f"{row.draws:,}",
@@ -194,10 +194,6 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
         legend.append("? provisional: too few games to be sure")
     if legend:
         console.print("\n" + "   ".join(legend))
-
-
-def _rating(row: pb.LeaderboardRow) -> str:
-    return f"{output.rating(row.rating)}{'?' if row.provisional else ' '}"
 
 
 def _row_document(row: pb.LeaderboardRow) -> dict[str, object]:
