@@ -120,10 +120,12 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, errors
 
 
-def eventually(ask: Callable[[], Returned], wanted: Callable[[Returned], bool], seconds: float = 30) -> Returned:
+def eventually(
+    ask: Callable[[], Returned], wanted: Callable[[Returned], object] = bool, seconds: float = 30
+) -> Returned:
     """The first answer that is wanted. Asks again until then: another process changes what it is about."""
     deadline = time.monotonic() + seconds
     while not wanted(answer := ask()):
         assert time.monotonic() < deadline, answer
-        time.sleep(0.1)
+        time.sleep(0.05)
     return answer

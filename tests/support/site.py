@@ -19,6 +19,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.serving import running_site
+from tests.support.processes import eventually
 
 PATIENCE = 60.0
 """Seconds after which a test that waits for something has failed."""
@@ -204,15 +205,6 @@ def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe"
     playing.join(PATIENCE)
     assert not playing.is_alive()
     assert not failed, failed
-
-
-def eventually(found: Callable[[], Any]) -> Any:
-    """What the call returns as soon as that is something."""
-    deadline = time.monotonic() + PATIENCE
-    while not (value := found()):
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
-    return value
 
 
 def _headers(response: HTTPResponse) -> dict[str, str]:

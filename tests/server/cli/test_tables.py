@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.background import online
+from tests.support.processes import eventually
 
 pytestmark = pytest.mark.processes
 
@@ -201,10 +202,8 @@ def test_a_tournament_at_a_server_is_read_over_the_network(noughts: Any, server:
         for bot in ("one", "other"):
             noughts(f"tournament join cup --bot {bot}", env=env)
         noughts("tournament start cup", env=env)
-        deadline = time.monotonic() + 60
-        while (shown := json.loads(noughts("tournament show cup --format json", env=env).stdout))["state"] == "running":
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        show = lambda: json.loads(noughts("tournament show cup --format json", env=env).stdout)  # noqa: E731
+        shown = eventually(show, lambda told: told["state"] != "running", 60)
     tables = json.loads(noughts("tournament tables cup --format json", env=env).stdout)
     assert tables["games"] == 1100
     for ours, theirs in zip(tables["standings"], shown["standings"], strict=True):

@@ -22,7 +22,8 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
-from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
+from tests.support.processes import eventually
+from tests.support.site import PATIENCE, Site, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
 

@@ -20,7 +20,8 @@ from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
 from tests.support.background import online
 from tests.support.browser import chromium, page_in
-from tests.support.site import Site, eventually, live_game, site_of
+from tests.support.processes import eventually
+from tests.support.site import Site, live_game, site_of
 
 pytestmark = pytest.mark.processes
 PAGES = (

@@ -23,7 +23,8 @@ from noughts_server.web.boards import geometry, score_interval
 from noughts_server.web.charts import Point, rating_line
 from noughts_server.web.signin import Visitor
 from tests.support.background import entered, online
-from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
+from tests.support.processes import eventually
+from tests.support.site import PATIENCE, Site, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HEAVIEST = 150_000

@@ -327,7 +327,7 @@ def test_site_ends_while_a_table_is_being_opened(
 
 
 def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest) -> None:
-    from tests.support.site import eventually
+    from tests.support.processes import eventually
 
     settings = TableSettings(most=1, idle=0.5, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}

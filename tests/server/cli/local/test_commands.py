@@ -17,7 +17,7 @@ import pytest
 
 from noughts_server.cli.local.run import leave_if_ended_early
 from noughts_server.local.plan import LocalOutcome
-from tests.support.processes import PROGRAM
+from tests.support.processes import PROGRAM, eventually
 
 SCORE = {"wins", "draws", "losses"}
 TERMINATIONS = {
@@ -261,9 +261,7 @@ def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, si
     games, database = tmp_path / "games.jsonl", tmp_path / "games.db"
     line = f"match random random --games 1000000 --concurrency 64 --format json --db {database} -o {games}"
     with start(line) as process:
-        while not _games_done(database):
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: _games_done(database))
         process.send_signal(signal.SIGINT)
         if signals == 2:
             assert "Finishing" in process.stderr.readline()
@@ -282,9 +280,7 @@ def test_match_whose_terminal_is_closed_stops_at_once_and_leaves_no_file(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with start("match random random --games 1000000 --concurrency 64 --format json") as process:
-        while not any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))):
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))))
         process.send_signal(signal.SIGHUP)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
@@ -296,9 +292,7 @@ def test_next_run_removes_the_folders_of_a_killed_match(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with start("match random random --games 1000000") as process:
-        while not any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))):
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))))
         process.kill()
         process.wait(timeout=30)
     assert list(tmp_path.glob("noughts-*"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from tests.support.background import online
 from tests.support.children.field import PROGRAMS
+from tests.support.processes import eventually
 
 Ask = Callable[..., Any]
 
@@ -31,10 +31,7 @@ def play(ask: Ask, name: str, bots: list[str], options: str) -> list[Any]:
     for bot in bots:
         ask(f"tournament join {name} --bot {bot}")
     ask(f"tournament start {name}")
-    deadline = time.monotonic() + 30
-    while ask(f"tournament show {name}")["state"] != "finished":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: ask(f"tournament show {name}")["state"], lambda state: state == "finished")
     return [ask(f"game show {name}/{number}") for number in range(1, 5)]
 
 
@@ -76,10 +73,7 @@ def test_engines_and_plugins_at_a_server_go_on_from_an_opening(
     with ExitStack() as stack:
         for name, spec in specs.items():
             stack.enter_context(start(f"bot run {shlex.quote(spec)} --name {name} --no-lock", env))
-        deadline = time.monotonic() + 30
-        while len(ask("bot list --server " + server)["bots"]) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        eventually(lambda: len(ask("bot list --server " + server)["bots"]) >= 2)
         book = tmp_path / "book.txt"
         book.write_text("h8 i9 a15\n")
         games = play(ask, "mixed", list(specs), f"--variant gomoku --openings {book}")

@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from noughts_bots import Bot, Position
 from tests.support.background import online
 from tests.support.children.field import PLAYER
+from tests.support.processes import eventually
 
 Ask = Callable[..., Any]
 
@@ -28,11 +28,8 @@ def bots(server: str, token: str) -> Iterator[list[str]]:
         yield ["alice-random", "alice-minimax"]
 
 
-def until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def finished(ask: Ask, name: str) -> None:
+    eventually(lambda: ask(f"tournament show {name}")["state"], lambda state: state == "finished")
 
 
 def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
@@ -45,7 +42,7 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     for bot in bots:
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")
-    until(lambda: ask("tournament show spring")["state"] == "finished")
+    finished(ask, "spring")
     shown = ask("tournament show tournaments/spring")
     assert (shown["games"], shown["games_total"], shown["absence_limit"]) == (10, 10, None)
     assert [row["name"] for row in shown["standings"]] == ["alice-minimax", "alice-random"]
@@ -71,7 +68,7 @@ def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
     for bot in bots:
         ask(f"tournament join drawn --bot {bot}")
     ask("tournament start drawn")
-    until(lambda: ask("tournament show drawn")["state"] == "finished")
+    finished(ask, "drawn")
     held = noughts(f"tournament verify drawn --hash {told} --server {server}").stdout
     assert "The seeds of all 4 games follow from it." in held
     checked = ask("tournament verify drawn")
@@ -85,7 +82,7 @@ def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], 
     for bot in bots:
         ask(f"tournament join many --bot {bot}")
     ask("tournament start many")
-    until(lambda: ask("tournament show many")["state"] == "finished")
+    finished(ask, "many")
     lines = noughts(f"game list many --limit 1050 --format json --server {server}").stdout.splitlines()
     numbers = [int(json.loads(line)["game"].rpartition("/")[2]) for line in lines]
     assert numbers == list(range(1, 1051))
@@ -103,7 +100,7 @@ def test_json_lists_have_all_rows_and_text_says_what_is_missing(
     for bot in bots:
         ask(f"tournament join t0 --bot {bot}")
     ask("tournament start t0")
-    until(lambda: ask("tournament show t0")["state"] == "finished")
+    finished(ask, "t0")
     assert len(ask("tournament list")["tournaments"]) == 60
     assert len(ask("tournament list --limit 55")["tournaments"]) == 55
     for line in ("game list t0", f"bot games {bots[0]}"):
@@ -128,7 +125,7 @@ def test_game_list_shows_only_games_lost_by_a_fault(
         for bot in ("right", "wrong"):
             ask(f"tournament join cup {bot}")
         ask("tournament start cup")
-        until(lambda: ask("tournament show cup")["state"] == "finished")
+        finished(ask, "cup")
     lines = noughts("game list cup --fault --format json", env=env).stdout.splitlines()
     assert [json.loads(line)["fault"]["bot"] for line in lines] == ["wrong", "wrong"]
     assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
@@ -148,7 +145,7 @@ def test_games_are_filtered_by_bot_result_and_termination(
         for bot in ("right", "wrong", "third"):
             ask(f"tournament join cup {bot}")
         ask("tournament start cup")
-        until(lambda: ask("tournament show cup")["state"] == "finished")
+        finished(ask, "cup")
 
     def listed(line: str) -> list[dict[str, Any]]:
         return list(map(json.loads, noughts(f"{line} --format json", env=env).stdout.splitlines()))
@@ -433,7 +430,7 @@ def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
         for bot in ("alice-lots", "alice-fives"):
             ask(f"tournament join agreed --bot {bot}")
         ask("tournament start agreed")
-        until(lambda: ask("tournament show agreed")["state"] == "finished")
+        finished(ask, "agreed")
     games = [ask(f"game show agreed/{number}") for number in range(1, 9)]
     openers = [game["opening"]["opener"] for game in games]
     assert openers == ["alice-lots", "alice-fives"] * 4
@@ -457,7 +454,7 @@ def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
     for bot in bots:
         ask(f"tournament join handicap --bot {bot}")
     ask("tournament start handicap")
-    until(lambda: ask("tournament show handicap")["state"] == "finished")
+    finished(ask, "handicap")
     game = ask("game show handicap/1")
     assert (game["first"], game["first_time"], game["second_time"]) == ("alice-random", "60/30+1", "9/move")
     watched = json.loads(noughts("watch handicap/1 --format json", env=env).stdout.splitlines()[0])["games"][0]
