@@ -74,10 +74,11 @@ class Unauthenticated(NoughtsError):
     """The call has no token, or an unknown one."""
 
     reason = "UNAUTHENTICATED"
+    usual: ClassVar[str] = "a valid token is needed"
 
-    def __init__(self, message: str = "a valid token is needed") -> None:
+    def __init__(self, message: str = "") -> None:
         super().__init__(
-            message,
+            message or self.usual,
             subject="token",
             hint="Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME",
         )
@@ -87,18 +88,14 @@ class TokenRevoked(Unauthenticated):
     """The token was revoked."""
 
     reason = "TOKEN_REVOKED"
-
-    def __init__(self) -> None:
-        super().__init__("the token was revoked")
+    usual = "the token was revoked"
 
 
 class TokenExpired(Unauthenticated):
     """The token has expired."""
 
     reason = "TOKEN_EXPIRED"
-
-    def __init__(self) -> None:
-        super().__init__("the token has expired")
+    usual = "the token has expired"
 
 
 class PermissionDenied(NoughtsError):

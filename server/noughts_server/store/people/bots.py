@@ -136,9 +136,7 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
     """Return a version of a bot; empty means the newest. Raises NotFound."""
     bot = get_bot(connection, name)
     version = version or bot.latest_version
-    key: int | None = connection.execute(
-        select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id, bot_versions.c.version == version)
-    ).scalar()
+    key = _version_key(connection, bot.id, version)
     if key is None:
         raise NotFound(bot_name(name, version), hint=f"Choose an existing version; the newest is {bot.latest_version}.")
     return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
