@@ -4,9 +4,10 @@ What ends a bot's stream from the referee's side has reasons of its own (`frame_
 SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
 DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 
-A new error needs a `reason` of its own and a row in `statuses.CODES` (a test fails otherwise).
+A new error needs a row in `statuses.CODES` (a test fails otherwise).
 """
 
+import re
 from typing import ClassVar, NamedTuple
 
 LONG_SECONDS = 60.0
@@ -24,13 +25,17 @@ class NoughtsError(Exception):
     """The root of the tree. The text says what is wrong, the attributes say it to programs."""
 
     reason: ClassVar[str]
-    """UPPER_SNAKE, stable: what programs may compare with."""
+    """The name of the class in UPPER_SNAKE, stable: what programs may compare with."""
     subject: str
     """What the error is about, e.g. `tournaments/42` or a field; empty where nothing fits."""
     got: str
     expected: str
     hint: str
     """What to do next, as a sentence for people; empty where nothing fits."""
+
+    def __init_subclass__(cls) -> None:
+        if "reason" not in vars(cls):
+            cls.reason = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
 
     def __init__(self, message: str, *, subject: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
         super().__init__(_cut(message, _LONGEST_MESSAGE))
@@ -55,8 +60,6 @@ class FieldViolation(NamedTuple):
 class InvalidArgument(NoughtsError):
     """One or more fields of the request are wrong. The details name each field, and what it must be."""
 
-    reason = "INVALID_ARGUMENT"
-
     def __init__(self, *violations: FieldViolation, hint: str = "", message: str = "") -> None:
         """The message is that of the violations, unless there is a better one."""
         first = violations[0]
@@ -73,7 +76,6 @@ class InvalidArgument(NoughtsError):
 class Unauthenticated(NoughtsError):
     """The call has no token, or an unknown one."""
 
-    reason = "UNAUTHENTICATED"
     usual: ClassVar[str] = "a valid token is needed"
 
     def __init__(self, message: str = "") -> None:
@@ -87,21 +89,17 @@ class Unauthenticated(NoughtsError):
 class TokenRevoked(Unauthenticated):
     """The token was revoked."""
 
-    reason = "TOKEN_REVOKED"
     usual = "the token was revoked"
 
 
 class TokenExpired(Unauthenticated):
     """The token has expired."""
 
-    reason = "TOKEN_EXPIRED"
     usual = "the token has expired"
 
 
 class PermissionDenied(NoughtsError):
     """The token is valid, but `subject` belongs to another owner."""
-
-    reason = "PERMISSION_DENIED"
 
     def __init__(
         self, subject: str, *, hint: str = "It takes a token of its owner, or one with the scope `admin`."
@@ -111,8 +109,6 @@ class PermissionDenied(NoughtsError):
 
 class ScopeMissing(PermissionDenied):
     """The token has none of the scopes that the call requires."""
-
-    reason = "SCOPE_MISSING"
 
     def __init__(self, *, got: str, expected: str, hint: str = "") -> None:
         NoughtsError.__init__(
@@ -128,16 +124,12 @@ class ScopeMissing(PermissionDenied):
 class NotFound(NoughtsError):
     """`subject` does not exist."""
 
-    reason = "NOT_FOUND"
-
     def __init__(self, subject: str, *, hint: str = "") -> None:
         super().__init__(f"{subject} does not exist", subject=subject, hint=hint)
 
 
 class UnknownMethod(NoughtsError):
     """The server does not have this service or method."""
-
-    reason = "UNKNOWN_METHOD"
 
     def __init__(self, method: str) -> None:
         super().__init__(
@@ -152,16 +144,12 @@ class UnknownMethod(NoughtsError):
 class AlreadyExists(NoughtsError):
     """`subject` exists already."""
 
-    reason = "ALREADY_EXISTS"
-
     def __init__(self, subject: str, *, hint: str = "Choose another name.") -> None:
         super().__init__(f"{subject} exists already", subject=subject, hint=hint)
 
 
 class RequestConflict(NoughtsError):
     """The `request_id` was used before for another request."""
-
-    reason = "REQUEST_CONFLICT"
 
     def __init__(self, request_id: str) -> None:
         super().__init__(
@@ -175,8 +163,6 @@ class RequestConflict(NoughtsError):
 class WrongState(NoughtsError):
     """`subject` is in the state `got`; the request needs the state `expected`."""
 
-    reason = "WRONG_STATE"
-
     def __init__(self, subject: str, *, got: str, expected: str, hint: str = "") -> None:
         text = f"{subject} is {got}, expected {expected}"
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
@@ -184,8 +170,6 @@ class WrongState(NoughtsError):
 
 class ProtocolUnsupported(NoughtsError):
     """The bot uses a version of the protocol that the server does not support."""
-
-    reason = "PROTOCOL_UNSUPPORTED"
 
     def __init__(self, *, minimum: int, maximum: int, got: int) -> None:
         super().__init__(
@@ -203,8 +187,6 @@ class ProtocolUnsupported(NoughtsError):
 class ResourceExhausted(NoughtsError):
     """`subject` is larger than the server accepts."""
 
-    reason = "RESOURCE_EXHAUSTED"
-
     def __init__(self, subject: str, *, got: int, limit: int, hint: str = "") -> None:
         text = f"{subject}: {got:,} is more than the limit of {limit:,}"
         super().__init__(text, subject=subject, got=str(got), expected=f"at most {limit}", hint=hint)
@@ -213,8 +195,6 @@ class ResourceExhausted(NoughtsError):
 
 class LimitReached(ResourceExhausted):
     """The caller has reached the limit that the metadata field `limit` names. RetryInfo says when to try again."""
-
-    reason = "LIMIT_REACHED"
 
     def __init__(self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float) -> None:
         wait = (
@@ -229,13 +209,9 @@ class LimitReached(ResourceExhausted):
 class TooManyEntries(ResourceExhausted):
     """The tournament has its maximum of entries."""
 
-    reason = "TOO_MANY_ENTRIES"
-
 
 class Unavailable(NoughtsError):
     """The server cannot answer now. RetryInfo says when to try again."""
-
-    reason = "UNAVAILABLE"
 
     def __init__(self, message: str, *, retry_seconds: float = 1.0, subject: str = "") -> None:
         super().__init__(message, subject=subject, hint=f"Try again in {retry_seconds:g} s.")
@@ -245,8 +221,6 @@ class Unavailable(NoughtsError):
 class Draining(Unavailable):
     """The server is shutting down. Connect again: it restarts, or another server answers."""
 
-    reason = "DRAINING"
-
     def __init__(self, retry_seconds: float = 5.0) -> None:
         super().__init__("the server is shutting down", retry_seconds=retry_seconds)
 
@@ -254,7 +228,6 @@ class Draining(Unavailable):
 class DatabaseTrouble(Unavailable):
     """The database cannot be used now. Nothing was changed, and the server resumes by itself."""
 
-    reason = "DATABASE_TROUBLE"
     problem: ClassVar[str] = "it cannot be used"
     """What is wrong with it, as a sentence about it."""
     remedy: ClassVar[str] = "Look at its file, its folder and its disk."
@@ -268,7 +241,6 @@ class DatabaseTrouble(Unavailable):
 class DatabaseBusy(DatabaseTrouble):
     """Another process locks the database for more than 5 s."""
 
-    reason = "DATABASE_BUSY"
     problem = "it is held by another process"
     remedy = "Find out with `fuser` or `lsof` which process that is, and end it."
 
@@ -276,7 +248,6 @@ class DatabaseBusy(DatabaseTrouble):
 class DatabaseFull(DatabaseTrouble):
     """The disk of the database is full."""
 
-    reason = "DATABASE_FULL"
     problem = "its disk is full"
     remedy = "Make room on that disk."
 
@@ -284,7 +255,6 @@ class DatabaseFull(DatabaseTrouble):
 class DatabaseReadOnly(DatabaseTrouble):
     """The file, folder or disk of the database is read-only."""
 
-    reason = "DATABASE_READ_ONLY"
     problem = "it is read-only"
     remedy = "Make its file, its folder and its disk writable for this user."
 
@@ -292,7 +262,6 @@ class DatabaseReadOnly(DatabaseTrouble):
 class DatabaseFailing(DatabaseTrouble):
     """The disk of the database fails, or a limit on file sizes is reached."""
 
-    reason = "DATABASE_FAILING"
     problem = "its disk fails"
     remedy = "Look at the kernel's log (`dmesg`), quotas and limits of file sizes."
 
@@ -300,15 +269,12 @@ class DatabaseFailing(DatabaseTrouble):
 class DatabaseUnreachable(DatabaseTrouble):
     """The PostgreSQL server does not answer."""
 
-    reason = "DATABASE_UNREACHABLE"
     problem = "its server cannot be reached"
     remedy = "Look whether it runs, and at the network between."
 
 
 class DatabaseDamaged(NoughtsError):
     """A part of the database is damaged. Calls that need it fail; the others work."""
-
-    reason = "DATABASE_DAMAGED"
 
     def __init__(self, got: str = "") -> None:
         hint = "The operator can find the damage with `noughts db check`."
@@ -324,8 +290,6 @@ class OperatorError(NoughtsError):
 class AddressUnusable(OperatorError):
     """The server cannot listen at the address, for example because another program does."""
 
-    reason = "ADDRESS_UNUSABLE"
-
     def __init__(self, address: str, *, option: str = "--listen") -> None:
         super().__init__(
             f"cannot listen at {address}",
@@ -337,8 +301,6 @@ class AddressUnusable(OperatorError):
 class TlsUnusable(OperatorError):
     """The certificate or the key of the server cannot be used."""
 
-    reason = "TLS_UNUSABLE"
-
     def __init__(self, subject: str, *, got: str, expected: str, hint: str) -> None:
         text = f"{subject}: got {got}, expected {expected}"
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
@@ -347,8 +309,6 @@ class TlsUnusable(OperatorError):
 class BadBusUrl(OperatorError):
     """The address after `--bus` is wrong."""
 
-    reason = "BAD_BUS_URL"
-
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"bus {got!r}: expected {expected}", subject="bus", got=got, expected=expected)
 
@@ -356,16 +316,12 @@ class BadBusUrl(OperatorError):
 class BusUnusable(OperatorError):
     """The bus of the cluster cannot be reached, or rejects the credentials."""
 
-    reason = "BUS_UNUSABLE"
-
     def __init__(self, url: str, problem: str, *, hint: str = "") -> None:
         super().__init__(f"bus {url}: {problem}", subject=url, got=problem, hint=hint)
 
 
 class BadDatabaseUrl(OperatorError):
     """The address after `--db` is wrong."""
-
-    reason = "BAD_DATABASE_URL"
 
     def __init__(self, url: str, expected: str) -> None:
         text = f"database {url!r}: expected {expected}"
@@ -375,16 +331,12 @@ class BadDatabaseUrl(OperatorError):
 class DatabaseUnusable(OperatorError):
     """The database cannot be opened or written, or is damaged."""
 
-    reason = "DATABASE_UNUSABLE"
-
     def __init__(self, database: str, problem: str, *, hint: str = "") -> None:
         super().__init__(f"database {database}: {problem}", subject=database, got=problem, hint=hint)
 
 
 class DatabaseGone(OperatorError):
     """The files of the database were deleted, moved or replaced while the server ran."""
-
-    reason = "DATABASE_GONE"
 
     def __init__(self, database: str, problem: str) -> None:
         super().__init__(
@@ -397,8 +349,6 @@ class DatabaseGone(OperatorError):
 
 class DatabaseTooNew(OperatorError):
     """A newer version of Noughts has written the database."""
-
-    reason = "DATABASE_TOO_NEW"
 
     def __init__(self, database: str, *, found: str, known: str) -> None:
         super().__init__(
