@@ -187,8 +187,8 @@ def board_svg(
     groups = (("back", back), (f"played{loser}", stones), ("top", top))
     inside = "".join(f'<g class="{kind}">{"".join(parts)}</g>' for kind, parts in groups)
     view = f'viewBox="0 0 {layout.whole_width} {layout.whole_height}" font-size="{layout.font}"'
-    look_name = game["board"]["look"]
-    return Markup(f'<svg class="board {look_name}" {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
+    kind = f'class="board {game["board"]["look"]}"'
+    return Markup(f'<svg {kind} {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
 
 
 def picture(board: Markup, title: str) -> str:

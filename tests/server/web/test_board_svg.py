@@ -1,6 +1,7 @@
 """Boards: the server and the browser draw the same text, and what is drawn shows the game."""
 
 import hashlib
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ POSITIONS = 200
 SVG = "{http://www.w3.org/2000/svg}"
 DIGESTS = """async ([module, wanted]) => {
   const { boardSvg } = await import(module);
-  return Promise.all(wanted.map(async ([game, ply, options]) => {
+  return Promise.all(JSON.parse(wanted).map(async ([game, ply, options]) => {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(boardSvg(game, ply, options)));
     return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }));
@@ -78,7 +79,7 @@ def test_server_and_browser_draw_the_same_boards(site: Site, browser: Browser) -
     with page_in(browser, site.address) as page:
         page.goto("/signin")
         module = f"/static/{static_files()[0]}/board.js"
-        drawn = page.evaluate(DIGESTS, [module, wanted])
+        drawn = page.evaluate(DIGESTS, [module, json.dumps(wanted)])
         different = [
             each
             for each, digest in zip(wanted, drawn, strict=True)
