@@ -25,6 +25,7 @@ from noughts_referee.rules import Position, VariantError, base_name, cell_name, 
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message, time_control
 from noughts_server.resource_names import bot_name
+from noughts_server.web.forms import wrong
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent
 
@@ -349,25 +350,25 @@ class PlayRooms:
         try:
             variant = parse_variant(wish.variant)
         except VariantError as error:
-            raise Failure(400, str(error), field="variant") from error
+            raise wrong("variant", wish.variant, error.expected) from error
         if base_name(variant.name) != variant.name:
             words = f"{variant.name}: openings by agreement are not played in a browser."
             raise Failure(400, words, "Leave it out.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
-            raise Failure(400, f"who begins: got {wish.begins[:100]!r}, expected you, they or lot")
+            raise wrong("who begins", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
-            raise Failure(400, f"mark: got {wish.mark[:100]!r}, expected begins, x, o or lot")
+            raise wrong("mark", wish.mark, "begins, x, o or lot")
         kind, _, spec = wish.opponent.partition(":")
         if kind == "house":
             if spec not in HOUSE:
-                raise Failure(400, f"opponent: got {spec[:100]!r}, expected one of {', '.join(HOUSE)}")
+                raise wrong("opponent", spec, f"one of {', '.join(HOUSE)}")
             try:
                 make_bot(parse_spec(spec), variant)
             except VariantRefused as refusal:
                 hint = "Choose another opponent, or another variant."
                 raise Failure(400, str(refusal), hint, field="opponent") from refusal
         elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
-            raise Failure(400, f"opponent: got {wish.opponent[:100]!r}, expected a bot, or a person")
+            raise wrong("opponent", wish.opponent, "a bot, or a person")
 
     def _players(self, wish: Wish) -> list[tuple[str, Bot]]:
         """Return the label and bot of each player of the website, the first person first."""

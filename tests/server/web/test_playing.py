@@ -342,7 +342,7 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         page.goto("/play")
         page.get_by_label("Variant").fill("chess")
         page.get_by_role("button", name="Play").click()
-        expect(page.get_by_role("alert")).to_contain_text("expected one of tictactoe, gomoku")
+        expect(page.get_by_role("alert")).to_contain_text("Expected one of tictactoe, gomoku")
         expect(page.get_by_label("Variant")).to_be_focused()
         page.get_by_label("Variant").fill("connect4")
         page.get_by_label("Against").select_option("house:three-stage")
@@ -353,14 +353,14 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
 @pytest.mark.parametrize(
     "changed, words",
     [
-        ({"opponent": "house:nobody"}, "opponent"),
-        ({"opponent": "somebody"}, "opponent"),
+        ({"opponent": "house:nobody"}, "first-free"),
+        ({"opponent": "somebody"}, "a bot, or a person"),
         ({"opponent": "bots/nobody"}, "nobody"),
-        ({"variant": "chess"}, "chess"),
+        ({"variant": "chess"}, "Expected one of tictactoe"),
         ({"variant": "gomoku+swap2"}, "openings by agreement"),
         ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
         ({"begins": "both"}, "who begins"),
-        ({"mark": "z"}, "mark"),
+        ({"mark": "z"}, "Expected begins, x, o or lot."),
         ({"move": "-1"}, "seconds"),
     ],
 )
