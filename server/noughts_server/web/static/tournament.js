@@ -19,7 +19,8 @@ function show(view) {
   const [tournament] = view.tournaments.values();
   const games = [...view.games.values()];
   // Between two games the boards keep their space: the tables below stay where they are.
-  document.getElementById("boards-part").hidden = games.length === 0 && tournament?.state !== "running";
+  if (games.length) document.getElementById("boards-part").hidden = false;
+  else if (tournament?.state !== "running") document.getElementById("boards-part").hidden = true;
   showGames(document.getElementById("grid"), games);
   if (!tournament) return;
   showProgress(tournament);
