@@ -11,8 +11,7 @@ first answer, and plies a second with many games in flight (`gomoku`). Prints me
 
 With `--arrays`, each round measures a bot that plays a random free cell, with many games in flight, on 3x3 and 15x15:
 as an `ArrayBot`, with `choose_batch` and arrays made of its positions, and with `choose_batch` and `position.free`. All
-play the same games. Prints medians of plies a second, and of microseconds of processor time a ply, of both players and
-the referee.
+play the same games. Prints medians of plies a second, and of microseconds of processor time a ply.
 """
 
 import argparse
@@ -144,8 +143,8 @@ class _Pair:
         """How quickly they play."""
         return (await self.speed(seconds))[0]
 
-    async def speed(self, seconds: float) -> tuple[float, float]:
-        """Plies a second, and microseconds of processor time a ply."""
+    async def speed(self, seconds: float) -> tuple[float, float, float]:
+        """Plies a second, and microseconds of processor time a ply: of both players, and of the referee."""
         async with launching(self._locking, _say) as launcher, asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
             self._add_games()
@@ -153,11 +152,11 @@ class _Pair:
             await asyncio.sleep(_WARM_SECONDS)
             before, began, spent = self.referee.plies, time.perf_counter(), _processor_seconds()
             await asyncio.sleep(seconds)
-            took, spent = time.perf_counter() - began, _processor_seconds() - spent
-            plies = self.referee.plies - before
+            took, plies = time.perf_counter() - began, self.referee.plies - before
+            players, referee = (now - then for now, then in zip(_processor_seconds(), spent, strict=True))
             for player in playing:
                 player.cancel()
-        return plies / took, spent / plies * 1e6
+        return plies / took, players / plies * 1e6, referee / plies * 1e6
 
     def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
         wire = FrameConnection(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
@@ -171,10 +170,13 @@ class _Pair:
         )
 
 
-def _processor_seconds() -> float:
-    """Of this process and all that it has started, which still run."""
+def _processor_seconds() -> tuple[float, float]:
+    """Of all processes that this one has started and that still run, and of this one."""
     here = psutil.Process()
-    return sum(sum(each.cpu_times()[:2]) for each in (here, *here.children(recursive=True)))
+    players, referee = (
+        sum(sum(each.cpu_times()[:2]) for each in processes) for processes in (here.children(recursive=True), (here,))
+    )
+    return players, referee
 
 
 def _tell(fault: Fault) -> None:
@@ -292,7 +294,8 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
 
 
 def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) -> None:
-    print(f"{'board':<10} {'bot':<34} {'plies/s':>10} {'us of processor a ply':>22} {'arrays are faster':>18}")
+    print("us of processor time a ply: of both players + of the referee")
+    print(f"{'board':<10} {'bot':<34} {'plies/s':>10} {'us a ply':>14} {'plies/s of arrays to it':>24}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "array_bots.py"
         file.write_text(_ARRAYS)
@@ -302,15 +305,16 @@ def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) 
             "Lists": "choose_batch, position.free",
         }
         for variant in ("tictactoe", "gomoku"):
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+            found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
             for _ in range(rounds):
                 for name, speeds in found.items():
                     pair = _Pair(ChildCommand("py", f"{file}:{name}"), variant, flight, locking)
                     speeds.append(run_loop(pair.speed(seconds)))
             for name, speeds in found.items():
-                rate, spent = (statistics.median(column) for column in zip(*speeds, strict=True))
+                rate, players, referee = (statistics.median(column) for column in zip(*speeds, strict=True))
                 ratio = statistics.median(fast[0] / slow[0] for fast, slow in zip(found["Arrays"], speeds, strict=True))
-                print(f"{variant:<10} {names[name]:<34} {rate:>10,.0f} {spent:>22.2f} {ratio:>18.2f}", flush=True)
+                spent = f"{players:.2f} + {referee:.2f}"
+                print(f"{variant:<10} {names[name]:<34} {rate:>10,.0f} {spent:>14} {ratio:>24.2f}", flush=True)
 
 
 def main() -> None:
