@@ -1,6 +1,10 @@
 """The parts of the documentation that are generated from the code are complete, and in the pages that name them."""
 
+import ast
+import errno
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
@@ -15,6 +19,9 @@ from tools.generated_pages import PARTS, expanded, has_parts
 from tools.generated_pages.protocol import sources
 
 REFERENCE = ROOT / "docs" / "reference"
+OTHERS = f"No such command, No such option, Did you mean, {os.strerror(errno.EPERM)}"
+"""Messages of the library of the command line and of the system."""
+_JOINTS = re.compile(r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting)\b|'")
 
 
 def page(name: str) -> str:
@@ -104,3 +111,28 @@ def test_every_part_is_in_a_page_and_every_page_names_known_parts() -> None:
         for found in re.findall(r"(?m)^<!-- generated: ([\w-]+)", text)
     ]
     assert set(named) == set(PARTS)
+
+
+def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> None:
+    text = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    reasons = text.partition("## All reasons")[2]
+    assert [each.reason for each in CODES if f"`{each.reason}`" not in reasons] == []
+    known = "".join(texts_of_programs()) + (ROOT / "Makefile").read_text(encoding="utf-8") + OTHERS
+    rows = re.findall(r"(?m)^\| (`.*?) \|", text.partition("## Commands")[2].partition("## All reasons")[0])
+    messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]
+    assert len(messages) > 40
+    # Words in capitals, numbers and dots stand for anything; most messages are put together from parts.
+    parts = {part.strip(" ,;:") for each in messages for part in _JOINTS.split(each)}
+    missing = sorted(part for part in parts if len(part) > 8 and part not in known)
+    assert not missing, missing
+
+
+def texts_of_programs() -> Iterator[str]:
+    """The texts of our packages; values in them are left out."""
+    for place in ("server", "referee", "bots", "proto"):
+        for file in (ROOT / place).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if "_pb2" not in file.name else ():
+                if isinstance(node, ast.JoinedStr):
+                    yield "".join(str(each.value) if isinstance(each, ast.Constant) else "\0" for each in node.values)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield f"{node.value}\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tools.generated_pages import commands, errors, figures, protocol, settings, variants
+from tools.generated_pages import commands, diagrams, errors, figures, protocol, settings, variants
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "commands": commands.of_panel,
@@ -23,6 +23,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "variants": variants.table_of_variants,
     "methods": protocol.methods,
     "messages": protocol.messages,
+    "diagram": diagrams.figure,
 }
 """What writes each part, from its argument, as Markdown."""
 
