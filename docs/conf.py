@@ -29,6 +29,8 @@ myst_enable_extensions = ["deflist", "colon_fence"]
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 # Docstrings have code in single backticks.
 default_role = "code"
+# Fences without a language show output.
+highlight_language = "text"
 autodoc_default_options = {"members": True, "undoc-members": True, "member-order": "bysource"}
 autodoc_typehints_format = "short"
 add_module_names = False

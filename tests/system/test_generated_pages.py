@@ -19,9 +19,9 @@ from tools.generated_pages import PARTS, expanded, has_parts
 from tools.generated_pages.protocol import sources
 
 REFERENCE = ROOT / "docs" / "reference"
-OTHERS = f"No such command, No such option, Did you mean, {os.strerror(errno.EPERM)}"
+OTHERS = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
 """Messages of the library of the command line and of the system."""
-_JOINTS = re.compile(r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting)\b|'")
+_JOINTS = re.compile(r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting|did not|within)\b|'")
 
 
 def page(name: str) -> str:
@@ -122,7 +122,7 @@ def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> Non
     messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]
     assert len(messages) > 40
     # Words in capitals, numbers and dots stand for anything; most messages are put together from parts.
-    parts = {part.strip(" ,;:") for each in messages for part in _JOINTS.split(each)}
+    parts = {part.strip(" .,;:") for each in messages for part in _JOINTS.split(each)}
     missing = sorted(part for part in parts if len(part) > 8 and part not in known)
     assert not missing, missing
 

@@ -30,6 +30,12 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 _MARK = re.compile(r"^<!-- generated: (?P<name>[\w-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
 
 
+_ELSEWHERE = re.compile(
+    " Read (it|them) in the built documentation: run `make docs`, or open `/docs` on a website[.]".replace(" ", r"\s+")
+)
+"""What a page says to readers of its source."""
+
+
 def has_parts(source: str) -> bool:
     """Return whether a page has generated parts."""
     return _MARK.search(source) is not None
@@ -37,4 +43,4 @@ def has_parts(source: str) -> bool:
 
 def expanded(source: str) -> str:
     """Return the source of a page with all its parts written. Raises KeyError for an unknown part."""
-    return _MARK.sub(lambda found: PARTS[found["name"]](found["argument"] or ""), source)
+    return _MARK.sub(lambda found: PARTS[found["name"]](found["argument"] or ""), _ELSEWHERE.sub("", source))

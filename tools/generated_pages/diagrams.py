@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 _LINE, _HEAD, _SIZE = 19, 7, 14
 
+Point = tuple[float, float]
+
 
 class Box(NamedTuple):
     """A box with lines of text; the first line is its title."""
@@ -81,34 +83,36 @@ def _text(x: float, y: float, text: str, *, bold: bool = False, anchor: str = "m
 
 def _arrow(start: Box, end: Box, arrow: Arrow) -> str:
     points = list(_path(start, end, arrow.shift))
-    (before_x, before_y), (x, y) = points[-2:]
-    across, along = (before_x == x), (1 if (x, y) > (before_x, before_y) else -1)
-    tip = (
-        f"{x:g},{y:g} {x - _HEAD * 0.6:g},{y - along * _HEAD * 1.3:g} {x + _HEAD * 0.6:g},{y - along * _HEAD * 1.3:g}"
-        if across
-        else f"{x:g},{y:g} {x - along * _HEAD * 1.3:g},{y - _HEAD * 0.6:g} {x - along * _HEAD * 1.3:g},{y + _HEAD * 0.6:g}"
-    )
-    line = " ".join(f"{left:g},{top:g}" for left, top in points)
+    line, head = (" ".join(f"{x:g},{y:g}" for x, y in each) for each in (points, _head(*points[-2:])))
     drawn = (
         f'<polyline points="{line}" fill="none" stroke="var(--color-brand-primary)" stroke-width="1.5"/>'
-        f'<polygon points="{tip}" fill="var(--color-brand-primary)"/>'
+        f'<polygon points="{head}" fill="var(--color-brand-primary)"/>'
     )
-    return drawn + _label(points, arrow.label)
+    return drawn + _label(points, arrow)
 
 
-def _label(points: Sequence[tuple[float, float]], label: str) -> str:
-    if not label:
-        return ""
+def _head(before: Point, tip: Point) -> Sequence[Point]:
+    """Return the corners of an arrow's head."""
+    (x, y), across, down = tip, _sign(tip[0] - before[0]), _sign(tip[1] - before[1])
+    back_x, back_y = x - across * _HEAD * 1.3, y - down * _HEAD * 1.3
+    side_x, side_y = down * _HEAD * 0.6, across * _HEAD * 0.6
+    return tip, (back_x - side_x, back_y - side_y), (back_x + side_x, back_y + side_y)
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _label(points: Sequence[Point], arrow: Arrow) -> str:
+    """Write the label above or right of the arrow; of two arrows next to each other, on the outer side of each."""
     (left, top), (right, bottom) = points[:2]
-    lines = label.split("\n")
     if top == bottom:
-        first = top - 7 - _LINE * (len(lines) - 1)
-        return "".join(_text((left + right) / 2, first + _LINE * n, line) for n, line in enumerate(lines))
-    first = (top + bottom) / 2 + 5 - _LINE * (len(lines) - 1) / 2
-    return "".join(_text(left + 8, first + _LINE * n, line, anchor="start") for n, line in enumerate(lines))
+        return _text((left + right) / 2, top + (_LINE - 2 if arrow.shift > 0 else -7), arrow.label)
+    beside, anchor = (-8, "end") if arrow.shift < 0 else (8, "start")
+    return _text(left + beside, (top + bottom) / 2 + 5, arrow.label, anchor=anchor)
 
 
-def _path(start: Box, end: Box, shift: int) -> Iterator[tuple[float, float]]:
+def _path(start: Box, end: Box, shift: int) -> Iterator[Point]:
     """Yield the corners of an arrow, from the edge of one box to the edge of the other."""
     top, bottom = max(start.y, end.y), min(start.y + start.height, end.y + end.height)
     left, right = max(start.x, end.x), min(start.x + start.width, end.x + end.width)
@@ -133,26 +137,26 @@ DIAGRAMS: Mapping[str, Diagram] = {
     "architecture": Diagram(
         "The parts of a server: bots connect to sessions or run as child processes. The referee plays their games, the "
         "recorder stores them, and the feed shows them to the website and to clients.",
-        760,
+        730,
         430,
         {
-            "server": Box(200, 10, 360, 410, "noughts serve", group=True),
-            "remote": Box(10, 60, 140, 60, "Connected bots\ngRPC streams"),
-            "child": Box(10, 200, 140, 80, "Child processes\nplugins, engines,\nin the sandbox"),
-            "sessions": Box(220, 60, 140, 60, "Sessions\nframe connections"),
-            "referee": Box(220, 200, 140, 80, "Referee\narbiter, clocks,\ncapacity"),
-            "services": Box(400, 60, 140, 60, "Services\npermissions, limits"),
-            "director": Box(400, 140, 140, 60, "Director\nstarts tournaments"),
-            "feed": Box(400, 220, 140, 60, "Feed\nlive messages"),
-            "recorder": Box(220, 340, 140, 60, "Recorder\ngroups of games"),
-            "store": Box(400, 340, 140, 60, "Store\nSQLite, PostgreSQL"),
-            "clients": Box(610, 60, 140, 60, "Clients\ncommands, your code"),
-            "website": Box(610, 220, 140, 60, "Website\nits own process"),
+            "server": Box(165, 10, 395, 410, "noughts serve", group=True),
+            "remote": Box(2, 60, 135, 60, "Connected bots\ngRPC streams"),
+            "child": Box(2, 190, 135, 80, "Child processes\nplugins, engines,\nin the sandbox"),
+            "sessions": Box(182, 60, 150, 60, "Sessions\nframe connections"),
+            "referee": Box(182, 170, 150, 110, "Referee\narbiter, clocks,\ncapacity"),
+            "services": Box(390, 60, 155, 60, "Services\npermissions, limits"),
+            "director": Box(390, 150, 155, 60, "Director\nstarts tournaments"),
+            "feed": Box(390, 235, 155, 60, "Feed\nlive messages"),
+            "recorder": Box(182, 340, 150, 60, "Recorder\ngroups of games"),
+            "store": Box(390, 340, 155, 60, "Store\nSQLite, PostgreSQL"),
+            "clients": Box(592, 60, 136, 60, "Clients\ncommands, code"),
+            "website": Box(592, 235, 136, 60, "Website\nits own process"),
         },
         (
             Arrow("remote", "sessions"),
             Arrow("child", "referee", "", -10),
-            Arrow("sessions", "referee", "answers", -35),
+            Arrow("sessions", "referee", "", -35),
             Arrow("referee", "sessions", "", 35),
             Arrow("referee", "child", "", 10),
             Arrow("referee", "recorder", "finished games"),
@@ -160,79 +164,79 @@ DIAGRAMS: Mapping[str, Diagram] = {
             Arrow("clients", "services"),
             Arrow("services", "director"),
             Arrow("director", "referee"),
-            Arrow("referee", "feed", "", 20),
+            Arrow("referee", "feed"),
             Arrow("feed", "website"),
         ),
     ),
     "move": Diagram(
-        "The way of a move: the referee writes a question in a frame, the bot answers, the arbiter judges the answer and "
-        "asks the opponent. A finished game goes to the recorder, which stores it.",
-        760,
-        270,
+        "The way of a move: the referee writes a question in a frame, the bot answers, the arbiter judges the answer "
+        "and asks the opponent. A finished game goes to the recorder, which stores it.",
+        730,
+        250,
         {
-            "bot": Box(10, 30, 110, 60, "Bot\nchooses a cell"),
-            "connection": Box(210, 30, 150, 60, "Connection\nmeasures the time"),
-            "arbiter": Box(440, 30, 130, 60, "Arbiter\napplies the rules"),
-            "opponent": Box(640, 30, 110, 60, "Opponent\nits connection"),
-            "referee": Box(440, 190, 130, 60, "Referee\nfrees capacity"),
-            "recorder": Box(210, 190, 150, 60, "Recorder\na commit each 250 ms"),
-            "store": Box(10, 190, 110, 60, "Store\none writer"),
+            "bot": Box(2, 30, 120, 60, "Bot\nchooses a cell"),
+            "connection": Box(202, 30, 150, 60, "Connection\nmeasures the time"),
+            "arbiter": Box(422, 30, 130, 60, "Arbiter\napplies the rules"),
+            "opponent": Box(612, 30, 116, 60, "Connection\nof the opponent"),
+            "referee": Box(422, 170, 130, 60, "Referee\nfrees capacity"),
+            "recorder": Box(202, 170, 150, 60, "Recorder\ncommits in groups"),
+            "store": Box(2, 170, 120, 60, "Store\none writer"),
         },
         (
-            Arrow("bot", "connection", "2 answer", -12),
-            Arrow("connection", "bot", "", 12),
-            Arrow("connection", "arbiter", "3 move", 0),
-            Arrow("arbiter", "opponent", "4 turn", 0),
-            Arrow("arbiter", "referee", "5 game over"),
-            Arrow("referee", "recorder", "6 game"),
-            Arrow("recorder", "store", "7 rows"),
+            Arrow("connection", "bot", "question", -12),
+            Arrow("bot", "connection", "answer", 12),
+            Arrow("connection", "arbiter", "move"),
+            Arrow("arbiter", "opponent", "turn"),
+            Arrow("arbiter", "referee", "the game is over"),
+            Arrow("referee", "recorder", "game"),
+            Arrow("recorder", "store", "rows"),
         ),
     ),
     "states": Diagram(
         "The states of a tournament: open, then running or paused, then finished. It can be cancelled before it is "
         "finished, and a finished tournament can be extended.",
-        760,
-        270,
+        730,
+        250,
         {
-            "open": Box(10, 30, 150, 70, "OPEN\nbots join and withdraw"),
-            "running": Box(300, 30, 150, 70, "RUNNING\ngames are played"),
-            "finished": Box(590, 30, 150, 70, "FINISHED\nresults are final"),
-            "paused": Box(300, 180, 150, 70, "PAUSED\nno game begins"),
-            "cancelled": Box(10, 180, 150, 70, "CANCELLED\nfinished games stay"),
+            "open": Box(2, 30, 180, 70, "OPEN\nbots join and withdraw"),
+            "running": Box(292, 30, 150, 70, "RUNNING\ngames are played"),
+            "finished": Box(568, 30, 160, 70, "FINISHED\nresults are complete"),
+            "paused": Box(292, 170, 150, 70, "PAUSED\nno game begins"),
+            "cancelled": Box(2, 170, 180, 70, "CANCELLED\nfinished games stay"),
         },
         (
-            Arrow("open", "running", "start, or start_at"),
+            Arrow("open", "running", "start"),
             Arrow("running", "finished", "last game", -12),
-            Arrow("finished", "running", "", 12),
-            Arrow("running", "paused", "", -30),
-            Arrow("paused", "running", "pause, start", 30),
-            Arrow("open", "cancelled", "cancel, or\ntoo few entries"),
+            Arrow("finished", "running", "extend", 12),
+            Arrow("running", "paused", "pause", -25),
+            Arrow("paused", "running", "start", 25),
+            Arrow("open", "cancelled", "cancel, or too few entries"),
             Arrow("paused", "cancelled", "cancel"),
         ),
     ),
     "cluster": Diagram(
-        "A cluster: bots and clients connect to servers. Servers and referees exchange questions, answers and the feed "
-        "over NATS, and share one PostgreSQL database. Referees also run installed engines.",
-        760,
-        400,
+        "A cluster: bots and websites connect to servers. Servers and referees exchange messages over NATS, and share "
+        "one PostgreSQL database. Referees also run installed engines.",
+        730,
+        330,
         {
-            "bots": Box(10, 20, 150, 60, "Bots\nfrom anywhere"),
-            "website": Box(10, 120, 150, 60, "Websites\nany number"),
-            "server": Box(280, 20, 170, 160, "Servers\ntwo or more:\nstreams, calls,\nthinking times"),
-            "nats": Box(580, 60, 170, 80, "NATS\ncarries messages,\nkeeps nothing"),
-            "postgresql": Box(10, 300, 190, 80, "PostgreSQL\nkeeps the league\nand the queue of games"),
-            "referee": Box(300, 280, 150, 100, "Referees\nany number:\nrules, clocks"),
-            "engines": Box(580, 300, 170, 60, "Installed engines\nin the sandbox"),
+            "bots": Box(2, 20, 130, 80, "Bots\nfrom anywhere"),
+            "website": Box(2, 130, 130, 80, "Websites\nany number"),
+            "server": Box(182, 20, 140, 190, "Servers\ntwo or more:\nstreams, calls,\nthinking times"),
+            "nats": Box(382, 20, 150, 80, "NATS\ncarries messages,\nkeeps nothing"),
+            "postgresql": Box(382, 130, 150, 80, "PostgreSQL\nkeeps the league and\nthe queue of games"),
+            "referee": Box(592, 20, 136, 190, "Referees\nany number:\nrules, clocks"),
+            "engines": Box(592, 260, 136, 60, "Installed engines\nin the sandbox"),
         },
         (
             Arrow("bots", "server"),
             Arrow("website", "server"),
-            Arrow("server", "nats", "answers", -15),
-            Arrow("nats", "server", "", 15),
-            Arrow("referee", "nats", "", -40),
-            Arrow("nats", "referee", "", 40),
-            Arrow("referee", "postgresql", "claims, games"),
-            Arrow("server", "postgresql", ""),
+            Arrow("server", "nats", "", -12),
+            Arrow("nats", "server", "", 12),
+            Arrow("nats", "referee", "", -12),
+            Arrow("referee", "nats", "", 12),
+            Arrow("server", "postgresql"),
+            Arrow("referee", "postgresql"),
             Arrow("referee", "engines"),
         ),
     ),
