@@ -23,16 +23,19 @@ def of_command(name: str) -> str:
         if (key := max(option.opts, key=len).removeprefix("--")) not in _NOT_SETTINGS
     }
     return table(
-        ("key", "value", "default", "range", "environment", "meaning"),
-        (_row(key, option, context) for key, option in options.items() if not option.hidden),
+        ("key", "value", "meaning", "default", "range"),
+        (_row(name, key, option, context) for key, option in options.items() if not option.hidden),
     )
 
 
-def _row(key: str, option: Any, context: Any) -> tuple[str, ...]:
+def _row(name: str, key: str, option: Any, context: Any) -> tuple[str, ...]:
     written, meaning, default, bounds = described(option, context, "reference")
     value = code(written.strip("`").rpartition(f"--{key}")[2].strip())
     if option.is_flag:
         value, default = "`true` or `false`", code(str(bool(option.default)).lower())
     elif option.multiple:
         value = f"list of {value}"
-    return code(key), value, default, bounds, ", ".join(map(code, option.envvar or ())), meaning
+    shared = [code(each) for each in option.envvar or () if not each.startswith(f"NOUGHTS_{name.upper()}_")]
+    if shared:
+        meaning += f" Also {', '.join(shared)} in the environment."
+    return code(key), value, meaning, default, bounds
