@@ -21,7 +21,9 @@ from tools.generated_pages.protocol import sources
 REFERENCE = ROOT / "docs" / "reference"
 OTHERS = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
 """Messages of the library of the command line and of the system."""
-_JOINTS = re.compile(r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting|did not|within)\b|'")
+_JOINTS = re.compile(
+    r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting|did not|within)\b|'"
+)
 
 
 def page(name: str) -> str:
