@@ -1,5 +1,6 @@
 """Filters of the page templates, which put values into words."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,18 @@ from markupsafe import Markup, escape
 from noughts_referee.rules import in_words
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
+
+_GAMES = {
+    "tictactoe": "Noughts and crosses",
+    "tictactoe3d": "Noughts and crosses in a cube",
+    "qubic": "Qubic",
+    "connect4": "Connect Four",
+    "gomoku": "Gomoku",
+    "gomoku20": "Gomoku, 20x20",
+    "renju": "Renju",
+    "caro": "Caro",
+}
+_RULES = {"exact": "exactly five", "20": "20x20"}
 
 
 def short(name: str) -> str:
@@ -34,6 +47,17 @@ def points(value: float) -> str:
     """Return `2½` for 2.5."""
     whole, half = divmod(round(value * 2), 2)
     return f"{whole or ''}½" if half else f"{whole:,}"
+
+
+def game(variant: str) -> str:
+    """Return a variant in plain words: `Connect Four`, `30x30, 5 in a row`, `Gomoku, exactly five, swap2 opening`."""
+    name, _, opening = variant.partition("+")
+    shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
+    base, *rules = name.split(":")
+    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [_GAMES.get(base, base)]
+    if not shape:
+        words += (_RULES.get(rule, rule) for rule in rules)
+    return ", ".join([*words, f"{opening} opening"] if opening else words)
 
 
 def ending(termination: str | None) -> str:
@@ -120,6 +144,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "number": number,
     "count": count,
     "points": points,
+    "game": game,
     "level": level,
     "ending": ending,
     "when": when,

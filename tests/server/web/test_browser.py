@@ -58,7 +58,7 @@ def test_who_comes_late_sees_all_moves_and_may_look_back_while_it_goes_on(
         page.locator("#board").focus()
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowLeft")
-        expect(page.locator("#words")).to_contain_text("Ply 1 of 3")
+        expect(page.locator("#words")).to_contain_text("Move 1 of 3")
         game.play(4)
         expect(page.locator("#moves li")).to_have_count(4)
         assert stones(page) == 1
@@ -82,7 +82,7 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
         expect(page.locator("#board .stone")).to_have_count(plies)
         page.locator("#board").focus()
         page.keyboard.press("Home")
-        expect(page.locator("#words")).to_have_text(f"Ply 0 of {plies}.")
+        expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
         page.keyboard.press("ArrowRight")
         expect(page.locator("#link")).to_have_attribute("href", "#1")
 

@@ -105,7 +105,7 @@ def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cu
     assert len(described) == 7
     game = site.get(f"/api/v1/{cup}/games/1").document["game"]
     text = site.get(f"/{cup}/games/1").text
-    assert f"{game['first']} against {game['second']}, tictactoe: {game['result']}, " in text
+    assert f"{game['first']} against {game['second']}, Noughts and crosses: {game['result']}, " in text
 
 
 def test_answers_are_compressed_and_events_are_not(site: Site, cup: str) -> None:
@@ -333,8 +333,8 @@ def test_bots_are_searched_by_name(site: Site) -> None:
 def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "_STANDINGS", 1)
     first, second = (site.get(f"/{cup}{query}").text for query in ("", "?row=2"))
-    assert "Further ones" in first
-    assert "The ones before" in second
+    assert ">Next<" in first
+    assert ">Previous<" in second
     standings = [text.partition('id="standings"')[2].partition("</section>")[0] for text in (first, second)]
     assert sorted(re.search(r'"/bots/([a-z]+)"', part)[1] for part in standings) == ["pascal", "random"]  # type: ignore[index]
     assert site.get(f"/{cup}?row=x").status == 200

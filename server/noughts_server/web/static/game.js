@@ -37,7 +37,7 @@ function show() {
 }
 
 function sentence() {
-  const parts = [`Ply ${ply} of ${game.moves.length}`];
+  const parts = [`Move ${ply} of ${game.moves.length}`];
   if (ply > 0) {
     const side = (ply - 1) % 2;
     const time = game.times_us[ply - 1];

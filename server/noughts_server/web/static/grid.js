@@ -39,7 +39,7 @@ function newCard(game) {
 }
 
 function fill(card, game) {
-  const said = game.state === "ended" ? game.result : game.moves.length ? `ply ${game.moves.length}` : game.state;
+  const said = game.state === "ended" ? game.result : game.moves.length ? `move ${game.moves.length}` : game.state;
   // The words change with each move, and so does the board.
   if (game.board && card.querySelector(".said").textContent !== said) draw(card.querySelector("svg"), game, game.moves.length, SMALL);
   card.title = `${game.first} – ${game.second}`;
