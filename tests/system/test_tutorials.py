@@ -106,7 +106,8 @@ async def test_training_an_agent_works_as_written(tmp_path: Path, environment: d
     folder = tmp_path / "trained-agent"
     shutil.copytree(ROOT / "examples" / "trained-agent", folder)
     *training, serving, playing, organising = steps("train-an-agent.md")
-    await play(training, folder, environment)
+    for step in training:
+        await play([step], folder, environment)
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
     async with terminal(commands, folder, environment) as second:
         await until_shown(serving.shown, second)
