@@ -291,7 +291,8 @@ def _boards_of(bot: Bot) -> Boards:
         from noughts_bots.array_boards import ArrayBoards  # needs numpy
         from noughts_bots.arrays import ArrayBot
 
-        assert isinstance(bot, ArrayBot)
+        if not isinstance(bot, ArrayBot):
+            raise TypeError(f"choose_arrays: got a {type(bot).__name__}, expected a subclass of ArrayBot")
         return ArrayBoards(bot)
     return PositionBoards(bot)
 

@@ -314,6 +314,15 @@ def test_a_single_position_is_a_batch_of_one() -> None:
         Answering([RESIGN]).choose(position)
 
 
+def test_choose_arrays_of_any_other_bot_is_refused() -> None:
+    class Other(Bot):
+        def choose_arrays(self, batch: Batch) -> Any:
+            return []
+
+    with pytest.raises(TypeError, match="got a Other, expected a subclass of ArrayBot"):
+        Dialogue(Other(), lambda event: None)
+
+
 def test_an_asynchronous_choose_arrays_is_refused() -> None:
     class Later(ArrayBot):
         async def choose_arrays(self, batch: Batch) -> Any:

@@ -277,7 +277,11 @@ class AsyncListening(Listening):
         return position.rng().choice(position.free)
 
 
-@pytest.mark.parametrize("kind", [Listening, SlowListening, AsyncListening])
+class ArrayListening(ArrayDrawn, Listening):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Listening, SlowListening, AsyncListening, ArrayListening])
 async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Listening]) -> None:
     shared = conditions(tournament=9, concurrency=1)
     bots = [kind(), kind()]
