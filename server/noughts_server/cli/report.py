@@ -58,12 +58,7 @@ def report(
     _write(path, written)
     games_told = output.count(collected.tally.games, "game")
     output.show(
-        {
-            "report": str(path),
-            "tournament": collected.title,
-            "games": collected.tally.games,
-            "bytes": len(written),
-        },
+        {"report": str(path), "tournament": collected.title, "games": collected.tally.games, "bytes": len(written)},
         f"{path}: {games_told}, {len(written) / 1000:,.0f} kB. Open it in a browser.",
     )
 

@@ -31,11 +31,7 @@ TREE = Group(
     "Commands print text; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done, "
     "1 failed, 2 wrong usage, 130 interrupted.",
     {
-        _START: {
-            "demo": "local.tournament:demo",
-            "match": "local.tournament:match",
-            "play": "local.play:play",
-        },
+        _START: {"demo": "local.tournament:demo", "match": "local.tournament:match", "play": "local.play:play"},
         _BOTS: {
             "bot": Group(
                 "Write, check, run, submit and look up bots.",
@@ -157,11 +153,7 @@ TREE = Group(
                 },
             ),
         },
-        _ANALYSIS: {
-            "report": "report:report",
-            "rate": "local.rate:rate",
-            "sprt": "local.sprt:sprt",
-        },
+        _ANALYSIS: {"report": "report:report", "rate": "local.rate:rate", "sprt": "local.sprt:sprt"},
         FORMER_NAMES: {"gym": "local.estimate:estimate"},
     },
 )

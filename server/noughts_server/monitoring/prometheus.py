@@ -158,10 +158,7 @@ class ServerMetrics:
         yield from self._of_commits()
         yield from self._of_bots()
         yield _labelled(
-            "noughts_errors",
-            "Calls that ended with an error, by its ErrorInfo.reason.",
-            "reason",
-            self.counters.errors,
+            "noughts_errors", "Calls that ended with an error, by its ErrorInfo.reason.", "reason", self.counters.errors
         )
         refused = {each.name: self.counters.refused[each.name] for each in fields(Limits)}
         yield _labelled("noughts_refused", "Calls beyond a limit, by its name.", "limit", refused)

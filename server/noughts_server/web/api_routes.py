@@ -55,11 +55,7 @@ class Route:
 _TOURNAMENT = "tournaments/{tournament}"
 
 ROUTES = (
-    Route(
-        "/status",
-        "How the server is doing.",
-        "status.GetStatus",
-    ),
+    Route("/status", "How the server is doing.", "status.GetStatus"),
     Route(
         "/tournaments",
         "All tournaments, newest first, without their standings.",
@@ -94,19 +90,8 @@ ROUTES = (
         "games.GetGame",
         names=(("name", "tournaments/{tournament}/games/{number}"),),
     ),
-    Route(
-        "/bots",
-        "All bots, by name.",
-        "bots.ListBots",
-        rows="bots",
-    ),
-    Route(
-        "/bots/{bot}",
-        "A bot.",
-        "bots.GetBot",
-        names=(("name", "bots/{bot}"),),
-        within="bot",
-    ),
+    Route("/bots", "All bots, by name.", "bots.ListBots", rows="bots"),
+    Route("/bots/{bot}", "A bot.", "bots.GetBot", names=(("name", "bots/{bot}"),), within="bot"),
     Route(
         "/bots/{bot}/games",
         "A bot's games in all its versions, newest first.",

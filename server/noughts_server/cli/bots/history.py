@@ -72,10 +72,7 @@ NameArgument = Annotated[
 
 
 @command("noughts bot show careful")
-def show(
-    name: NameArgument,
-    at: AtServer = AtServer(),
-) -> None:
+def show(name: NameArgument, at: AtServer = AtServer()) -> None:
     """Show one bot: owner, state, and its rating and record in each rating list."""
     resource = _bot(name)
     with at.connected() as client:
@@ -115,10 +112,7 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
 
 @command("noughts bot history careful", "noughts bot history careful --time-class blitz")
 def history(
-    name: NameArgument,
-    variant: ListVariantOption = None,
-    time_class: TimeClassOption = None,
-    at: AtServer = AtServer(),
+    name: NameArgument, variant: ListVariantOption = None, time_class: TimeClassOption = None, at: AtServer = AtServer()
 ) -> None:
     """Plot a bot's rating in one rating list over the number of its rated games.
 
@@ -217,10 +211,7 @@ def head_to_head(
 
 
 @command("noughts rating-lists")
-def rating_lists(
-    limit: options.LimitOption = None,
-    at: AtServer = AtServer(),
-) -> None:
+def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
     """List the rating lists of a server: each variant and time class with a rated tournament."""
     with at.connected() as client:
         request = pb.ListRatingListsRequest()

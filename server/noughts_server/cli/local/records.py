@@ -209,8 +209,7 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
 
 @command("noughts records show games.jsonl 7", extra="server")
 def show(
-    file: FileArgument,
-    number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1,
+    file: FileArgument, number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1
 ) -> None:
     """Show one game: on a terminal step by step, else its last position and its moves.
 

@@ -103,8 +103,7 @@ def init(
 
 @command("noughts course add ai-101 zoe")
 def add(
-    folder: FolderArgument,
-    logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")],
+    folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")]
 ) -> None:
     """Add late students to a course: a token for each, in tokens.csv.
 

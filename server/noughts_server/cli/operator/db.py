@@ -65,9 +65,7 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
 
     with counting("Pages") as show:
         games = in_database(
-            database,
-            lambda store: store.read(lambda connection: back_up(connection, target, show)),
-            reading=True,
+            database, lambda store: store.read(lambda connection: back_up(connection, target, show)), reading=True
         )
     size = target.stat().st_size
     told = f"{output.printable(str(target))}: {output.count(games, 'game')}, {size:,} bytes"

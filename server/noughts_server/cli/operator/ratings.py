@@ -22,9 +22,7 @@ def rebuild(database: options.DatabaseOption = None) -> None:
 
     with counting("Games") as show:
         report = in_database(
-            database,
-            lambda store: store.write(lambda connection: rebuild_ratings(connection, show)),
-            alone=True,
+            database, lambda store: store.write(lambda connection: rebuild_ratings(connection, show)), alone=True
         )
     output.show(_document(report), lambda: _print(report))
 

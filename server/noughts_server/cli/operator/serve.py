@@ -125,8 +125,7 @@ def serve(chosen: ServeOptions) -> None:
 
 
 def run_server(
-    chosen: ServeOptions,
-    playing: "Callable[[Server, str | None], AbstractAsyncContextManager[None]] | None" = None,
+    chosen: ServeOptions, playing: "Callable[[Server, str | None], AbstractAsyncContextManager[None]] | None" = None
 ) -> None:
     """Run a server with these options until a signal; `playing` as in `serve_until_stopped`. Raise SystemExit."""
     identity = read_identity(chosen.tls_cert, chosen.tls_key)

@@ -124,10 +124,7 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
 
 
 @command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
-def list_tokens(
-    database: options.DatabaseOption = None,
-    at: TokensAt = TokensAt(),
-) -> None:
+def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt()) -> None:
     """List tokens without their secrets; at a server your own, with scope `admin` all."""
     server = at.chosen(database)
     found = _list_in(database) if server is None else _list_at(server)
