@@ -78,7 +78,7 @@ def tables(
     elif output_format is TablesFormat.TEXT:
         _show(title, tally, made)
     else:
-        from noughts_server.tables.formats import as_csv, as_markdown
+        from noughts_server.tables.table import as_csv, as_markdown
 
         write = as_csv if output_format is TablesFormat.CSV else as_markdown
         sys.stdout.write("\n".join(map(write, made)))

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
-from noughts_server.tables.formats import as_csv, as_markdown
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.kinds import TableKind, make_table
-from noughts_server.tables.table import Unit, text
+from noughts_server.tables.table import Unit, as_csv, as_markdown, text
 from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
