@@ -9,6 +9,7 @@ from dataclasses import fields
 
 import pytest
 
+import noughts_bots
 from noughts_referee.rules import OWN_NAMES, Termination
 from noughts_server.cli.config_file import COMMANDS
 from noughts_server.limits import Limits
@@ -92,6 +93,12 @@ def test_each_message_and_enum_for_clients_has_its_fields() -> None:
         for kind, names in kinds.items():
             [section] = re.findall(rf"(?ms)^#### {kind}\n(.*?)(?=^#|\Z)", text)
             assert first_cells(section) == names
+
+
+def test_python_reference_has_every_public_name() -> None:
+    text = (REFERENCE / "api.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(?m):: noughts_bots\.([A-Z]\w+|\w+)$", text)) >= set(noughts_bots.__all__)
+    assert ".. automodule:: noughts_server.testing" in text
 
 
 def test_page_of_the_protocol_names_each_reason_that_ends_a_stream() -> None:

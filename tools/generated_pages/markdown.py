@@ -39,6 +39,6 @@ def _escaped(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return the text with a capital letter and a full stop."""
+    """Return the text with a full stop."""
     text = " ".join(text.split())
-    return text and f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.:?' else '.'}"
+    return f"{text}." if text and text[-1] not in ".:?" else text
