@@ -14,7 +14,7 @@ _REMEMBERED = 4_096
 class Stalls:
     """Periods in which the server could not read answers, and clocks do not run. Times are microseconds.
 
-    A task must regularly call `expect` before the event loop waits, and `came` afterwards.
+    A task must call `expect` before the event loop waits for the first time, and `came` after each wait.
     """
 
     def __init__(self, now: Now = microseconds) -> None:
@@ -33,13 +33,19 @@ class Stalls:
         self._period = round(seconds * 1e6)
         self._due = self._now() + self._period
 
-    def came(self) -> float:
-        """Record that the loop has run. Return its delay in seconds."""
+    def came(self, again: float | None = None) -> float:
+        """Record that the loop has run, and that it should run `again` in so many seconds. Return its delay in seconds.
+
+        Both are one step: a stall between the two would not be seen.
+        """
         if self._due is None:
             return 0.0
         now = self._now()
         late, began = now - self._due, self._began(now)
         self._due = None
+        if again is not None:
+            self._period = round(again * 1e6)
+            self._due = now + self._period
         if began is not None:
             self.count += 1
             self.total_us += now - began

@@ -65,6 +65,19 @@ def test_a_short_halt_began_when_the_loop_was_due() -> None:
     assert stalls.within(0, clock.now) == 50_000
 
 
+def test_a_halt_right_after_the_loop_has_run_counts() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.02)
+    clock.now = 20_000
+    stalls.came(0.02)
+    clock.now += 3 * SECOND
+    assert stalls.within(0, clock.now) == 3 * SECOND
+    stalls.came(0.02)
+    clock.now += 3 * SECOND
+    assert stalls.within(0, clock.now) == 6 * SECOND
+
+
 def test_nobody_gains_hours() -> None:
     clock = Clock()
     stalls = Stalls(clock)

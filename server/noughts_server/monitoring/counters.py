@@ -132,10 +132,10 @@ class Counters:
 
     async def _tick(self) -> None:
         due, stalls = 0, self._referee.stalls
+        stalls.expect(_TICK_SECONDS)
         while True:
-            stalls.expect(_TICK_SECONDS)
             await asyncio.sleep(_TICK_SECONDS)
-            self.lag.observe(stalls.came())
+            self.lag.observe(stalls.came(_TICK_SECONDS))
             due += 1
             if due == _TICKS_A_SECOND:
                 due = 0
