@@ -11,7 +11,7 @@ import re
 from typing import ClassVar, NamedTuple
 
 LONG_SECONDS = 60.0
-"""When to come again where nobody can say: what is bounded has to become less first."""
+"""The retry delay if the time is unknown, because other uses have to end first."""
 
 # Details travel as metadata, of which gRPC takes 8 KiB: an error returns only a part of what a caller sent.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
@@ -101,9 +101,7 @@ class TokenExpired(Unauthenticated):
 class PermissionDenied(NoughtsError):
     """The token is valid, but `subject` belongs to another owner."""
 
-    def __init__(
-        self, subject: str, *, hint: str = "It takes a token of its owner, or one with the scope `admin`."
-    ) -> None:
+    def __init__(self, subject: str, *, hint: str = "Use a token of its owner, or one with the scope `admin`.") -> None:
         super().__init__(f"{subject} is not yours", subject=subject, hint=hint)
 
 
@@ -137,15 +135,15 @@ class UnknownMethod(NoughtsError):
             subject="method",
             got=method,
             expected="a method of noughts.v1",
-            hint="Is the server older than the caller?",
+            hint="Check whether the server is older than the client.",
         )
 
 
 class AlreadyExists(NoughtsError):
-    """`subject` exists already."""
+    """`subject` already exists."""
 
     def __init__(self, subject: str, *, hint: str = "Choose another name.") -> None:
-        super().__init__(f"{subject} exists already", subject=subject, hint=hint)
+        super().__init__(f"{subject} already exists", subject=subject, hint=hint)
 
 
 class RequestConflict(NoughtsError):
@@ -153,7 +151,7 @@ class RequestConflict(NoughtsError):
 
     def __init__(self, request_id: str) -> None:
         super().__init__(
-            f"request_id {request_id!r} was used before with another request",
+            f"request_id {request_id!r} was already used for another request",
             subject="request_id",
             got=request_id,
             hint="Repeat a request unchanged, or choose a new request_id for a new one.",
@@ -230,7 +228,7 @@ class DatabaseTrouble(Unavailable):
 
     problem: ClassVar[str] = "it cannot be used"
     """What is wrong with it, as a sentence about it."""
-    remedy: ClassVar[str] = "Look at its file, its folder and its disk."
+    remedy: ClassVar[str] = "Check its file, its folder and its disk."
     """What the operator can do."""
 
     def __init__(self, got: str = "") -> None:
@@ -241,15 +239,15 @@ class DatabaseTrouble(Unavailable):
 class DatabaseBusy(DatabaseTrouble):
     """Another process locks the database for more than 5 s."""
 
-    problem = "it is held by another process"
-    remedy = "Find out with `fuser` or `lsof` which process that is, and end it."
+    problem = "another process has locked it"
+    remedy = "Find that process with `fuser` or `lsof`, and end it."
 
 
 class DatabaseFull(DatabaseTrouble):
     """The disk of the database is full."""
 
     problem = "its disk is full"
-    remedy = "Make room on that disk."
+    remedy = "Free some space on that disk."
 
 
 class DatabaseReadOnly(DatabaseTrouble):
@@ -263,14 +261,14 @@ class DatabaseFailing(DatabaseTrouble):
     """The disk of the database fails, or a limit on file sizes is reached."""
 
     problem = "its disk fails"
-    remedy = "Look at the kernel's log (`dmesg`), quotas and limits of file sizes."
+    remedy = "Check the kernel log (`dmesg`), disk quotas and file size limits."
 
 
 class DatabaseUnreachable(DatabaseTrouble):
     """The PostgreSQL server does not answer."""
 
     problem = "its server cannot be reached"
-    remedy = "Look whether it runs, and at the network between."
+    remedy = "Check that the database server is running, and that this machine can reach it."
 
 
 class DatabaseDamaged(NoughtsError):
@@ -294,7 +292,7 @@ class AddressUnusable(OperatorError):
         super().__init__(
             f"cannot listen at {address}",
             subject=address,
-            hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 takes a free one.",
+            hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 picks a free port.",
         )
 
 
@@ -343,7 +341,7 @@ class DatabaseGone(OperatorError):
             f"database {database}: {problem} while it was open",
             subject=database,
             got=problem,
-            hint="Put the files back, or a backup, and start again: what was not stored is played again.",
+            hint="Restore the files or a backup, and start again. Games that were not stored are played again.",
         )
 
 

@@ -27,7 +27,7 @@ class Access(Enum):
     """What a method requires of its callers."""
 
     ANYONE = "no token"
-    TOKEN = "a token; what it must permit depends on what is asked"
+    TOKEN = "a token; the scope that it needs depends on the request"
     PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
     SUBMIT = "a token with the scope `submit`"
     ORGANISE = "a token with the scope `organise`"

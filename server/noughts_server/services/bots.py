@@ -90,13 +90,13 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         raise InvalidArgument.of("chunk", f"{len(content):,} bytes", expected) from None
     if len(content) != submission.size:
         got = f"{len(content):,} bytes" if len(content) < submission.size else "more bytes than were announced"
-        hint = "Submit it again: it was cut off, or changed meanwhile."
+        hint = "Submit it again: the upload was cut off, or the file changed meanwhile."
         raise InvalidArgument.of("chunk", got, f"the {submission.size:,} bytes that were announced", hint=hint)
     upload = Upload(
         submission.bot, submission.version, submission.kind, submission.entry, submission.file_name, bytes(content)
     )
     if submission.sha256 and submission.sha256 != upload.hash:
-        hint = "Submit it again: it was damaged on its way."
+        hint = "Submit it again: the upload was damaged on its way."
         raise InvalidArgument.of("submission.sha256", "another hash", "that of the file", hint=hint)
     return upload
 
@@ -224,7 +224,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         accepts = () if self._hosting is None else self._hosting.accepts
         if self._hosting is None or kind not in accepts:
             got = f"taking {' and '.join(accepts)}" if accepts else "taking no bots"
-            hint = "The operator decides it: noughts serve --accept wasm,py"
+            hint = "The operator chooses the kinds: noughts serve --accept wasm,py"
             raise WrongState("the server", got=got, expected=f"one that takes bots of kind {kind!r}", hint=hint)
         return self._hosting
 

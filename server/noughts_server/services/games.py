@@ -70,7 +70,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
         if value := getattr(request, field):
             raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
     if wanted.won is not None and not request.entry:
-        raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` nobody is known who won or lost")
+        raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
     slug = tournament_id("parent", request.parent)
     return partial(
         list_games, slug=slug, size=request.page_size, page_token=request.page_token, wanted=wanted, entry=request.entry

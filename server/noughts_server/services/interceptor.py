@@ -124,7 +124,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _counted(self, error: BaseException, method: str) -> Status:
         if isinstance(error, DecodeError):
-            error = InvalidArgument.of("request", "bytes that are no such message", "the message of this method")
+            error = InvalidArgument.of("request", "bytes that are not such a message", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
             error = UnknownMethod(method)  # a method that the library declares but does not implement
         if isinstance(error, StreamClosed):

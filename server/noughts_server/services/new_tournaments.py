@@ -51,10 +51,10 @@ def check_joining(joining: Joining, now_ms: int) -> None:
         if moment is None:
             continue
         if not 0 <= moment <= LATEST:
-            raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a moment from 1970 to 9999")
+            raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a time from 1970 to 9999")
         # Joining can begin before the creation; all other times must be in the future.
         if others and moment <= now_ms:
-            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a moment after now ({utc(now_ms)})")
+            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a time after now ({utc(now_ms)})")
         for other in others:
             bound: int | None = getattr(joining, other)
             # The start can be the end of the join window, but a window cannot be empty.

@@ -156,7 +156,7 @@ async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Are
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseBusy):
             await arena.store.write(partial(make_token, label="new"))
-        with pytest.raises(DatabaseUnusable, match="held by another process"):
+        with pytest.raises(DatabaseUnusable, match="another process has locked it"):
             await open_once(arena.path)
         other.execute("ROLLBACK")
     await arena.store.write(partial(make_token, label="new"))
