@@ -42,7 +42,7 @@ def read_bus(
     if database is None or not database.startswith("postgres"):
         got = "none" if database is None else repr(database)
         raise UsageProblem(
-            f"--db: got {got} with --bus, expected a PostgreSQL, which all processes of a cluster share",
+            f"--db: got {got} with --bus, expected a PostgreSQL database, which all processes of a cluster share",
             "For example --db postgresql+psycopg://noughts@db.example/noughts",
         )
     if (certificate is None) is not (key is None):
@@ -57,8 +57,8 @@ def read_bus(
         raise UsageProblem(f"--bus: got {error.got!r}, expected {error.expected}") from error
     if is_open and not (insecure or credentials or certificate):
         raise UsageProblem(
-            f"--bus {settings.place}: got a bus beyond this machine without credentials, expected some",
-            "Anyone who reaches it can play in any name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST, or"
-            " accept the risk on a network of your own with --insecure.",
+            f"--bus {settings.place}: got a bus beyond this machine without credentials, expected credentials",
+            "Anyone who reaches it can play under any name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST,"
+            " or accept the risk on a network of your own with --insecure.",
         )
     return settings

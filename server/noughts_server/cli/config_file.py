@@ -80,7 +80,7 @@ def print_config(context: Any) -> None:
         absent = value is None or (option.multiple and not value)
         shown = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
         if _PASSWORD.search(shown):
-            text += "\n# Its password is not printed: write it in here, or set the variable of the environment."
+            text += "\n# Its password is not printed. Add it here, or set the environment variable."
             shown = "# " + _PASSWORD.sub(r"\1***", shown)
         typer.echo("\n" * bool(number) + f"{text}\n{shown}")
 
@@ -118,7 +118,7 @@ def _check_type(subject: str, option: Any, value: Any) -> None:
     """Raise UsageProblem for a value that TOML has another type for."""
     kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "a text"))
     if option.multiple:
-        wanted = "a list of texts"
+        wanted = "a list of strings"
     values = value if option.multiple and isinstance(value, list) else [value]
     right = isinstance(value, list) == option.multiple and all(
         isinstance(each, kind) and (kind is bool or not isinstance(each, bool)) for each in values

@@ -201,7 +201,7 @@ def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence
         # Labels may have a `=` of their own (`nextstep:depth=3`), values have none.
         label, _, own_value = text.rpartition("=")
         if not label:
-            raise UsageProblem(f"{option} {text!r}: expected LABEL={value}, the name of a bot and what holds for it")
+            raise UsageProblem(f"{option} {text!r}: expected LABEL={value}, the name of a bot and its value")
         if labels is not None and label not in labels:
             raise UsageProblem(
                 f"{option} {text!r}: got no bot called {label!r}, expected one of {', '.join(labels)}",

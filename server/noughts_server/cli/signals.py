@@ -87,7 +87,7 @@ class Stop:
     async def drained(self, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
         """Wait for a signal, then drain until that is done or a second signal comes. Return whether it was done."""
         await self.asked.wait()
-        output.hint("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
+        output.hint("Stopping after the running games finish; press Ctrl-C again to stop at once.")
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(drain()), group.create_task(self._at_once.wait())]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

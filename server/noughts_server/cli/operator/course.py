@@ -194,7 +194,7 @@ def _check_sign_in(web: str, *, protected: bool) -> None:
         raise UsageProblem(
             f"--web {web!r}: got an address beyond this machine, where tokens could be read on the way;"
             " expected a loopback address, or --https",
-            "Put a proxy that speaks HTTPS before it and give --https, or accept the risk with --insecure.",
+            "Put an HTTPS proxy in front of it and give --https, or accept the risk with --insecure.",
         )
 
 

@@ -27,7 +27,7 @@ DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be dele
 
 @command("noughts db check", "noughts db check --db games.db --format json", extra="server")
 def check(database: options.DatabaseOption = None) -> None:
-    """Check a database: SQLite's own check, every slot, every game by the rules, scores and ratings.
+    """Check a database: SQLite's own check, every scheduled game, every game by the rules, scores and ratings.
 
     The command changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
     """

@@ -36,7 +36,7 @@ def _why_not(address: str) -> Problem:
     with connected(address) as client:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:
-        what = f"no game begins, because of its database: {output.printable(status.database_trouble)}"
+        what = f"it starts no games, because of its database: {output.printable(status.database_trouble)}"
         return Problem(
             f"server {address} is not serving: {what}", "Remove the cause; the server then resumes by itself."
         )

@@ -35,4 +35,4 @@ def nodes(
     if not found:
         where = "on this machine" if here else "in this database"
         hint = "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db."
-        raise Problem(f"no server and no referee of a cluster lives {where}", hint)
+        raise Problem(f"found no live server or referee of a cluster {where}", hint)

@@ -187,7 +187,7 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
         raise UsageProblem(f"--accept {accept!r}: expected wasm, py, both with a comma, or none")
     names = tuple(filter(None, (part.strip() for part in packages.split(","))))
     if names and "py" not in kinds:
-        raise UsageProblem("--python-packages: got no --accept py, expected it: no other bots import anything")
+        raise UsageProblem("--python-packages: got no --accept py, expected it: only Python bots import packages")
     if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
         expected = "packages that are installed here, by the names under which they are imported"
         raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
@@ -248,7 +248,7 @@ def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> 
         return
     if option == "--metrics":
         raise UsageProblem(
-            f"--metrics {address!r}: got an address that reaches beyond this machine, where anybody may read them;"
+            f"--metrics {address!r}: got an address that reaches beyond this machine, where anyone can read them;"
             " expected a loopback address, e.g. 127.0.0.1:7451",
             "Keep them on loopback, forward the port, or accept the risk on a network of your own with --insecure.",
         )

@@ -112,13 +112,13 @@ def _warn(address: str, listener: socket.socket | None, settings: ServerSettings
     if not (settings.proxies or is_loopback(host_of(address))):
         output.note(
             f"--listen {address} faces the network without a reverse proxy: floods of HTTP/2 frames can cost games"
-            " their time. Put nginx before it and name it with --proxy"
+            " their time. Put nginx in front of it and give its address with --proxy"
             " (docs/how-to/operations.md: Behind a reverse proxy)."
         )
     encrypted = "--https" in site or any(each.startswith("--public-url=https:") for each in site)
     if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):
         what = "tokens of people who sign in can be read" if "--insecure" in site else "nobody can sign in there"
         output.note(
-            f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS before it and name its"
-            " address with --public-url https://HOST."
+            f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS in front of it, and"
+            " give its address with --public-url https://HOST."
         )

@@ -90,7 +90,7 @@ def create(
     if (server := at.chosen(database)) is not None:
         made, secret = _create_at(server, owner or "", label, scopes or [], life)
     elif owner is None:
-        raise UsageProblem("--owner: got none, expected whose token it is", "For example: --owner alice")
+        raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
     else:
         made, secret = _create_in(database, owner, label, scopes or [], life)
     until = "" if made.expires is None else f", until {clock(made.expires)}"
