@@ -72,12 +72,12 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
         return read_lines(usual, text, book_lines(text), variant)
     file = Path(text)
     if file.is_dir():
-        raise UsageProblem(f"--openings {text}: got a folder, expected a file with an opening a line")
+        raise UsageProblem(f"--openings {text}: got a folder, expected a file with one opening per line")
     if not file.exists():
         raise UsageProblem(
             f"--openings {text}: got no such file, expected `none`, `random:K`, `balanced:K`, "
             f"{', '.join(f'`{book}`' for book in BOOKS)} or a file",
-            'Write one opening a line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
+            'Write one opening per line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
         )
     return read_openings_file(usual, file, variant)
 

@@ -33,8 +33,8 @@ def report(
     """Write a tournament as one HTML file: tables, pictures, and games to click through on a board.
 
     The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
-    bytes. If there are more than --games games, the page has every second, fourth, and so on, and those that ended by a
-    fault.
+    bytes. If there are more than --games games, the page has every second game (or every fourth, and so on), and also
+    games that ended by a fault.
     """
     require_extra("noughts report", "charts")
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)

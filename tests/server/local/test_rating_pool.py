@@ -76,7 +76,7 @@ def test_it_tells_the_weakest_variant_faults_and_slow_moves_and_draws_a_picture(
     assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()
     shown = said(["estimate", *line.split()], environment()).stdout
-    assert "on the ladder of connect4" in shown
+    assert "in the reference pool of connect4" in shown
 
 
 def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:

@@ -125,9 +125,9 @@ def _advantage_line(ratings: RatingTable) -> str:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
     return {
-        AdvantageBound.ABOVE_ALL: "These games do not bound what moving first is worth, it won too often: taken as 0.",
-        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth, it won too often: taken as 0.",
-        AdvantageBound.CONFOUNDED: "What moving first is worth cannot be told from who moved first: taken as 0.",
+        AdvantageBound.ABOVE_ALL: "The first mover won too often to bound the first-move advantage: taken as 0.",
+        AdvantageBound.BELOW_ALL: "The second mover won too often to bound the first-move advantage: taken as 0.",
+        AdvantageBound.CONFOUNDED: "The first-move advantage is inseparable from the bots' strength: taken as 0.",
         AdvantageBound.FINITE: "No games.",
     }[ratings.bound]
 
@@ -136,7 +136,7 @@ def _groups_lines(ratings: RatingTable) -> list[str]:
     groups = ratings.groups
     together = [group for group in groups if len(group) > 1]
     alone = [group[0] for group in groups if len(group) == 1]
-    apart = "rest on the prior alone" if ratings.prior else "cannot be compared"
+    apart = "rest only on the prior" if ratings.prior else "cannot be compared"
     lines = [
         f"{len(groups)} groups, because points went one way only between them: ratings of different groups {apart}."
     ]

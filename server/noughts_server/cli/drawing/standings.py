@@ -67,4 +67,4 @@ def standings_notes(standings: Sequence[Standing]) -> str:
         for row in standings
         if row.withdrawn_at is not None
     )
-    return "\n".join([*([f"Byes, each as good as all games of an encounter won: {byes}"] if byes else []), *left])
+    return "\n".join([*([f"Byes, each worth a win in all games of a pairing: {byes}"] if byes else []), *left])

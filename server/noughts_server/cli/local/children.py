@@ -10,7 +10,7 @@ from noughts_bots.specs import BotSpec, dials_in, speech
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_server.engines.command import engine_command
 
-DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
+DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"
 TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
 """The fix for a program that connects by itself where none can."""
 
@@ -69,7 +69,7 @@ def _check_command(spec: BotSpec) -> None:
     try:
         program, *_ = shlex.split(spec.target)
     except ValueError as error:
-        advice = f"the whole spec needs quotes of its own in a shell: '{spec.kind}:python my_bot.py'"
+        advice = f"quote the whole spec in a shell: '{spec.kind}:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
     if shutil.which(program) is None:
         place = "that the path starts at this folder" if "/" in program else f"that it is in PATH, or write ./{program}"

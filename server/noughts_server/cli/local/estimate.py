@@ -122,7 +122,7 @@ def _exercised(
 def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> None:
     console = output.stdout()
     for result in results:
-        output.heading(console, f"{spec}: {_rating(result)} on the ladder of {result.variant}")
+        output.heading(console, f"{spec}: {_rating(result)} in the reference pool of {result.variant}")
         ladder = [
             (f"{rating:,.0f}", name, f"{points:g} of {games}") for name, rating, points, games in result.opponents
         ]
@@ -137,12 +137,12 @@ def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> N
         )
         console.print(f"Slowest moves: {slow or 'none'}. {result.games} games in {result.seconds:.0f} s.\n")
     if weakest is not None:
-        console.print(f"Weakest: {weakest}, measured by the best of its ladder.")
+        console.print(f"Weakest: {weakest}, compared with the best of its reference pool.")
 
 
 def _rating(result: "PoolRating") -> str:
     if result.rating is None:
-        return "beyond the ladder" if result.points else "below the ladder"
+        return "above all bots" if result.points else "below all bots"
     error = f" ± {result.error95:,.0f}" if result.error95 is not None else ""
     return f"{result.rating:,.0f}{error}"
 

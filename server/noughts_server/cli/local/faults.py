@@ -55,7 +55,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
             where = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){after}"
             output.note(f"  First in {where}{what}.")
         if fault.benched:
-            output.note("  It could not be started three times in a row: that lost it its remaining games.")
+            output.note("  It could not be started three times in a row, so it lost its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):
             output.note(f"  {advice}")
         for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:
@@ -65,7 +65,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
 def _advice(fault: LocalFault, spec: BotSpec) -> str:
     """What to do about it; empty where nothing can be said."""
     if fault.reason == TOO_SLOW:
-        return "It needs more time (--time), less to do, or a larger --margin on a busy machine."
+        return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):
         return ""
     variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != spec.usual_variant else ""

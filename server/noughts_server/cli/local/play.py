@@ -89,8 +89,9 @@ def play(
 ) -> None:
     """Play unrated games against a bot or another person, on a board in the terminal.
 
-    Arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u` takes back, `n` starts a
-    new game, `q` quits, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
+    Choose a cell with the arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u`
+    takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play at a server,
+    as a bot that thinks slowly.
     """
     read_variant, read_seed = (
         options.read_variant(variant, opening_rule),
@@ -104,7 +105,7 @@ def play(
 
         if time_of and opponent is None:
             raise UsageProblem(
-                "--time-of: got it with --wait, expected it with --with: who challenges chooses the times"
+                "--time-of: got it with --wait, expected it with --with: the challenger chooses the times"
             )
         settings = TournamentSettings(
             variant=read_variant.name,
@@ -115,7 +116,7 @@ def play(
         _report(play_online(OnlineMatchPlan(opponent, settings, time_of), name, own_mark, at), at_server=True)
         return
     if time_of:
-        raise UsageProblem("--time-of: got it at this board, expected --time, which limits the bot; you have no clock")
+        raise UsageProblem("--time-of: got no server, expected --time, which limits the bot; you have no clock")
     if at.server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:

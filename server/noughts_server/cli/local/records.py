@@ -121,8 +121,9 @@ def convert(
 
     `tournaments/NAME` is a tournament at the server, or in the database of --db.
 
-    The file name sets the format. JSON lines hold everything; SGF all but what programs have added; psq moves, times in
-    whole milliseconds and names; PGN and CSV only results, for Ordo and BayesElo, where White moved first.
+    The file name sets the format. JSON lines hold everything. SGF holds all but what programs have added. psq holds
+    moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and BayesElo, where White
+    moved first.
     """
     with place.file(source) as file, _explaining(source):
         kinds = format_of(file), format_of(target)
@@ -185,7 +186,7 @@ def list_games(
     variant: Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")] = None,
     result: ResultFilter = None,
     termination: Annotated[
-        str | None, Option("--termination", metavar="T", help="Only games that ended so: `line`, `timeout`, ...")
+        str | None, Option("--termination", metavar="T", help="Only games that ended this way: `line`, `timeout`, ...")
     ] = None,
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
@@ -272,7 +273,7 @@ def _games(file: str) -> Iterator[RecordedGame]:
 def _game(file: str, placed: Placed) -> RecordedGame:
     if isinstance(placed.game, RecordError):
         text = f"{_place(file, placed)}: {placed.game}"
-        raise Problem(text, f"noughts records check {file} names all that is wrong.")
+        raise Problem(text, f"noughts records check {file} lists all errors.")
     return placed.game
 
 

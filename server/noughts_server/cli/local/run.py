@@ -107,7 +107,7 @@ def _finish(stop: LocalStop, plan: LocalPlan) -> None:
     note("Finishing the games that are running; press Ctrl-C again to stop at once.")
     if plan.has_children and not plan.settings.time.timed:
         silence = plan.children.silence
-        note(f"A bot that hangs in a game without a clock is waited for until it was silent for {silence:g} s.")
+        note(f"If a bot hangs in a game without a clock, the command waits until it was silent for {silence:g} s.")
     stop.finish()
 
 
@@ -132,7 +132,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
             note("Interrupted before a game was over.")
         if outcome.kept and outcome.games:
             kept = _as_given(outcome.kept)
-            note(f"They are kept in {kept}; this resumes them:\n  {_resuming(kept)}")
+            note(f"They are stored in {kept}. To resume:\n  {_resuming(kept)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
 

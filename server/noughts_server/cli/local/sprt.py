@@ -50,8 +50,8 @@ def sprt(
     """Run a generalised sequential probability ratio test on counts, or plan the number of games.
 
     Counts are of games (--wins, --draws, --losses) or of colour-swapped pairs (--penta), which are more precise. An
-    empty cell counts 0.001. --plan needs no counts: it prints the mean number of games, and the number that suffices in
-    95 % of all tests. Both come from the Brownian motion that the LLR approaches over many games, with pairs as its
+    empty cell counts as 0.001. --plan needs no counts: it prints the mean number of games, and the number that suffices
+    in 95 % of all tests. Both come from the Brownian motion that the LLR approaches over many games, with pairs as its
     steps.
     """
     test = _test(elo0, elo1, alpha, beta, model)

@@ -320,7 +320,7 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
         before.games_per_pair, before.rounds, len(stored.versions)
     )  # fmt: skip
     total = output.count(stored.games_total, "game")
-    output.note(f"Going on after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
+    output.note(f"Resuming after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
     return replace(plan, settings=settings, resumes=stored.slug)
 
 

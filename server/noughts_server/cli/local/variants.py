@@ -26,7 +26,7 @@ def variants() -> None:
     for name in plugin_names():
         package = plugin_package(name)
         if name in OWN_NAMES or name.partition(":")[0] == "mnk":
-            faulty.append({"name": name, "reason": f"{package} may not take over a name of ours"})
+            faulty.append({"name": name, "reason": f"{package} uses the name of a built-in variant"})
             continue
         try:
             found.append(_document(parse_variant(name), package))
@@ -43,7 +43,7 @@ def variants() -> None:
     shown = len(columns) if any(row["plugin"] for row in found) else len(columns) - 1
     output.stdout().print(output.table(columns[:shown], [row[:shown] for row in rows]))
     rules = ", ".join(f"gomoku+{rule}" for rule in OPENING_RULES)
-    output.stdout().print(f"\nA rule for the opening may follow five in a row: {rules}.", soft_wrap=True)
+    output.stdout().print(f"\nGames of five in a row can have an opening rule: {rules}.", soft_wrap=True)
     for fault in faulty:
         output.warn(f"variant {fault['name']!r} is left out: {fault['reason']}")
 

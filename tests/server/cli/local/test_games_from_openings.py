@@ -129,4 +129,4 @@ def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts
 
 def test_a_folder_is_no_file_of_openings(noughts: Any, tmp_path: Path) -> None:
     refused = noughts(f"match random random --openings {tmp_path}", code=2).stderr
-    assert f"--openings {tmp_path}: got a folder, expected a file with an opening a line" in refused
+    assert f"--openings {tmp_path}: got a folder, expected a file with one opening per line" in refused

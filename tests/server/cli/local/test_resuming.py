@@ -121,7 +121,7 @@ def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_w
     assert Path(given[-2]).is_relative_to(tmp_path)
     resumed = told([*given, "--format", "json"], env)
     assert json.loads(resumed.stdout)["games"] == 3_000
-    assert "Going on after" in resumed.stderr
+    assert "Resuming after" in resumed.stderr
 
 
 def test_the_next_run_in_a_database_tells_of_one_that_was_killed_there(tmp_path: Path) -> None:
@@ -188,4 +188,4 @@ def test_of_several_runs_in_a_database_the_one_that_was_asked_for_is_gone_on_wit
     resumed = told(shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env)
     more = (tmp_path / "more.jsonl").read_text().splitlines()
     assert (more[:4], len(more)) == (few, 6)
-    assert "Going on after 4 of 4 games, with more to play." in resumed.stderr
+    assert "Resuming after 4 of 4 games, with more to play." in resumed.stderr
