@@ -143,7 +143,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
     if typed:
         rows = output.count(read_variant.cells // read_variant.columns, "row")
         output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
-        output.note("then a space and the side to move, if counts do not tell. Ctrl-D ends.")
+        output.note("then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end.")
     empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
@@ -285,10 +285,10 @@ def _list_reference_bots() -> None:
     # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
     console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
-    console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
+    console.print("\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.")
     console.print(
-        "Not here: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND;"
-        " noughts bot check tries one."
+        "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND."
+        " Try one with: noughts bot check SPEC"
     )
 
 

@@ -119,7 +119,7 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
         lines.append(f"{found.spec}{name}: {played} of {found.variant} against chance: {score}{resigned}.")
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
         # An engine starts with its first game.
-        there = "" if found.rules else f"There after {found.start_ms:.0f} ms; "
+        there = "" if found.rules else f"Started after {found.start_ms:.0f} ms; "
         lines.append(f"{there}{'A' if found.rules else 'a'} move takes {mean:,} us, at most {most:,} us.")
     lines += [f"It {manner}." for manner in found.manners]
     lines += [f"The rule of {name}: it {kept}." for name, kept in found.rules.items()]
@@ -131,7 +131,7 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
         lines.append(
             "Its games are the same again for the same seeds."
             if found.repeats
-            else "Its games differ when they are played again: it does not draw from its seed alone."
+            else "Its games differ when they are played again: its seed is not its only source of random numbers."
         )
         lines += _step_lines(found.spec, taken)
         if not any(step.outcome == "failed" for step in taken):
@@ -151,7 +151,7 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
                 yield from (f"    {line}" for line in _counted(step.said.strip().splitlines()[-20:]))
     unclaimed = [step.name for step in taken if step.outcome == "skipped" and "would lose here" in step.detail]
     if unclaimed:
-        yield f"It claims no variants, and would lose when it {'; '.join(unclaimed)}. Name those that it plays."
+        yield f"It declares no variants, and would lose when it {'; '.join(unclaimed)}. Declare those that it plays."
     if taken:
         counts = Counter(step.outcome for step in taken)
         skipped = f", {counts['skipped']} left out:" if counts["skipped"] else "."

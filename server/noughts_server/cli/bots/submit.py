@@ -51,7 +51,7 @@ def submit(
 ) -> None:
     """Submit a bot as a file or a folder: the server tries it, and runs it whenever a tournament needs it.
 
-    The operator decides which kinds the server accepts: usually WebAssembly, seldom Python. Each submission is a new
+    The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`.
     """
     content, kind = _read(file)
@@ -78,7 +78,7 @@ def submit(
     }
     label = f"{announced.bot}, version {made.submission.version}"
     tried = f": it was tried, and the server plays it ({made.submission.size:,} bytes)."
-    said = [f"{label}{', is of the same file already.' if answer.unchanged else tried}"]
+    said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
     output.show(document, "\n".join([*said, *(f"It is entered in {short(tournament)}." for tournament in entered)]))
     if not entered and not answer.unchanged:
         output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
@@ -107,7 +107,7 @@ def _packed(folder: Path) -> bytes:
         folders[:] = sorted(each for each in folders if each not in _LEFT_OUT)
         files += [Path(root) / each for each in names if not each.endswith((".pyc", ".zip"))]
         if len(files) > _MOST_FILES:
-            raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder for the bot alone")
+            raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder with only the bot")
     if not (folder / "bot.py").is_file():
         raise Problem(f"{folder}: got no bot.py in it, expected the bot there; or submit a file")
     packed = io.BytesIO()
