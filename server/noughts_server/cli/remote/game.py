@@ -43,7 +43,7 @@ class GameFilter:
         ResultChoice | None, Option("--result", help="Only games with this result; win and loss are those of the bot")
     ] = None
     termination: Annotated[
-        str, Option("--termination", metavar="HOW", help="Only games that ended so, e.g. line or timeout")
+        str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
     ] = ""
     fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault")] = False
 
@@ -80,7 +80,7 @@ def list_games(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the games of a tournament, in slot order."""
+    """List the games of a tournament, in the order of their numbers."""
     request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:

@@ -37,16 +37,14 @@ def verify(
         if not found.HasField("seed"):
             raise Problem(
                 f"{full_name}: its seed is still secret: the server publishes it at the end of the tournament",
-                f"Note the hash until then, and give it to `verify --hash`: {found.seed_hash}",
+                f"Write down its hash now, and give it to `verify --hash` then: {found.seed_hash}",
             )
         listed = games_pb2.ListGamesRequest(parent=full_name)
         count, differing = compare(found, client.each(client.games.ListGames, listed, lambda page: page.games))
     held_to = (noted or found.seed_hash).strip().lower()
     fits = commitment(found.seed) == held_to
     if output.is_json() or (fits and not differing):
-        whose = (
-            "that you noted" if noted else "that the server tells; one that you noted at the start proves more (--hash)"
-        )
+        whose = "that you noted" if noted else "that the server reports; one noted at the start proves more (--hash)"
         output.announce(
             {
                 "tournament": full_name,
@@ -57,19 +55,19 @@ def verify(
                 "games": count,
                 "differing": differing,
             },
-            f"The draw of {full_name} holds",
+            f"The seed commitment of {full_name} is valid",
             f"Seed {found.seed} has the hash {whose}.\nThe seeds of all {output.count(count, 'game')} follow from it.",
         )
     if not fits:
         raise Problem(
             f"{full_name}: its seed {found.seed} has the hash {commitment(found.seed)}, expected {held_to}",
-            "The seed is not the one that was drawn before the start; or another hash was noted: ask the organiser.",
+            "Either the seed is not the one chosen before the start, or another hash was noted. Ask the organiser.",
         )
     if differing:
         some = ", ".join(map(str, differing[:_SHOWN])) + (", ..." if len(differing) > _SHOWN else "")
         raise Problem(
             f"{full_name}: the seeds of {output.count(len(differing), 'game')} do not follow from its seed: {some}",
-            "What was drawn in these games was not settled before the start: ask the operator.",
+            "The random numbers of these games were not fixed before the start. Ask the operator.",
         )
 
 

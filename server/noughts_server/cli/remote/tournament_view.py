@@ -142,7 +142,7 @@ def _print(
         console.print(_joining(shown))
     if limit := _absence_limit(shown):
         span = length(limit)
-        console.print(f"An entry that keeps its games waiting for {span} loses those that it has left.", soft_wrap=True)
+        console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
     if standings:
@@ -173,7 +173,7 @@ def _absence_limit(shown: pb.Tournament) -> float | None:
 def _rated(shown: pb.Tournament) -> str:
     if not shown.rated:
         return "unrated"
-    return "rated" if shown.own_rated else "rated but for games between bots of one owner"
+    return "rated" if shown.own_rated else "rated, except games between bots of one owner"
 
 
 def _seed(shown: pb.Tournament) -> str:

@@ -206,7 +206,7 @@ class Screen:
         standings = [self._standings(each, layout.rows, room) for each in tournaments if each.standings and layout.rows]
         boards: list[RenderableType] = [_row(each.panel for each in row) for row in layout.boards]
         if hidden:
-            boards.append(Text(f"... {output.count(hidden, 'more game')}, for which there is no room", style="dim"))
+            boards.append(Text(f"... {output.count(hidden, 'more game')} not shown (terminal too small)", style="dim"))
         if layout.beside:
             return [_row([boards[0], Group(*standings)]), *boards[1:]]
         return [*standings, *boards]

@@ -38,7 +38,7 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     assert (created["state"], created["games"], created["seed"], created["seed_given"]) == ("open", 0, None, True)
     assert created["absence_limit"] == 600
     text = noughts(f"tournament show spring --server {server}").stdout
-    assert "An entry that keeps its games waiting for 10 min loses those that it has left." in text
+    assert "An entry that keeps its games waiting for 10 min loses its remaining games." in text
     for bot in bots:
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")

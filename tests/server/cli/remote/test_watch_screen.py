@@ -140,7 +140,7 @@ def test_games_lost_by_a_fault_have_a_column_if_there_are_any() -> None:
 
 def test_boards_without_room_are_counted() -> None:
     with watching((80, 24), cup(4, 5)) as watched:
-        assert "... 4 more games, for which there is no room" in watched.redrawn()
+        assert "... 4 more games not shown (terminal too small)" in watched.redrawn()
 
 
 def test_clocks_stand_still_while_the_connection_is_lost() -> None:
