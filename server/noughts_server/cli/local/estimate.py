@@ -142,7 +142,7 @@ def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> N
 
 def _rating(result: "PoolRating") -> str:
     if result.rating is None:
-        return "above all bots" if result.points else "below all bots"
+        return "stronger than all bots" if result.points else "weaker than all bots"
     error = f" ± {result.error95:,.0f}" if result.error95 is not None else ""
     return f"{result.rating:,.0f}{error}"
 

@@ -107,7 +107,7 @@ def _finish(stop: LocalStop, plan: LocalPlan) -> None:
     note("Finishing the games that are running; press Ctrl-C again to stop at once.")
     if plan.has_children and not plan.settings.time.timed:
         silence = plan.children.silence
-        note(f"If a bot hangs in a game without a clock, the command waits until it was silent for {silence:g} s.")
+        note(f"If a bot hangs in a game without a clock, the run waits until the bot is silent for {silence:g} s.")
     stop.finish()
 
 
