@@ -51,11 +51,11 @@ MemoryOption = Annotated[
     str, Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`")
 ]
 LogOption = Annotated[
-    Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file a game")
+    Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file per game")
 ]
 MessagesOption = Annotated[
     Path | None,
-    Option("--messages", metavar="FILE", help="File for comments of Gomocup engines, one JSON object a line"),
+    Option("--messages", metavar="FILE", help="File for comments of Gomocup engines, one JSON object per line"),
 ]
 
 

@@ -138,7 +138,7 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
 
 GamesFileOption = Annotated[
     Path | None,
-    Option("-o", "--output", metavar="FILE", help="File for the games, one JSON object a line; `-`: stdout"),
+    Option("-o", "--output", metavar="FILE", help="File for the games, one JSON object per line; `-`: stdout"),
 ]
 TimesOption = Annotated[bool, Option("--times", help="With -o: add the thinking time of each move")]
 

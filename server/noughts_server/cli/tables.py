@@ -60,8 +60,8 @@ def tables(
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 
     Ranks are by points, then head to head (the points among bots with equal points, if all of them have met equally
-    often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Bots that are
-    equal in all of these share a rank.
+    often), then Sonneborn-Berger (the points against each opponent times that opponent's total), then wins. Bots
+    that are equal in all of these share a rank.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)

@@ -98,7 +98,7 @@ def ask(
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
-    """Print a bot's move in each position on stdin, one position a line.
+    """Print a bot's move in each position on stdin, one position per line.
 
     A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then
     follow a space and the side to move, which is the bot's mark; it is required if the counts are ambiguous. On a

@@ -116,8 +116,8 @@ def history(
 ) -> None:
     """Plot a bot's rating in one rating list over the number of its rated games.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with most games of the bot. There is a
-    point for each of the first 64 games, then 32 for each doubling of their number.
+    Default: the list of tictactoe without clocks or, if it is empty, the one in which the bot has the most games. There
+    is a point for each of the first 64 games, then 32 for each doubling of their number.
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name

@@ -96,7 +96,7 @@ class MachineOptions:
             min=1,
             max=10**15,
             metavar="N",
-            help="Fuel of each move of a wasm: bot (about one unit an instruction)",
+            help="Fuel of each move of a wasm: bot (about one unit per instruction)",
         ),
     ] = None
     dry_run: format_options.DryRunOption = False
@@ -138,10 +138,10 @@ class MatchOptions(LocalOptions):
 
 @command("noughts demo", extra="server")
 def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
-    """Play a round robin of fourteen reference bots, each a process of its own, and rank them."""
+    """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
-    output.hint(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
+    output.hint(f"{len(plan.specs)} bots, each in its own process, {games} games per pair on a local server.")
     _run_tournament(plan, playing, hint=_DEMO_HINT)
 
 
@@ -200,7 +200,7 @@ def run(
     title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
     at: AtServer = AtServer(),
 ) -> None:
-    """Play a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
+    """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.
 
     If some bots are registered at a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
     the others, and shows the same as `tournament show`.

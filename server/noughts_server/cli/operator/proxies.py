@@ -9,7 +9,7 @@ from noughts_server.cli.errors import UsageProblem
 
 ProxyOption = Annotated[
     list[str] | None,
-    Option("--proxy", metavar="ADDRESS", help="Trusted reverse proxy, whose x-real-ip is believed (repeatable)"),
+    Option("--proxy", metavar="ADDRESS", help="Trusted reverse proxy that sets x-real-ip (repeatable)"),
 ]
 
 PublicUrlOption = Annotated[

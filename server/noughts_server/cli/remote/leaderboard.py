@@ -113,7 +113,7 @@ def leaderboard(
 ) -> None:
     """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with most games. Ranks count the
+    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Ranks count the
     bots shown. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)

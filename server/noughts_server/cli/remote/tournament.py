@@ -130,8 +130,8 @@ def join(
 ) -> None:
     """Enter bots, pinned at their newest versions. They must have logged in once.
 
-    Bots can also join after the start: a ladder, a Swiss and a Danish at any time, a round robin and a gauntlet while
-    paused.
+    After the start, bots can join a ladder, a Swiss or a Danish at any time, and a round robin or a gauntlet while it
+    is paused.
     """
     wanted = [read_bot(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
@@ -235,7 +235,7 @@ def extend(
         int, Option("--rounds", min=0, max=4_096, metavar="N", help="Further rounds of a `swiss` or `danish`")
     ] = 0,
 ) -> None:
-    """Add games to a tournament that is running or finished. They are played at once.
+    """Add games to a tournament that is running or finished. They are played immediately.
 
     Without --games and --rounds a finished tournament becomes paused, so that bots can join; `start` resumes it.
     """
