@@ -476,7 +476,7 @@ def test_without_a_terminal_it_says_what_to_do() -> None:
 
 def test_asking_a_bot_on_a_terminal_draws_a_heat_map() -> None:
     with terminal("bot ask nextstep", env={}) as screen:
-        screen.until("Ctrl-D ends.")
+        screen.until("Press Ctrl-D")
         screen.press("nonsense" + ENTER)
         screen.until("expected 9 cells")
         screen.press("X...O...X O" + ENTER)
@@ -500,7 +500,7 @@ def test_a_picture_of_a_large_board_marks_move_and_candidates() -> None:
 
 def test_a_bot_without_scores_shows_what_it_chose_among() -> None:
     with terminal("bot ask random") as screen:
-        screen.until("Ctrl-D ends.")
+        screen.until("Press Ctrl-D")
         screen.press("XO......." + ENTER)
         shown = screen.until("this bot gives no scores")
         assert "( ) the 6 others" in shown
