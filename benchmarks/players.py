@@ -6,10 +6,10 @@
 Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
 asyncio's streams; a bare gRPC ping-pong; then for each kind a pair of such players in a referee without a server,
 behind the lock: microseconds a ply with one game at a time, milliseconds from asking the warm launcher for one to its
-first answer, and plies a second with many games in flight (`gomoku`). Prints medians. The library is
+first answer, and plies a second with many games at once (`gomoku`). Prints medians. The library is
 `bots/examples/c/lowest.c`, compiled with gcc.
 
-With `--arrays`, each round measures a bot that plays a random free cell, with many games in flight, on 3x3 and 15x15:
+With `--arrays`, each round measures a bot that plays a random free cell, with many games at once on 3x3 and 15x15:
 as an `ArrayBot`, with `choose_batch` and arrays made of its positions, and with `choose_batch` and `position.free`. All
 play the same games. Prints medians of plies a second, and of microseconds of processor time a ply.
 """

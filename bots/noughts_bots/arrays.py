@@ -7,7 +7,7 @@
         def choose_arrays(self, batch):
             return batch.legal.argmax(axis=1)
 
-A bot of arrays plays wherever a `Bot` plays. If many games run at once, no Python object is made for a move.
+An `ArrayBot` can play wherever a `Bot` can. If many games run at once, no Python object is made for a move.
 """
 
 from collections.abc import Sequence
@@ -118,8 +118,8 @@ class ArrayBot(Bot):
     def choose_arrays(self, batch: Batch) -> Any:
         """Return a cell for each game, in order, as an array or list of whole numbers; or a tuple: cells, scores.
 
-        Higher scores are better for the bot; a NaN is no score. The cell `RESIGN` resigns a game. An exception, or
-        anything else than a cell for each game, is logged and resigns all games of the batch.
+        Higher scores are better for the bot; NaN means no score. The cell `RESIGN` resigns a game. An exception, or
+        anything other than a cell for each game, is logged and resigns all games of the batch.
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method `choose_arrays(self, batch)`")
 

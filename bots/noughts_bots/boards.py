@@ -69,7 +69,7 @@ class Boards(Protocol):
     def answers(self, questions: Questions, resigning: Resigning) -> Answers:
         """Ask a bot that answers in batches, and place the answers on the boards. All questions have one variant.
 
-        Raises whatever the bot raises, TypeError or ValueError for something else than answers to each question.
+        Raises whatever the bot raises, TypeError or ValueError unless there is one answer per question.
         """
 
     def variant(self, game: int) -> Variant | None:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from noughts_referee.rules import Choice, OpeningChoice, Position, Result, Termination, Variant
@@ -149,12 +150,10 @@ def method_of(bot: Bot) -> str:
 
     If a class has several, it is the one that answers more at once.
     """
-    if "choose" not in vars(bot):
-        for kind in type(bot).__mro__:
-            found = next((name for name in _METHODS if kind is not Bot and name in vars(kind)), "")
-            if found or kind is Bot:
-                return found or "choose"
-    return "choose"
+    if "choose" in vars(bot):
+        return "choose"
+    own = takewhile(lambda kind: kind is not Bot, type(bot).__mro__)
+    return next((name for kind in own for name in _METHODS if name in vars(kind)), "choose")
 
 
 def chooses_asynchronously(bot: Bot) -> bool:

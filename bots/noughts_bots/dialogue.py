@@ -7,7 +7,6 @@ import contextlib
 import functools
 import logging
 import operator
-import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -16,54 +15,12 @@ from itertools import repeat
 from noughts_bots.boards import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
 from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
 from noughts_bots.events import Complaint
+from noughts_bots.failures import Failures, in_words
 from noughts_bots.position_boards import PositionBoards
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, parse_variant
-
-_MOST_KINDS = 100
-"""The largest number of distinct failures, so that failures that all differ do not fill the memory."""
-
-
-class Failures:
-    """Logs failures. A repeated one is logged again at the 10th, the 100th, the 1,000th time, and so on."""
-
-    def __init__(self) -> None:
-        self._counts: dict[object, int] = {}
-
-    def tell(self, what: str, failure: BaseException) -> None:
-        """Log a failure of the bot. `what` says where, and what follows from it."""
-        frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
-        count = self._count((frames, in_words(failure)))
-        if count == 1:
-            logger.error("%s", what, exc_info=failure)
-        elif _is_round(count):
-            logger.error("%s, as before: %s (%s times by now)", what, in_words(failure), f"{count:,}")
-
-    def note(self, kind: str, what: str) -> None:
-        """Log a fault of the bot that is not an exception; `kind` identifies repetitions."""
-        count = self._count(kind)
-        if count == 1:
-            logger.error("%s", what)
-        elif _is_round(count):
-            logger.error("%s (%s times by now)", what, f"{count:,}")
-
-    def _count(self, kind: object) -> int:
-        if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
-            kind = None
-        self._counts[kind] = count = self._counts.get(kind, 0) + 1
-        return count
-
-
-def in_words(failure: BaseException) -> str:
-    """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
-    return " ".join("".join(traceback.format_exception_only(failure)).split())
-
-
-def _is_round(count: int) -> bool:
-    return count >= 10 and str(count).strip("0") == "1"
-
 
 logger = logging.getLogger("noughts.bot")
 

@@ -91,7 +91,8 @@ class PositionBoards:
             try:
                 if isinstance(answer, Resign):
                     raise answer
-                chosen[row], score = cell, _ = read_choice(answer, variant)
+                cell, score = read_choice(answer, variant)
+                chosen[row] = cell
             except Exception as failure:
                 chosen[row] = resigning(row, failure)
                 continue

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-# A thought is one call of `choose`, or of `choose_batch`.
+# A thought is one call of `choose`, `choose_batch` or `choose_arrays`.
 LONG_SECONDS = 0.020
 _VERY_LONG_SECONDS = 0.5
 _MOST_WAITS = 2

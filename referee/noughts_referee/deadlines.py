@@ -13,49 +13,6 @@ from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.monotonic import Now
 from noughts_referee.stalls import LEAST_US, Stalls
 
-_REMEMBERED = 8
-
-
-class RoundTrips:
-    """The latest round trips of one connection, in microseconds.
-
-    The shortest one counts, because longer ones include other delays. A bot that delays its echoes gains at most the
-    cap.
-    """
-
-    __slots__ = ("_cap_us", "_latest", "_sent_at")
-
-    def __init__(self, cap_us: int) -> None:
-        self._cap_us = cap_us
-        self._latest: deque[int] = deque(maxlen=_REMEMBERED)
-        self._sent_at: int | None = None
-
-    @property
-    def wanted(self) -> bool:
-        """Return whether round trips are measured at all."""
-        return self._cap_us > 0
-
-    @property
-    def waiting(self) -> bool:
-        """Return whether a heartbeat has not been echoed yet."""
-        return self._sent_at is not None
-
-    @property
-    def credit_us(self) -> int:
-        """Return the time that is not charged to each move; 0 before the first measurement."""
-        return min(min(self._latest, default=0), self._cap_us)
-
-    def sent(self, now: int) -> None:
-        self._sent_at = now
-
-    def echoed(self, now: int, *, busy: bool) -> None:
-        """Record its echo. If the bot was `busy` with a move, the echo can only shorten the known time."""
-        assert self._sent_at is not None
-        took, self._sent_at = now - self._sent_at, None
-        if not busy or took < min(self._latest, default=0):
-            self._latest.append(took)
-
-
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since the question was sent."""
 

@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.clock import GRACE_SECONDS
-from noughts_referee.deadlines import Overdue, PendingTurns, RoundTrips
+from noughts_referee.deadlines import Overdue, PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
@@ -33,6 +33,7 @@ from noughts_referee.game import Game, Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
+from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed, status_of
 

@@ -16,7 +16,8 @@ from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
-from noughts_referee.player_connection import Observer, PlayerConnection
+from noughts_referee.observer import Observer
+from noughts_referee.player_connection import PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit

@@ -33,8 +33,8 @@ class Stalls:
         self._period = round(seconds * 1e6)
         self._due = self._now() + self._period
 
-    def came(self, again: float | None = None) -> float:
-        """Record that the loop has run, and that it should run `again` in so many seconds. Return its delay in seconds.
+    def came(self) -> float:
+        """Record that the loop has run, and that it should run again in the same time. Return its delay in seconds.
 
         Both are one step: a stall between the two would not be seen.
         """
@@ -42,10 +42,7 @@ class Stalls:
             return 0.0
         now = self._now()
         late, began = now - self._due, self._began(now)
-        self._due = None
-        if again is not None:
-            self._period = round(again * 1e6)
-            self._due = now + self._period
+        self._due = now + self._period
         if began is not None:
             self.count += 1
             self.total_us += now - began

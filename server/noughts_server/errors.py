@@ -237,7 +237,7 @@ class DatabaseTrouble(Unavailable):
 
 
 class DatabaseBusy(DatabaseTrouble):
-    """Another process locks the database for more than 5 s."""
+    """Another process has locked the database for more than 5 s."""
 
     problem = "another process has locked it"
     remedy = "Find that process with `fuser` or `lsof`, and end it."

@@ -35,9 +35,9 @@ class Limits:
     address_watchers: int = 500
     """Open streams of the feed to one address."""
     address_strangers: int = 50
-    """Concurrent calls without a token from one address, without open streams."""
+    """Concurrent calls without a token from one address, excluding open streams."""
     strangers: int = 100
-    """Concurrent calls without a token from all addresses, without open streams."""
+    """Concurrent calls without a token from all addresses, excluding open streams."""
     watchers: int = 1_000
     """Open streams of the feed in total."""
     token_calls: int = 1_000
@@ -47,13 +47,13 @@ class Limits:
     token_bytes: int = 16_000_000
     """Bytes a second in requests and frames with one token. Each message counts 1,000 bytes more."""
     sessions: int = 500
-    """Connected bots with one token."""
+    """Bots connected with one token."""
     bots: int = 500
     """Bots of one owner, including retired ones."""
     versions: int = 2_000
     """Versions of all bots of one owner."""
     tournaments: int = 200
-    """Tournaments of one owner that are not over, without challenges."""
+    """Tournaments of one owner that are not over, excluding challenges."""
     submissions: int = 30
     """Bots that one owner submits within an hour, including refused ones."""
     owner_uploads: int = 2

@@ -1,4 +1,4 @@
-"""Names of resources, by which the protocol names things: to build them, and to take them apart."""
+"""Build and parse the names of resources in the protocol."""
 
 import re
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noughts_bots.dialogue import Failures, in_words
+from noughts_bots.failures import Failures, in_words
 
 
 def raised(text: str) -> Exception:

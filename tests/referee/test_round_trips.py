@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from noughts_referee.deadlines import RoundTrips
+from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import Allowance, unpack_allowances, unpack_times
 from tests.support.games import conditions, unit

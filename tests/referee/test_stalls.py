@@ -70,10 +70,10 @@ def test_a_halt_right_after_the_loop_has_run_counts() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.02)
     clock.now = 20_000
-    stalls.came(0.02)
+    stalls.came()
     clock.now += 3 * SECOND
     assert stalls.within(0, clock.now) == 3 * SECOND
-    stalls.came(0.02)
+    stalls.came()
     clock.now += 3 * SECOND
     assert stalls.within(0, clock.now) == 6 * SECOND
 

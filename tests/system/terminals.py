@@ -68,7 +68,7 @@ class Terminal:
 
 @asynccontextmanager
 async def terminal(block: str, folder: Path, environment: dict[str, str]) -> AsyncIterator[Terminal]:
-    """Closed at the end of the block, as one closes a window."""
+    """Run a block in a shell, which gets SIGTERM at the end."""
     process = await asyncio.create_subprocess_exec(
         "sh", "-e", "-c", block, cwd=folder, env=environment, stdout=PIPE, stderr=STDOUT, start_new_session=True
     )

@@ -116,7 +116,7 @@ async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path,
 
 
 @pytest.mark.parametrize("name, bot", [("counting_all.py", "CountingAll"), ("line_counter.py", "LineCounter")])
-def test_bots_of_the_pages_that_are_asked_in_batches_choose_what_the_other_does(name: str, bot: str) -> None:
+def test_batch_bots_of_the_pages_choose_the_same_cells(name: str, bot: str) -> None:
     pages: dict[str, dict[str, Any]] = {"counting.py": {}, name: {}}
     for each, page in pages.items():
         exec(PROGRAMS[each], page)

@@ -30,7 +30,12 @@ class Arrow(NamedTuple):
     end: str
     label: str = ""
     shift: int = 0
-    """How far it stands beside the middle, for several arrows between the same boxes."""
+    """Its distance from the middle, for several arrows between the same boxes."""
+
+
+def both(start: str, end: str, shift: int, there: str = "", back: str = "") -> tuple[Arrow, Arrow]:
+    """Return two arrows between two boxes, one each way; with a negative shift, the first is above or left."""
+    return Arrow(start, end, there, shift), Arrow(end, start, back, -shift)
 
 
 class Diagram(NamedTuple):
@@ -108,8 +113,8 @@ def _label(points: Sequence[Point], arrow: Arrow) -> str:
     (left, top), (right, bottom) = points[:2]
     if top == bottom:
         return _text((left + right) / 2, top + (_LINE - 2 if arrow.shift > 0 else -7), arrow.label)
-    beside, anchor = (-8, "end") if arrow.shift < 0 else (8, "start")
-    return _text(left + beside, (top + bottom) / 2 + 5, arrow.label, anchor=anchor)
+    offset, anchor = (-8, "end") if arrow.shift < 0 else (8, "start")
+    return _text(left + offset, (top + bottom) / 2 + 5, arrow.label, anchor=anchor)
 
 
 def _path(start: Box, end: Box, shift: int) -> Iterator[Point]:
@@ -183,8 +188,7 @@ DIAGRAMS: Mapping[str, Diagram] = {
             "store": Box(2, 170, 120, 60, "Store\none writer"),
         },
         (
-            Arrow("connection", "bot", "question", -12),
-            Arrow("bot", "connection", "answer", 12),
+            *both("connection", "bot", -12, "question", "answer"),
             Arrow("connection", "arbiter", "move"),
             Arrow("arbiter", "opponent", "turn"),
             Arrow("arbiter", "referee", "the game is over"),
@@ -199,18 +203,17 @@ DIAGRAMS: Mapping[str, Diagram] = {
         250,
         {
             "open": Box(2, 30, 180, 70, "OPEN\nbots join and withdraw"),
-            "running": Box(292, 30, 150, 70, "RUNNING\ngames are played"),
+            "running": Box(272, 30, 160, 70, "RUNNING\ngames are played"),
             "finished": Box(568, 30, 160, 70, "FINISHED\nresults are complete"),
-            "paused": Box(292, 170, 150, 70, "PAUSED\nno game begins"),
-            "cancelled": Box(2, 170, 180, 70, "CANCELLED\nfinished games stay"),
+            "paused": Box(392, 170, 160, 70, "PAUSED\nno game begins"),
+            "cancelled": Box(2, 170, 310, 70, "CANCELLED\nfinished games stay"),
         },
         (
             Arrow("open", "running", "start"),
-            Arrow("running", "finished", "last game", -12),
-            Arrow("finished", "running", "extend", 12),
-            Arrow("running", "paused", "pause", -25),
-            Arrow("paused", "running", "start", 25),
+            *both("running", "finished", -12, "last game", "extend"),
+            *both("running", "paused", -14, "pause", "start"),
             Arrow("open", "cancelled", "cancel, or too few entries"),
+            Arrow("running", "cancelled", "cancel"),
             Arrow("paused", "cancelled", "cancel"),
         ),
     ),
@@ -231,10 +234,8 @@ DIAGRAMS: Mapping[str, Diagram] = {
         (
             Arrow("bots", "server"),
             Arrow("website", "server"),
-            Arrow("server", "nats", "", -12),
-            Arrow("nats", "server", "", 12),
-            Arrow("nats", "referee", "", -12),
-            Arrow("referee", "nats", "", 12),
+            *both("server", "nats", -12),
+            *both("nats", "referee", -12),
             Arrow("server", "postgresql"),
             Arrow("referee", "postgresql"),
             Arrow("referee", "engines"),

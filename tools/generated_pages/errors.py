@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 
 from google.rpc.code_pb2 import Code
 
@@ -17,17 +16,13 @@ from tools.generated_pages.protocol import comments_of_enum
 
 def of_calls(argument: str) -> str:
     """Return the errors that a caller over the network can get."""
-    return table(("reason", "status", "meaning"), (_row(each) for each in _kinds() if not _is_for_operators(each)))
+    return table(("reason", "status", "meaning"), (_row(each) for each in CODES if not _is_for_operators(each)))
 
 
 def of_operators(argument: str) -> str:
     """Return the errors with which a server ends, or does not start."""
-    return table(("reason", "meaning"), ((*_row(each)[::2],) for each in _kinds() if _is_for_operators(each)))
-
-
-def _kinds() -> Iterator[type[NoughtsError]]:
-    """Yield every error with a reason of its own, each after its parent."""
-    return iter(CODES)
+    rows = ((code(each.reason), prose(_first_paragraph(each))) for each in CODES if _is_for_operators(each))
+    return table(("reason", "meaning"), rows)
 
 
 def _is_for_operators(kind: type[NoughtsError]) -> bool:

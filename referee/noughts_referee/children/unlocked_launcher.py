@@ -47,7 +47,7 @@ class UnlockedChild:
         That happens even if nobody waits any more.
         """
         if self._ended is None:
-            self._ended = asyncio.create_task(self._end())  # noqa: TID251  # it outlives whoever waits
+            self._ended = asyncio.create_task(self._end())  # noqa: TID251  # it can outlive its waiter
         return await asyncio.shield(self._ended)
 
     async def _end(self) -> int:

@@ -1,97 +1,20 @@
 """Check a bot in a child process with a few games against random moves, for `noughts bot check`."""
 
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from noughts_bots.bot import Resign
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.children.dialled_frames import Carry, DialInvitation, Invite
+from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.clock import MARGIN_US
-from noughts_referee.rules import (
-    Position,
-    Result,
-    Termination,
-    Variant,
-    cell_name,
-    game_seed,
-    lost,
-    parse_variant,
-    side_seed,
-)
+from noughts_referee.rules import Position, Result, Termination, Variant, cell_name, game_seed, lost, side_seed
 from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move
-
-KEEPS, IGNORES, UNCLEAR = "keeps it", "ignores it", "cannot be told"
-
-
-class _Probe(NamedTuple):
-    """A position with X to move."""
-
-    first: str
-    """X's stones, as cells in notation."""
-    second: str
-    tempting: str
-    """A move that makes more than five in a row, or five that are blocked at both ends."""
-    stop: str
-
-
-_OVERLINE = _Probe("d8 e8 f8 h8 i8 c4", "d4 e4 f4 g4 a15 o15", "g8", "h4")
-_SHUT_FIVE = _Probe("d8 e8 f8 h8 c4 m12", "c8 i8 d4 e4 f4 g4", "g8", "h4")
-PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "caro:exact": _SHUT_FIVE}
-
-
-async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
-    """Return for each variant with a rule whether an engine KEEPS or IGNORES it, UNCLEAR, or its error."""
-    found = {}
-    for name, probe in PROBES.items():
-        variant = parse_variant(name)
-        first, second = ([_cell(each, variant.columns) for each in stones.split()] for stones in probe[:2])
-        moves = [cell for pair in zip(first, second, strict=True) for cell in pair]
-        async with child_session(spec, launcher, times, move_seconds=move_seconds) as session:
-            try:
-                await session.greet()
-                cell = (await session.answer(Position.after(variant, moves))).cell
-            except Resign:
-                found[name] = UNCLEAR
-            except BotError as fault:
-                # An engine that plays a move forbidden in renju ignores the rule.
-                found[name] = IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
-            else:
-                played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
-                found[name] = played.get(cell, UNCLEAR)
-    return found
-
-
-def _cell(written: str, columns: int) -> int:
-    """Return the cell `h8` of a board with 15 rows, which are counted from below."""
-    return (15 - int(written[1:])) * columns + ord(written[0]) - ord("a")
-
-
-@asynccontextmanager
-async def inviting() -> AsyncIterator[Invite]:
-    """Create the invitations of such a bot, with a ticket for each process."""
-    # Imported only if a server is needed.
-    from noughts_server.runtime.sessions import Ticket
-    from noughts_server.server import running_server
-    from noughts_server.settings import ServerSettings
-    from noughts_server.store.engine.sqlite import url_of
-
-    with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
-        settings = ServerSettings("127.0.0.1:0", url_of(f"{folder}/check.sqlite"), reflection=False)
-        async with running_server(settings) as server:
-
-            def invite(carry: Carry) -> DialInvitation:
-                ticket = Ticket(owner=0, bot="checked", carry=carry)
-                return DialInvitation(server.address, server.sessions.issue_ticket(ticket))
-
-            yield invite
-
+from noughts_server.bot_check.rule_probe import probe_rules
 
 _FEW_CELLS = 9
 

@@ -124,7 +124,10 @@ _KNOWN: dict[str, type[Problem]] = {
     "noughts_server.local.plan.LocalError": Problem,
     "noughts_server.local.plan.SpecRefused": UsageProblem,
 }
-"""Errors whose texts say all, by name: a class counts for those derived from it, and none is loaded for this."""
+"""How to report errors that need no other text, by qualified name, so that nothing is imported for it.
+
+An entry also covers subclasses.
+"""
 
 
 def _explain_known(error: BaseException) -> Problem | None:
@@ -170,21 +173,12 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
 }
-_SAME = [
-    "draw-after",
-    "join-from",
-    "join-until",
-    "label",
-    "openings",
-    "rounds",
-    "start-at",
-    "time-class",
-    "title",
+_SAME = (
+    "draw-after", "join-from", "join-until", "label", "openings", "rounds", "start-at", "time-class", "title",
     "variant",
-]
+)  # fmt: skip
 _OPTIONS = {option.replace("-", "_"): f"--{option}" for option in _SAME} | {
     "name": "NAME", "anchors": "--anchor", "games_per_pair": "--games", "own_times": "--time-of", "scopes": "--scope",
-    "variant": "--variant",
 }  # fmt: skip
 """The argument or option of each field of a request that users can set."""
 

@@ -144,7 +144,7 @@ class SubmittedBots:
         """Milliseconds of processor time, by day (since 1970) and owner."""
         self._news = asyncio.Event()
         self._looked = asyncio.Event()
-        """Of the next look: set when it is over. Each look has its own."""
+        """Set at the end of the next check. Each check has its own event."""
         self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
         self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._attempts: dict[int, deque[float]] = {}
@@ -239,7 +239,7 @@ class SubmittedBots:
     # Play.
 
     async def look(self) -> None:
-        """Look which bots there are and which are needed; return when they count as online, or not any more."""
+        """Check which bots exist and which are needed. Return when the online bots are up to date."""
         looked = self._looked
         self._news.set()
         await looked.wait()

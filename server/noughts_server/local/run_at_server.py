@@ -38,7 +38,7 @@ class WrittenGames:
         self._write = write
         self._through = 0
         self._complete = False
-        # Who is interrupted while this goes on in its thread writes the rest in another one.
+        # After an interruption one thread can still be writing games when another begins to write the rest.
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:

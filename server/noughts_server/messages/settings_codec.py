@@ -26,13 +26,15 @@ def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments
         "concurrency": settings.concurrency,
         "rated": settings.rated,
     }
+    if "openings" not in fields:  # a list of openings can be long
+        values["openings"] = openings_message(settings.openings)
     return tournaments_pb2.Tournament(**{**_of_games(settings), **values, **fields})
 
 
 def challenge_message(settings: TournamentSettings, **fields: Any) -> challenges_pb2.CreateChallengeRequest:
     """Return a request with these settings; `fields` set or override other fields of the message."""
-    games = settings.games_per_pair
-    return challenges_pb2.CreateChallengeRequest(**{**_of_games(settings), "games": games, **fields})
+    values = {"games": settings.games_per_pair, "openings": openings_message(settings.openings)}
+    return challenges_pb2.CreateChallengeRequest(**{**_of_games(settings), **values, **fields})
 
 
 def _of_games(settings: TournamentSettings) -> dict[str, Any]:
@@ -41,7 +43,6 @@ def _of_games(settings: TournamentSettings) -> dict[str, Any]:
         "time": time_control_message(settings.time),
         "own_times": {label: time_control_message(time) for label, time in settings.own_times.items()},
         "seed": settings.seed,
-        "openings": openings_message(settings.openings),
     }
 
 

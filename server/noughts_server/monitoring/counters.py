@@ -135,7 +135,7 @@ class Counters:
         stalls.expect(_TICK_SECONDS)
         while True:
             await asyncio.sleep(_TICK_SECONDS)
-            self.lag.observe(stalls.came(_TICK_SECONDS))
+            self.lag.observe(stalls.came())
             due += 1
             if due == _TICKS_A_SECOND:
                 due = 0

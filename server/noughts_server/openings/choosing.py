@@ -1,122 +1,13 @@
 """Choose the opening of an encounter, which depends only on the tournament's seed and the encounter's number."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import permutations, product
 
-from noughts_referee.rules import Draws, Variant, apart, game_seed, members
+from noughts_referee.rules import Draws, Variant, apart, game_seed
+from noughts_server.openings.by_chance import drawn_near, drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
-
-# On boards with edges of at least this length, the first stone is at most a fifth of the edge from the middle.
-_LARGE_EDGE = 7
-_NEAR = 3
-
-
-def drawn_plies(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """Return `plies` random legal cells that do not end the game; None if there are too few."""
-    return _drawn_line(variant, plies, draws, near=False)
-
-
-def drawn_near(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """Return the same in natural places: on large boards near the middle, then up to three cells from another stone."""
-    return _drawn_line(variant, plies, draws, near=min(variant.columns, variant.rows) >= _LARGE_EDGE)
-
-
-def _drawn_line(variant: Variant, plies: int, draws: Draws, *, near: bool) -> tuple[int, ...] | None:
-    cells: list[int] = []
-    own = opponent = 0
-    for ply in range(plies):
-        side = ply & 1
-        legal = variant.legal_cells(own, opponent, side)
-        if near:
-            wanted = _surroundings(variant, own | opponent) if cells else _middle(variant)
-            legal = tuple(cell for cell in legal if wanted >> cell & 1) or legal
-        while legal:
-            cell = draws.choice(legal)
-            if variant.outcome(own | 1 << cell, opponent, cell, side) is None:
-                break
-            legal = tuple(other for other in legal if other != cell)
-        else:
-            return None
-        cells.append(cell)
-        own, opponent = opponent, own | 1 << cell
-    return tuple(cells)
-
-
-def _middle(variant: Variant) -> int:
-    """Return the cells around the middle, in all layers, as a set."""
-    reach = max(1, min(variant.columns, variant.rows) // 5)
-    row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
-    return _square(variant, row, column, reach)
-
-
-def _surroundings(variant: Variant, stones: int) -> int:
-    near = 0
-    for cell in members(stones):
-        row, column = divmod(cell % (variant.rows * variant.columns), variant.columns)
-        near |= _square(variant, row, column, _NEAR)
-    return near
-
-
-def _square(variant: Variant, row: int, column: int, reach: int) -> int:
-    cells = 0
-    for layer in range(variant.layers):
-        for near_row in range(max(0, row - reach), min(variant.rows, row + reach + 1)):
-            first, last = max(0, column - reach), min(variant.columns, column + reach + 1)
-            start = (layer * variant.rows + near_row) * variant.columns
-            cells |= ((1 << last) - (1 << first)) << start
-    return cells
-
-
-_MOST_KEPT = 8
-
-
-@lru_cache(maxsize=_MOST_KEPT)
-def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
-    """Return each symmetry as the image of every cell; the first is the identity.
-
-    A flat square board has 8, an oblong one 4, one with gravity 2, a cube 48. They are found by trial: of all
-    permutations and reflections of the axes, those that map lines to lines and keep what is below a cell below it.
-    """
-    lines = set(variant.lines)
-    found = [
-        image
-        for image in _turned(variant)
-        if {_moved(line, image) for line in variant.line_cells} == lines
-        and all(
-            _moved(_cells(below), image) == variant.supports[image[cell]]
-            for cell, below in enumerate(variant.supports)
-            if below
-        )
-    ]
-    return tuple(dict.fromkeys(found))
-
-
-def _turned(variant: Variant) -> Iterator[tuple[int, ...]]:
-    sizes = (variant.layers, variant.rows, variant.columns)
-    cells = list(product(*map(range, sizes)))
-    for axes in permutations(range(3)):
-        if tuple(sizes[axis] for axis in axes) != sizes:
-            continue
-        for flips in product((False, True), repeat=3):
-            image = []
-            for place in cells:
-                layer, row, column = (
-                    size - 1 - place[axis] if flip else place[axis]
-                    for axis, flip, size in zip(axes, flips, sizes, strict=True)
-                )
-                image.append((layer * variant.rows + row) * variant.columns + column)
-            yield tuple(image)
-
-
-def _moved(cells: tuple[int, ...], image: tuple[int, ...]) -> int:
-    return sum(1 << image[cell] for cell in cells)
-
-
-def _cells(cells: int) -> tuple[int, ...]:
-    return tuple(cell for cell in range(cells.bit_length()) if cells >> cell & 1)
-
+from noughts_server.openings.symmetries import symmetries
 
 # They separate the random numbers of openings from those of games and from each other.
 _ENCOUNTERS = 0x6A09E667F3BCC909

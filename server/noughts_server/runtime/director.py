@@ -7,15 +7,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
 
 import structlog
 
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import Draining, NoughtsError
+from noughts_server.errors import NoughtsError
 from noughts_server.resource_names import short
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.tournament_play import TournamentPlay
+from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.entries import withdraw_entry
@@ -28,59 +28,6 @@ from noughts_server.store.tournaments.tournaments import (
     pause_tournament,
     start_tournament,
 )
-
-Done = TypeVar("Done")
-
-
-class UncancelledWork:
-    """Work of several steps that is done whole, also when its caller hangs up in the middle.
-
-    What the store has been asked for by then is written all the same; without the step that follows, a tournament would
-    be running that nobody plays. It ends with the group of tasks that `open` is handed, or is cancelled by `close`.
-    """
-
-    def __init__(self) -> None:
-        self._group: asyncio.TaskGroup | None = None
-        self._running: set[asyncio.Task[None]] = set()
-
-    def open(self, group: asyncio.TaskGroup) -> None:
-        """Takes work from now on."""
-        self._group = group
-
-    def close(self) -> None:
-        """Takes no more, and cancels what is running: the server goes down, and finds it in the store later."""
-        self._group = None
-        for task in self._running:
-            task.cancel()
-
-    async def run(self, work: Callable[[], Awaitable[Done]]) -> Done:
-        """What `work` returns or raises; cancelled, the caller leaves at once and `work` continues to its end.
-
-        Raises Draining unless open.
-        """
-        if self._group is None:
-            raise Draining()
-        outcome: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        task = self._group.create_task(_settle(work, outcome))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        task.add_done_callback(lambda _: None if outcome.done() else outcome.set_exception(Draining()))
-        return await outcome
-
-
-async def _settle(work: Callable[[], Awaitable[Any]], outcome: asyncio.Future[Any]) -> None:
-    """Never raises what `work` does: that would end the group."""
-    try:
-        result = await work()
-    except Exception as error:
-        if not outcome.cancelled():
-            outcome.set_exception(error)
-        elif not isinstance(error, NoughtsError):
-            structlog.get_logger("noughts.calls").exception("unexpected_error")
-    else:
-        if not outcome.cancelled():
-            outcome.set_result(result)
-
 
 logger = structlog.get_logger("noughts.director")
 

@@ -19,7 +19,7 @@ class Hosting(Protocol):
         """
 
     async def look(self) -> None:
-        """A bot has been submitted or retired. When this returns, it counts as online, or not any more."""
+        """Check the bots after a change. On return a submitted bot counts as online, and a retired one does not."""
 
     async def run(self) -> None:
         """Plays those that are needed, until it is cancelled."""

@@ -78,8 +78,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                         await asyncio.sleep(_REFUSAL_SECONDS)
                     raise
                 if handler.stream_stream is not None:
-                    answered = _reflected(call, requests, context) if inspect.isasyncgenfunction(call) else None
-                    await (answered or call(requests, context))
+                    if inspect.isasyncgenfunction(call):
+                        await _reflected(call, requests, context)
+                    else:
+                        await call(requests, context)
                 elif handler.stream_unary is not None:
                     await context.write(await call(requests, context))
                 elif handler.unary_stream is not None:
@@ -124,7 +126,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _counted(self, error: BaseException, method: str) -> Status:
         if isinstance(error, DecodeError):
-            error = InvalidArgument.of("request", "bytes that are not such a message", "the message of this method")
+            error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
             error = UnknownMethod(method)  # a method that the library declares but does not implement
         if isinstance(error, StreamClosed):

@@ -1,4 +1,4 @@
-"""Check what a caller chose for a new token; the store takes what it gets."""
+"""Check the label, lifetime and scopes of a new token. The store does not check them."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Check what an organiser chose for a new tournament; the store takes what it gets."""
+"""Check the settings of a new tournament. The store does not check them."""
 
 from dataclasses import replace
 

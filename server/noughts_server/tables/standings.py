@@ -29,7 +29,7 @@ PairScores = Mapping[tuple[str, str], Score]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An entry's row, in a database or as a server tells it."""
+    """An entry's row, from a database or from a server's answer."""
 
     label: str
     wins: int
@@ -48,7 +48,7 @@ class Standing:
     bot_version: str = ""
     """`bots/NAME/versions/V`."""
     number: int = 0
-    """The number by which games refer to the entry after the start. A server tells none of these three."""
+    """The number by which games refer to the entry after the start; like the next two, 0 in a server's answer."""
     bot_id: int = 0
     bot_version_id: int = 0
 

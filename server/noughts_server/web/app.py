@@ -87,7 +87,7 @@ def site(
         *(Address(f"/{name}", at_root) for name in _AT_ROOT),
     ]
     application = Starlette(routes=addresses, exception_handlers=_handlers(pages))
-    # Compressed pages with secrets give nothing away: browsers send the cookie of a visitor from no other site.
+    # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.
     return _SafeHeaders(GZipMiddleware(application, compresslevel=6))
 
 

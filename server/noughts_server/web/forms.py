@@ -31,7 +31,7 @@ def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
     """Return the time control in the fields `bank`, `increment` and `move`, in seconds. Raises Failure."""
     bank, increment, move = (_microseconds(form, field) for field in ("bank", "increment", "move"))
     if increment and not bank:
-        raise wrong("increment", form["increment"], "a time on the clock, to which it is added")
+        raise wrong("increment", form["increment"], "a base time (On the clock), to which the increment is added")
     return types_pb2.TimeControl(bank_us=bank, increment_us=increment, move_us=move)
 
 
@@ -75,7 +75,9 @@ def problem(context: Context, name: str) -> Markup:
     if not _is_wrong(context, name):
         return Markup("")
     failure = context["failure"]
-    words = f"Expected {failure.expected}." if failure.expected else f"{failure.message} {failure.hint}"
+    words = f"{failure.message} {failure.hint}"
+    if failure.expected:
+        words = f"Expected {failure.expected}{'' if failure.expected.endswith('?') else '.'}"
     return Markup('<span class="fault" id="wrong-{}" role="alert">{}</span>').format(name, words.replace("`", ""))
 
 

@@ -114,7 +114,7 @@ class Organising:
             if failure.status == 401:
                 raise
             if failure.status == 409:
-                failure = Failure(409, "A tournament has this name.", "Choose another.", field="id")
+                failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
             return self._shown(request, values, in_form(failure, _FORM, _RENAMED))
         return RedirectResponse(f"/{made.tournament.name}", 303)
 

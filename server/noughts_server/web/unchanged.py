@@ -1,4 +1,4 @@
-"""What a browser already has is not sent again: entity tags of answers and of parts of pages."""
+"""Entity tags of answers and of parts of pages: what the browser already has is not sent."""
 
 from collections.abc import Collection
 from hashlib import blake2b

@@ -12,7 +12,7 @@ from noughts_server.tables.crosstable import level
 
 _GAMES = {
     "tictactoe": "Noughts and crosses",
-    "tictactoe3d": "Noughts and crosses in a cube",
+    "tictactoe3d": "3D noughts and crosses",
     "qubic": "Qubic",
     "connect4": "Connect Four",
     "gomoku": "Gomoku",
@@ -20,7 +20,7 @@ _GAMES = {
     "renju": "Renju",
     "caro": "Caro",
 }
-_RULES = {"exact": "exactly five", "20": "20x20"}
+_RULES = {"exact": "exactly five in a row", "20": "20x20"}
 
 
 def short(name: str) -> str:
@@ -50,7 +50,7 @@ def points(value: float) -> str:
 
 
 def game(variant: str) -> str:
-    """Return a variant in plain words: `Connect Four`, `30x30, 5 in a row`, `Gomoku, exactly five, swap2 opening`."""
+    """Return a variant in plain words: `Connect Four`, `30x30, 5 in a row`, `Gomoku, exactly five in a row`."""
     name, _, opening = variant.partition("+")
     shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
     base, *rules = name.split(":")

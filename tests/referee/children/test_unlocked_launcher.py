@@ -83,7 +83,7 @@ async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: Unlocke
     child.kill(signal.SIGKILL)  # it has gone
 
 
-def test_a_child_leaves_nothing_even_if_whoever_waits_for_it_is_cancelled() -> None:
+def test_cancelled_wait_leaves_no_child_process() -> None:
     async def abandon() -> UnlockedChild:
         child = await unlocked.start(ChildCommand("exec", "sleep 1000"))
         with pytest.raises(TimeoutError):

@@ -13,7 +13,8 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.bot_check.check_steps import STEPS, StepResult, run_steps
-from noughts_server.bot_check.conformance import ConformancePlan, inviting
+from noughts_server.bot_check.conformance import ConformancePlan
+from noughts_server.bot_check.inviting import inviting
 from noughts_server.launching.launcher import Locking, launching
 from tests.support.children.field import PROGRAMS
 from tests.support.hosting import C_EXAMPLES, compiled, compiled_wasm

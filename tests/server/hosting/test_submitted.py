@@ -169,7 +169,7 @@ async def client_status(client: Client) -> status_pb2.GetStatusResponse:
         return await stub.GetStatus(status_pb2.GetStatusRequest())
 
 
-async def test_a_bot_is_online_when_its_submission_is_answered_and_not_any_more_when_it_is_retired(
+async def test_submitted_bot_is_online_until_it_is_retired(
     client: Client,
 ) -> None:
     token = await client.token("alice", *ALL)

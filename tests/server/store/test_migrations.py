@@ -124,7 +124,7 @@ async def test_an_older_database_is_brought_up_and_its_variants_get_their_new_na
     assert variants == [("gomoku",), ("gomoku20",), ("mnk:7,6,4",)]
 
 
-async def test_an_older_database_gets_the_numbers_of_agreed_stones_from_the_times_of_its_games(tmp_path: Path) -> None:
+async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     migrated(path, "0014")
     # By the times of the choices, and then of the moves: nothing put, three stones, three and a move, five.

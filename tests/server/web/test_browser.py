@@ -78,7 +78,7 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
         assert page.url.endswith("#4")
         page.locator("#ply").fill("1")
         expect(page.locator("#board .stone")).to_have_count(1)
-        page.get_by_role("button", name="To the end").click()
+        page.get_by_role("button", name="Latest position").click()
         expect(page.locator("#board .stone")).to_have_count(plies)
         page.locator("#board").focus()
         page.keyboard.press("Home")
@@ -173,9 +173,7 @@ class Talking(Stepwise):
         return Move(chosen, float(position.ply))
 
 
-def test_a_refreshed_tournament_keeps_opened_rounds_scrolled_tables_and_the_focus(
-    server: ServerUnderTest, site: Site, browser: Browser
-) -> None:
+def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, slow = server.token("sue"), LateInRound2()
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     wanted = {**form, "id": "stages", "schedule": "swiss", "rounds": "3", "bank": "", "increment": ""}
@@ -262,7 +260,7 @@ def test_a_game_that_waits_for_its_bots_has_begun(server: ServerUnderTest, site:
         page.route("**/events", lambda route: route.abort())
         page.goto(f"/{game.name}")
         expect(page.locator("#board .stone")).to_have_count(2)
-        expect(page.locator("#outcome")).to_have_text("It waits for its players to reconnect.")
+        expect(page.locator("#outcome")).to_have_text("Waiting for the players to reconnect.")
         game.play(1, 4, 2)
 
 
@@ -284,7 +282,7 @@ def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
         for name in bots:
             site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
         site.post(f"{place}/start", form, cookie=cookie)
-        # The server knows scores as long as somebody watches.
+        # The server keeps scores while a game has watchers.
         with site.events(f"/api/v1{place}/games/1/events"):
             page.goto(f"{place}/games/1")
             expect(page.locator("#outcome")).to_contain_text("is to move")

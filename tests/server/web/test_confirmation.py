@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
 from tests.support.background import online
 from tests.support.browser import chromium, page_in
@@ -31,6 +32,26 @@ def refuse_then_agree(page: Page, button: str, question: str) -> None:
     assert page.evaluate("window.sameDocument") is True
     page.get_by_role("button", name=button).click()
     dialog.locator("button.main").click()
+
+
+def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    token, bots = server.token("dora"), ("dora-one", "dora-two")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    with beside(online(server.address, token, **dict.fromkeys(bots, "random"))), page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
+        wanted = {**form, "id": "dora-cup", "schedule": "round_robin", "games_per_pair": "1000000"}
+        place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+        for name in bots:
+            site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
+        page.goto(place)
+        page.get_by_role("button", name="Cancel for good").click()
+        dialog = page.get_by_role("dialog", name="Cancel dora-cup for good?")
+        site.post(f"{place}/start", form, cookie=cookie)
+        expect(page.locator(".state")).to_have_text(
+            "running"
+        )  # it can be extended now: another form stands in second place
+        dialog.locator("button.main").click()
+        expect(page.locator(".state")).to_have_text("cancelled")
 
 
 def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site, browser: Browser) -> None:

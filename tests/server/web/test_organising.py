@@ -88,7 +88,7 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
         page.get_by_role("button", name="Make the tournament").click()
         # The server's own limit of the name, and then one of the form.
         for field, words in (
-            (increment, "Expected a time on the clock, to which it is added."),
+            (increment, "Expected a base time (On the clock), to which the increment is added."),
             (name, "Expected 1 to 63 characters of a-z, 0-9 and -."),
         ):
             expect(field).to_have_accessible_description(re.compile(re.escape(words)))
@@ -108,4 +108,4 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
         page.goto("/organise")
         name.fill("spring-cup")
         page.get_by_role("button", name="Make the tournament").click()
-        expect(page.get_by_role("alert")).to_have_text("A tournament has this name. Choose another.")
+        expect(page.get_by_role("alert")).to_have_text("This name is already taken. Choose another.")

@@ -327,7 +327,7 @@ def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(
 def test_bots_are_searched_by_name(site: Site) -> None:
     assert "/bots/pascal" in site.get("/bots?search=PASC").text
     assert "No bot has zzz in its name" in site.get("/bots?search=zzz").text
-    assert "No bot of this list is like that" in site.get("/leaderboard?search=zzz").text
+    assert "No bot in this list matches the filters" in site.get("/leaderboard?search=zzz").text
 
 
 def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:

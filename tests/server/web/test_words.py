@@ -11,7 +11,7 @@ from noughts_server.web.words import game
         ("tictactoe", "Noughts and crosses"),
         ("connect4", "Connect Four"),
         ("mnk:30,30,5", "30x30, 5 in a row"),
-        ("gomoku:exact:20", "Gomoku, exactly five, 20x20"),
+        ("gomoku:exact:20", "Gomoku, exactly five in a row, 20x20"),
         ("gomoku20+swap2", "Gomoku, 20x20, swap2 opening"),
         ("mnk:19,19,5+pro", "19x19, 5 in a row, pro opening"),
         ("reversi", "reversi"),

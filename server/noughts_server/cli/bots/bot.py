@@ -1,22 +1,18 @@
 """`noughts bot`: the reference bots, and the bots registered at a server."""
 
-import asyncio
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from datetime import UTC
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from noughts_bots.ask import Answer, answer, document
-from noughts_bots.bot import Bot, Move, Resign
+from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.installed import InstalledBot, installed_bots
-from noughts_bots.specs import BotSpec, make_bot, parse_spec, reference_bots
+from noughts_bots.specs import make_bot, parse_spec, reference_bots
 from noughts_proto.v1 import bots_pb2 as pb
-from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
-from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
@@ -26,55 +22,9 @@ from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, requ
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import Locking
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
-
-_MOVE_SECONDS = 60.0
-
-Entered = TypeVar("Entered")
-
-
-class _AskedBot(Bot):
-    """The bot of a child process. Positions arrive one by one, so the event loop is idle in between."""
-
-    def __init__(self, session: ChildSession, runner: asyncio.Runner) -> None:
-        self._session = session
-        self._runner = runner
-
-    def choose(self, position: Position) -> Move:
-        return self._runner.run(self._session.answer(position))
-
-
-@contextmanager
-def asked_child(spec: BotSpec, variant: Variant, locking: Locking, start_seconds: float) -> Iterator[Bot]:
-    """Yield the bot of a spec in a child, and print its stderr at the end. Raises BotFault, VariantRefused."""
-    times = ChildSettings(start=start_seconds)
-    with (
-        asyncio.Runner() as runner,
-        _entered(runner, launching(locking, output.note)) as launcher,
-        _entered(runner, child_session(spec, launcher, times, move_seconds=_MOVE_SECONDS)) as session,
-    ):
-        try:
-            runner.run(session.greet())
-            session.require(variant)
-            yield _AskedBot(session, runner)
-        finally:
-            runner.run(session.stop())
-            for line in session.said.splitlines():
-                output.note(f"  | {line}")
-
-
-@contextmanager
-def _entered(runner: asyncio.Runner, context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
-    """Enter an asynchronous context on the runner for the length of the block."""
-    stack = AsyncExitStack()
-    entered = runner.run(stack.enter_async_context(context))
-    try:
-        yield entered
-    finally:
-        runner.run(stack.aclose())
-
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),
@@ -127,6 +77,7 @@ def _asked(
     spec: str, variant: str | None, seed: int, locking: Locking, start_timeout: float
 ) -> Iterator[tuple[Position, Answer]]:
     """Yield the positions on stdin and the bot's answers. An error on a terminal is a warning, in a file a Problem."""
+    from noughts_server.cli.bots.ask_child import asked_child
 
     parsed = parse_spec(spec)
     read_variant = options.read_variant(variant or parsed.usual_variant)

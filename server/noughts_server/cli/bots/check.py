@@ -65,8 +65,9 @@ def check(
     a bot whose games differ has another source of random numbers, which is allowed.
     """
     from noughts_referee.children.running_child import ChildSettings
-    from noughts_server.bot_check.conformance import ConformancePlan, inviting
+    from noughts_server.bot_check.conformance import ConformancePlan
     from noughts_server.bot_check.conformance import check as check_bot
+    from noughts_server.bot_check.inviting import inviting
 
     parsed = require_startable(parse_spec(spec))
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)

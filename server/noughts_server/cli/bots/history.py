@@ -1,9 +1,8 @@
 """The record of bots at a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC
 from functools import partial
-from itertools import pairwise
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -13,6 +12,7 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
@@ -20,47 +20,6 @@ from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.resource_names import short
-
-# Dots of a braille character (Unicode 2800), by row and column.
-_BRAILLE = 0x2800
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-
-
-def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *, unicode: bool = True) -> list[str]:
-    """Return `height` lines of `width` characters, top first, with the points (at least one, x ascending) as a line.
-
-    A character holds 2x4 dots in braille, or one `*` without `unicode`. The chart spans exactly the points.
-    """
-    across, down = (2, 4) if unicode else (1, 1)
-    columns, rows = width * across, height * down
-    low, high = min(y for _, y in points), max(y for _, y in points)
-    left, right = points[0][0], points[-1][0]
-    cells = [[0] * width for _ in range(height)]
-    previous: int | None = None
-    for column in range(columns):
-        value = _value(points, left + (right - left) * column / max(columns - 1, 1))
-        row = round((high - value) / (high - low) * (rows - 1)) if high > low else rows // 2
-        # Draw a step in full, so that the line has no gaps.
-        begin, end = sorted((row, row if previous is None else previous + (row > previous) - (row < previous)))
-        for dot in range(begin, end + 1):
-            cells[dot // down][column // across] |= _DOTS[dot % down][column % across]
-        previous = row
-    return ["".join(_character(cell, unicode) for cell in line) for line in cells]
-
-
-def _value(points: Sequence[tuple[float, float]], x: float) -> float:
-    """Interpolate y at `x`."""
-    for (before, low), (after, high) in pairwise(points):
-        if x <= after:
-            return low + (high - low) * (x - before) / (after - before) if after > before else high
-    return points[-1][1]
-
-
-def _character(cell: int, unicode: bool) -> str:
-    if not cell:
-        return " "
-    return chr(_BRAILLE + cell) if unicode else "*"
-
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10

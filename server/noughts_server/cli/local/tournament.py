@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
@@ -30,9 +30,6 @@ from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, 
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
-
-if TYPE_CHECKING:
-    pass
 
 _DEMO_SPECS = (
     "random",

@@ -180,7 +180,7 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
     """Which bots are taken; None: none. A kind whose extra is missing is a Problem if it was asked for."""
     kinds = tuple(dict.fromkeys(filter(None, (part.strip() for part in (accept or "").split(",")))))
     if accept is None:
-        kinds = ("wasm",) if find_spec("wasmtime") is not None else ()
+        kinds = ("wasm",) if has_extra("wasm") else ()
     elif kinds == ("none",):
         kinds = ()
     elif not kinds or not set(kinds) <= {"wasm", "py"}:

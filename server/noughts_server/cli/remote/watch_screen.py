@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,85 +16,8 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
+from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
-
-_HEAD_LINES = 2
-"""Lines above the rows of standings."""
-_FEWEST_ROWS = 3
-_NARROWEST_STANDINGS = 34
-
-
-class Layout(NamedTuple):
-    """The arrangement of the parts."""
-
-    boards: list[list[Picture]]
-    """Rows of boards."""
-    rows: int
-    """Maximum rows of each tournament's standings; 0 for none."""
-    beside: bool
-    """Whether the standings are to the right of the boards; if not, they are above them."""
-
-
-def arranged(
-    draw: Callable[[bool, int | None], list[Picture]], entries: Sequence[int], width: int, height: int
-) -> Layout:
-    """Return the layout for a terminal of this size; `entries` are the numbers of bots in each tournament's standings.
-
-    `draw(full, height)` draws the boards with all details or as low as possible, none higher than `height`.
-    """
-    needed = sum(_height(count, min(count, _FEWEST_ROWS)) for count in entries)
-    whole, low = (_fitting(packed(draw(full, None), width), height - needed) for full in (True, False))
-    # Prefer more boards to more details.
-    shown = low if sum(map(len, low)) > sum(map(len, whole)) else whole
-    lowest = draw(False, height)
-    if shown or not lowest:
-        left = height - sum(map(_row_height, shown))
-        return Layout(shown, _most_rows(entries, left), beside=False)
-    # There is no space for standings above a board.
-    first = lowest[0]
-    beside = any(entries) and width - first.width - 1 >= _NARROWEST_STANDINGS
-    return Layout([[first]], _most_rows(entries, height) if beside else 0, beside)
-
-
-def packed(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
-    """Arrange the pictures in rows, with a blank column between boards."""
-    rows: list[list[Picture]] = []
-    used = width + 1
-    for each in pictures:
-        if used + 1 + each.width > width:
-            rows.append([])
-            used = -1
-        rows[-1].append(each)
-        used += 1 + each.width
-    return rows
-
-
-def _fitting(rows: Sequence[list[Picture]], height: int) -> list[list[Picture]]:
-    shown: list[list[Picture]] = []
-    for row in rows:
-        height -= _row_height(row)
-        if height < 0:
-            break
-        shown.append(row)
-    return shown
-
-
-def _row_height(row: Sequence[Picture]) -> int:
-    return max(each.height for each in row)
-
-
-def _most_rows(entries: Sequence[int], height: int) -> int:
-    """Return the most rows of standings for each tournament that fit together; 0 if not even a few do."""
-    for rows in range(max(entries, default=0), 0, -1):
-        if sum(_height(count, min(count, rows)) for count in entries) <= height:
-            return rows
-    return 0
-
-
-def _height(count: int, rows: int) -> int:
-    """Return the lines of the standings with `rows` of `count` bots, plus a line for hidden rows."""
-    return 0 if not count else _HEAD_LINES + rows + (rows < count)
-
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0

@@ -79,13 +79,13 @@ def create_token(
     *,
     owner: str,
     label: str = "",
-    scopes: Iterable[str] = (),
+    scopes: Iterable[str] = DEFAULT_SCOPES,
     life_ms: int | None = None,
     made_by: int | None = None,
     now_ms: int,
     limits: Limits | None = None,
 ) -> NewToken:
-    """Create a token that was checked for an owner, who is created if new. Default scopes: `play organise`.
+    """Create a token for an owner, who is created if new. The caller has checked label, scopes and lifetime.
 
     It expires after `life_ms` milliseconds (None: never). `made_by` is the token of the request. Raises
     InvalidArgument, and LimitReached if the owner has too many valid tokens (`limits` None: unlimited).
@@ -101,7 +101,7 @@ def create_token(
         "label": label,
         "hash": _hash(secret),
         "created_at": now_ms,
-        "scopes": " ".join(tuple(scopes) or DEFAULT_SCOPES),
+        "scopes": " ".join(scopes),
         "expires_at": None if life_ms is None else now_ms + life_ms,
         "made_by": made_by,
     }

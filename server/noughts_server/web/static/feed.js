@@ -13,7 +13,6 @@ export function follow(address, changed) {
     clearTimeout(timer);
     if (source || over || document.hidden) return;
     source = new EventSource(address);
-    source.onopen = back;
     const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
     on("snapshot", (told) => {
       wait = FIRST_WAIT;
@@ -33,7 +32,7 @@ export function follow(address, changed) {
       stop();
     });
     source.onerror = () => {
-      away("The connection is lost; it is tried again.");
+      away("Connection lost. Reconnecting…");
       // The browser tries again by itself, except where it was refused.
       if (source.readyState === EventSource.CLOSED) {
         stop();

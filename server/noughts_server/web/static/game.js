@@ -29,7 +29,7 @@ function show() {
   by("outcome").className = `outcome ${game.state}`;
   const link = by("link");
   if (link) link.href = `#${ply}`;
-  if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}`;
+  if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${by("numbers").value}`;
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
   showMoves();
   showScores();
@@ -53,7 +53,7 @@ function cell(number) {
 }
 
 function outcome() {
-  if (game.state === "waiting") return game.moves.length ? "It waits for its players to reconnect." : "It has not begun.";
+  if (game.state === "waiting") return game.moves.length ? "Waiting for the players to reconnect." : "The game has not started.";
   if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const ending = game.termination.replaceAll("_", " ");

@@ -15,5 +15,7 @@ document.addEventListener("submit", async (event) => {
   const form = event.target, question = form.dataset.confirm;
   if (!question) return;
   event.preventDefault();
-  if (await confirmed(question, event.submitter.textContent)) form.submit();
+  const { action } = form;
+  // While the question was open, the page may have put another action in this place.
+  if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action) form.submit();
 });

@@ -41,7 +41,7 @@ function makeCells() {
   }
   group.addEventListener("keydown", pressed);
   group.addEventListener("pointerover", (event) => event.pointerType === "mouse" && hint(cells.indexOf(event.target)));
-  group.addEventListener("pointerout", () => hint(-1));
+  for (const away of ["pointerout", "focusout"]) group.addEventListener(away, () => hint(-1));
   // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
   svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
   svg.append(ghost, group);

@@ -8,7 +8,7 @@ const page = document.getElementById("tournament");
 const began = performance.now();
 // What the page says: it may have changed before the first event.
 let state = page.querySelector(".state").textContent;
-let first = null, wanted = false, asking = false, drawing = 0;
+let first = null, told = null, wanted = false, asking = false, drawing = 0;
 
 follow(page.dataset.events, (view) => {
   cancelAnimationFrame(drawing);
@@ -25,7 +25,8 @@ function show(view) {
   if (!tournament) return;
   showProgress(tournament);
   if (first === null) first = tournament.games_done;
-  else wanted = true;
+  else if (tournament !== told) wanted = true;
+  told = tournament;
   if (state !== tournament.state) wanted = true;
   state = tournament.state;
   refresh();
@@ -75,7 +76,8 @@ function showParts(text) {
   showTimes(fresh);
   for (const part of fresh.querySelectorAll("[data-part]")) {
     const now = page.querySelector(`[data-part="${part.dataset.part}"]`);
-    if (part.dataset.part === "desk" && now.contains(document.activeElement)) continue; // the visitor is about to do something
+    const acting = now.contains(document.activeElement) || document.querySelector("dialog[open]");
+    if (part.dataset.part === "desk" && acting) continue;
     Idiomorph.morph(now, part, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
   }
 }

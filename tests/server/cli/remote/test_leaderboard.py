@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.bots.history import line_chart
+from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.remote.list_choice import KnownList, chosen
 
 Ask = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Games that began by agreement store how many stones were agreed on. Until now their times told it."""
+"""Games that began by agreement store how many stones were agreed on. Older versions derived it from the times."""
 
 import sqlalchemy as sa
 from alembic import op

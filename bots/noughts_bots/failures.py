@@ -1,0 +1,48 @@
+"""Reports of a bot's failures for its author: each distinct failure once with its traceback, then its count."""
+
+import logging
+import traceback
+
+logger = logging.getLogger("noughts.bot")
+
+_MOST_KINDS = 100
+"""The largest number of distinct failures, so that failures that all differ do not fill the memory."""
+
+
+class Failures:
+    """Logs failures. A repeated one is logged again at the 10th, the 100th, the 1,000th time, and so on."""
+
+    def __init__(self) -> None:
+        self._counts: dict[object, int] = {}
+
+    def tell(self, what: str, failure: BaseException) -> None:
+        """Log a failure of the bot. `what` says where, and what follows from it."""
+        frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
+        count = self._count((frames, in_words(failure)))
+        if count == 1:
+            logger.error("%s", what, exc_info=failure)
+        elif _is_round(count):
+            logger.error("%s, as before: %s (%s times by now)", what, in_words(failure), f"{count:,}")
+
+    def note(self, kind: str, what: str) -> None:
+        """Log a fault of the bot that is not an exception; `kind` identifies repetitions."""
+        count = self._count(kind)
+        if count == 1:
+            logger.error("%s", what)
+        elif _is_round(count):
+            logger.error("%s (%s times by now)", what, f"{count:,}")
+
+    def _count(self, kind: object) -> int:
+        if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
+            kind = None
+        self._counts[kind] = count = self._counts.get(kind, 0) + 1
+        return count
+
+
+def in_words(failure: BaseException) -> str:
+    """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
+    return " ".join("".join(traceback.format_exception_only(failure)).split())
+
+
+def _is_round(count: int) -> bool:
+    return count >= 10 and str(count).strip("0") == "1"

@@ -1,0 +1,59 @@
+"""Test whether an engine keeps its rule: positions in which a move wins only by the freest rule.
+
+The opponent has a four that must be stopped. An engine that plays the other move takes it for a win.
+"""
+
+from typing import NamedTuple
+
+from noughts_bots.bot import Resign
+from noughts_bots.errors import BotError
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.rules import Position, parse_variant
+from noughts_server.bot_check.child_session import child_session
+
+KEEPS, IGNORES, UNCLEAR = "keeps it", "ignores it", "cannot be told"
+
+
+class _Probe(NamedTuple):
+    """A position with X to move."""
+
+    first: str
+    """X's stones, as cells in notation."""
+    second: str
+    tempting: str
+    """A move that makes more than five in a row, or five that are blocked at both ends."""
+    stop: str
+
+
+_OVERLINE = _Probe("d8 e8 f8 h8 i8 c4", "d4 e4 f4 g4 a15 o15", "g8", "h4")
+_SHUT_FIVE = _Probe("d8 e8 f8 h8 c4 m12", "c8 i8 d4 e4 f4 g4", "g8", "h4")
+PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "caro:exact": _SHUT_FIVE}
+
+
+async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
+    """Return for each variant with a rule whether an engine KEEPS or IGNORES it, UNCLEAR, or its error."""
+    found = {}
+    for name, probe in PROBES.items():
+        variant = parse_variant(name)
+        first, second = ([_cell(each, variant.columns) for each in stones.split()] for stones in probe[:2])
+        moves = [cell for pair in zip(first, second, strict=True) for cell in pair]
+        async with child_session(spec, launcher, times, move_seconds=move_seconds) as session:
+            try:
+                await session.greet()
+                cell = (await session.answer(Position.after(variant, moves))).cell
+            except Resign:
+                found[name] = UNCLEAR
+            except BotError as fault:
+                # An engine that plays a move forbidden in renju ignores the rule.
+                found[name] = IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
+            else:
+                played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
+                found[name] = played.get(cell, UNCLEAR)
+    return found
+
+
+def _cell(written: str, columns: int) -> int:
+    """Return the cell `h8` of a board with 15 rows, which are counted from below."""
+    return (15 - int(written[1:])) * columns + ord(written[0]) - ord("a")

@@ -1,0 +1,63 @@
+"""Random openings, chosen ply by ply, that do not end the game."""
+
+from noughts_referee.rules import Draws, Variant, members
+
+# On boards with edges of at least this length, the first stone is at most a fifth of the edge from the middle.
+_LARGE_EDGE = 7
+_NEAR = 3
+
+
+def drawn_plies(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
+    """Return `plies` random legal cells that do not end the game; None if there are too few."""
+    return _drawn_line(variant, plies, draws, near=False)
+
+
+def drawn_near(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
+    """Return the same in natural places: on large boards near the middle, then up to three cells from another stone."""
+    return _drawn_line(variant, plies, draws, near=min(variant.columns, variant.rows) >= _LARGE_EDGE)
+
+
+def _drawn_line(variant: Variant, plies: int, draws: Draws, *, near: bool) -> tuple[int, ...] | None:
+    cells: list[int] = []
+    own = opponent = 0
+    for ply in range(plies):
+        side = ply & 1
+        legal = variant.legal_cells(own, opponent, side)
+        if near:
+            wanted = _surroundings(variant, own | opponent) if cells else _middle(variant)
+            legal = tuple(cell for cell in legal if wanted >> cell & 1) or legal
+        while legal:
+            cell = draws.choice(legal)
+            if variant.outcome(own | 1 << cell, opponent, cell, side) is None:
+                break
+            legal = tuple(other for other in legal if other != cell)
+        else:
+            return None
+        cells.append(cell)
+        own, opponent = opponent, own | 1 << cell
+    return tuple(cells)
+
+
+def _middle(variant: Variant) -> int:
+    """Return the cells around the middle, in all layers, as a set."""
+    reach = max(1, min(variant.columns, variant.rows) // 5)
+    row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
+    return _square(variant, row, column, reach)
+
+
+def _surroundings(variant: Variant, stones: int) -> int:
+    near = 0
+    for cell in members(stones):
+        row, column = divmod(cell % (variant.rows * variant.columns), variant.columns)
+        near |= _square(variant, row, column, _NEAR)
+    return near
+
+
+def _square(variant: Variant, row: int, column: int, reach: int) -> int:
+    cells = 0
+    for layer in range(variant.layers):
+        for near_row in range(max(0, row - reach), min(variant.rows, row + reach + 1)):
+            first, last = max(0, column - reach), min(variant.columns, column + reach + 1)
+            start = (layer * variant.rows + near_row) * variant.columns
+            cells |= ((1 << last) - (1 << first)) << start
+    return cells
