@@ -6,7 +6,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import structlog
@@ -82,6 +84,33 @@ def pytest_runtest_protocol(item: pytest.Item) -> object:
     """Keeps tests without the mark from starting processes."""
     with guard.processes_allowed(item.get_closest_marker("processes") is not None):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer() -> Iterator[None]:
+    """A test that ran out of time ends within a minute, or with its process. Another process continues."""
+    done = yield
+    fail = signal.getsignal(signal.SIGALRM)
+
+    def out_of_time(number: int, frame: FrameType | None) -> None:
+        _end_within_a_minute()
+        if callable(fail):
+            fail(number, frame)
+
+    signal.signal(signal.SIGALRM, out_of_time)
+    return done
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """What remains of a test that failed has no time limit otherwise: the plugin cancels its own here."""
+    if isinstance(node, pytest.Item):
+        _end_within_a_minute()
+
+
+def _end_within_a_minute() -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(60)
 
 
 @pytest.hookimpl(trylast=True)

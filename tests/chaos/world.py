@@ -20,6 +20,7 @@ import psutil
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY, TOKEN_VARIABLE
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.store.engine.database import Store
+from noughts_server.store.people.scopes import DEFAULT_SCOPES
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
 from tests.chaos.nursery import Forked, WallClock, noughts
@@ -129,7 +130,7 @@ class World:
         """Makes the tokens, and starts the server: from now on it has its port."""
         store = await Store.open(self.url, alone=True)
         for owner in (_ORGANISER, *self.names, *self.others):
-            scopes = _ALL_BUT_ADMIN if owner in self.others else ()
+            scopes = _ALL_BUT_ADMIN if owner in self.others else DEFAULT_SCOPES
             made = await store.write(
                 partial(create_token, owner=owner, scopes=scopes, now_ms=store.now_ms()),
             )

@@ -33,6 +33,7 @@ from noughts_proto.v1 import (
 )
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.server import Server, running_server
+from noughts_server.services.new_tokens import check_scopes
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in
@@ -125,7 +126,7 @@ class Client:
     async def token(self, owner: str = "alice", *scopes: str, life_ms: int | None = None) -> str:
         """The secret of a new token of this owner."""
         now = self.server.store.now_ms()
-        make = partial(create_token, owner=owner, scopes=scopes, life_ms=life_ms, now_ms=now)
+        make = partial(create_token, owner=owner, scopes=check_scopes(scopes), life_ms=life_ms, now_ms=now)
         return (await self.server.store.write(make)).secret
 
     async def register(self, *names: str, owner: str = "alice") -> None:
