@@ -69,7 +69,7 @@ class LeaderboardRow(_message.Message):
     ERROR95_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1, counted among the rows that the filters leave."""
+    """From 1 for the highest rating, counted among the active bots of the list. Filters do not change it."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float

@@ -39,7 +39,13 @@ QUERIES: dict[str, Callable[[Connection], Any]] = {
     "a game": partial(get_game, slug="cup0", ordinal=100),
     "a tournament's games": partial(list_games, slug="cup0"),
 }
-RANKING = ("rating lists", "a bot's ratings")
+RANKING = (
+    "rating lists",
+    "a bot's ratings",
+    "leaderboard, online",
+    "leaderboard, settled",
+    "leaderboard, an owner's bots",
+)
 """They count the bots of a list, or those above one, in an index."""
 BIG_TABLES = (
     "games|ratings|entries|pair_scores|entry_scores|bots|bot_versions|tournaments|rating_runs|rating_history|owners"

@@ -106,7 +106,7 @@ def leaderboard(
 ) -> Page[LeaderboardRow]:
     """Return a page of one list, highest rating first, newest bot first among equals.
 
-    Ranks count the bots that are shown. Raises InvalidArgument, and NotFound for an unknown owner.
+    Filters do not change ranks. Raises InvalidArgument, and NotFound for an unknown owner.
     """
     filters = filters or Filters()
     name = list_name(variant, time_class)
@@ -124,10 +124,10 @@ def leaderboard(
         statement = statement.where(bots.c.retired_at.is_(None))
     if filters.search:
         statement = statement.where(named_like(filters.search))
-    rank = 0
+    last, above = None, 0
     if after is not None:
-        rating, bot_id, rank = float(after[0]), int(after[1]), int(after[2])
-        statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < (rating, bot_id))
+        last, above = (float(after[0]), int(after[1])), int(after[2])
+        statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < last)
     among = _among(connection, filters)
     if among is None:
         # This walks backwards through the index (list_id, rating, bot_id).
@@ -136,10 +136,14 @@ def leaderboard(
     else:
         found = list(_rows_among(connection, statement, among))
         found = sorted(found, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
-    rows = [_leaderboard_row(rank + place, row) for place, row in enumerate(found[:limit], 1)]
-    more = ""
-    if len(found) > limit:
-        more = write_page_token(method, [rows[-1].rating, rows[-1].bot_id, rows[-1].rank])
+    filtered = among is not None or filters.fewest_games or filters.search
+    rows = []
+    for row in found[:limit]:
+        if filtered:
+            above += _active_above(connection, row, last)
+        rows.append(_leaderboard_row(above + 1, row))
+        last, above = (row.rating, row.bot_id), above + (row.retired_at is None)
+    more = write_page_token(method, [*last, above]) if last and len(found) > limit else ""
     return Page(rows, more)
 
 
@@ -194,7 +198,8 @@ def list_bot_ratings(
         statement = statement.where(key > (str(after[0]), str(after[1])))
     found = connection.execute(statement).all()
     items = [
-        (f"{row.variant}/{row.time_class}", _leaderboard_row(_rank(connection, row), row)) for row in found[:limit]
+        (f"{row.variant}/{row.time_class}", _leaderboard_row(_active_above(connection, row) + 1, row))
+        for row in found[:limit]
     ]
     last = found[limit - 1] if len(found) > limit else None
     return Page(items, write_page_token(method, [last.variant, last.time_class]) if last else "")
@@ -239,7 +244,7 @@ def _rows() -> Select[Any]:
         .scalar_subquery()
     )
     return (
-        select(ratings, bots.c.name, owners.c.name.label("owner"), before.label("before"))
+        select(ratings, bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
         .select_from(ratings)
         .join(bots, bots.c.id == ratings.c.bot_id)
         .join(owners, owners.c.id == bots.c.owner_id)
@@ -263,18 +268,20 @@ def _rows_among(connection: Connection, statement: Select[Any], among: Collectio
         yield from connection.execute(statement.where(ratings.c.bot_id.in_(batch)))
 
 
-def _rank(connection: Connection, row: Row[Any]) -> int:
+def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int] | None = None) -> int:
+    """Return the number of active bots above this row, and `below` that rating and key."""
+    place = tuple_(ratings.c.rating, ratings.c.bot_id)
     above = (
         select(func.count())
         .select_from(ratings)
         .where(
             ratings.c.list_id == row.list_id,
-            tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
+            place > (row.rating, row.bot_id),
             # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
             ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )
-    return int(connection.execute(above).scalar_one()) + 1
+    return int(connection.execute(above if below is None else above.where(place < below)).scalar_one())
 
 
 def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
