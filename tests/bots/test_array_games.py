@@ -8,6 +8,7 @@ import pytest
 
 from noughts_bots import Bot
 from noughts_bots.session import play
+from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.game import Game
 from noughts_referee.rules import OWN_NAMES, Termination
 from tests.support import array_bots
@@ -85,7 +86,9 @@ async def test_both_bots_play_the_same_games_as_children(variant: str, concurren
         field = Field(tmp_path / kind.__name__)
         field.folder.mkdir()
         spec = f"bot=py:{array_bots.__file__}:{kind.__name__}"
-        outcome = await field.play(spec, opponent, games=games, concurrency=concurrency, variant=variant)
+        outcome = await field.play(
+            spec, opponent, games=games, concurrency=concurrency, variant=variant, children=ChildSettings()
+        )
         assert (outcome.games, outcome.faults) == (games, ())
         found.append(field.games)
     assert found[0] == found[1]

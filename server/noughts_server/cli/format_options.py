@@ -10,7 +10,7 @@ from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.competition.formats import FORMATS, TournamentFormat, format_named
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 
 ScheduleOption = Annotated[
     str,
@@ -26,7 +26,7 @@ RoundsOption = Annotated[
     Option(
         "--rounds",
         min=1,
-        max=4_096,
+        max=OPTIONS["rounds"],
         metavar="N",
         help="Rounds of a `swiss` or `danish`. Default: log2 of the bots, rounded up",
     ),
@@ -37,7 +37,11 @@ StopWhenDecidedOption = Annotated[
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after", min=1, max=100_000, metavar="PLIES", help="Ply after which a game is a draw (`adjudicated`)"
+        "--draw-after",
+        min=1,
+        max=OPTIONS["draw_after"],
+        metavar="PLIES",
+        help="Ply after which a game is a draw (`adjudicated`)",
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -45,7 +49,7 @@ ForfeitAfterOption = Annotated[
     Option(
         "--forfeit-after",
         min=1,
-        max=1_000_000_000,
+        max=OPTIONS["forfeit_after"],
         metavar="N",
         help="Crashes, illegal or late moves after which a bot is withdrawn",
     ),

@@ -1,11 +1,16 @@
 """The settings that an organiser chooses for a tournament."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
 from noughts_server.openings.settings import Openings
+
+
+def _option(most: int = 1) -> dict[str, int]:
+    """Metadata of an option with the same name everywhere: in the message, the database, JSON and the web form."""
+    return {"most": most}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +29,15 @@ class TournamentSettings:
     seed: int = 0
     """Unsigned 64 bits, from which all random numbers of the tournament follow."""
     rated: bool = True
-    rounds: int = 0
+    rounds: int = field(default=0, metadata=_option(4_096))
     """Of a Swiss tournament; 0 means log2 of the entries, rounded up, so that one entry can lead."""
-    draw_after: int = 0
+    draw_after: int = field(default=0, metadata=_option(100_000))
     """A game is adjudicated a draw after this many plies; 0 means never."""
-    live_scores: bool = False
+    live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
-    forfeit_after: int = 0
+    forfeit_after: int = field(default=0, metadata=_option(100_000_000))
     """An entry is withdrawn after this many games lost by its own fault; 0 means never."""
-    stop_when_decided: bool = False
+    stop_when_decided: bool = field(default=False, metadata=_option())
     """Whether an encounter of a knockout ends as soon as one side cannot be overtaken."""
     openings: Openings = field(default_factory=Openings)
     """The openings; both games of an encounter have the same one."""
@@ -52,3 +57,7 @@ class TournamentSettings:
     def rating_list(self) -> str:
         """Return the list of its games if they are rated, e.g. `tictactoe/untimed`."""
         return f"{self.variant}/{self.time.time_class}"
+
+
+OPTIONS: Mapping[str, int] = {each.name: each.metadata["most"] for each in fields(TournamentSettings) if each.metadata}
+"""The options with the same name everywhere, and their largest values. 0 and False are the defaults."""

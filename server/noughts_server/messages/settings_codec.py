@@ -8,11 +8,11 @@ from typing import Any
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
-_SAME = ("title", "rounds", "draw_after", "forfeit_after", "live_scores", "stop_when_decided")
+_SAME = ("title", *OPTIONS)
 """Fields with the same name and value on both sides."""
 _USUAL = TournamentSettings()
 

@@ -5,19 +5,17 @@ from dataclasses import replace
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc
-from noughts_server.store.tournaments.tournaments import MOST_GAMES, MOST_GAMES_PER_PAIR, NewTournament
+from noughts_server.store.tournaments.tournaments import MOST_GAMES_PER_PAIR, NewTournament
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
 
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
-_MOST_ROUNDS = 4_096
-_MOST_PLIES = 100_000
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
@@ -79,9 +77,8 @@ def _check_time(field: str, time: TimeControl) -> None:
 
 
 def _check_format(settings: TournamentSettings) -> None:
-    check_number("tournament.rounds", settings.rounds, 0, _MOST_ROUNDS)
-    check_number("tournament.draw_after", settings.draw_after, 0, _MOST_PLIES)
-    check_number("tournament.forfeit_after", settings.forfeit_after, 0, MOST_GAMES)
+    for name, most in OPTIONS.items():
+        check_number(f"tournament.{name}", getattr(settings, name), 0, most)
     try:
         settings.schedule.check(settings)
     except FormatError as error:

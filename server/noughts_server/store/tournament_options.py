@@ -1,19 +1,15 @@
 """Rarely used settings, as the JSON document in a tournament's row. Defaults are omitted; most rows have none."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 from noughts_server.openings.settings import Openings
-
-_PLAIN = ("rounds", "draw_after", "forfeit_after", "stop_when_decided", "live_scores")
-_USUAL = {field.name: field.default for field in fields(TournamentSettings)}
 
 
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     """Return the document for the row; None if all values are defaults."""
-    document = {name: value for name in _PLAIN if (value := getattr(settings, name)) != _USUAL[name]}
+    document = {name: value for name in OPTIONS if (value := getattr(settings, name))}
     if settings.openings:
         document["openings"] = settings.openings.document()
     return document or None
@@ -22,5 +18,5 @@ def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
 def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the fields of `TournamentSettings` that a row's document has."""
     document = document or {}
-    plain = {name: value for name, value in document.items() if name in _PLAIN}
+    plain = {name: value for name, value in document.items() if name in OPTIONS}
     return {**plain, "openings": Openings.from_document(document.get("openings"))}

@@ -9,7 +9,7 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message, settings_message, time_control
 from noughts_server.resource_names import tournament_name
 from noughts_server.web import words
@@ -27,7 +27,6 @@ _FORM: Document = {
     "variant": "tictactoe",
     "schedule": "round_robin",
     "games_per_pair": "2",
-    "rounds": "",
     "bank": "60",
     "increment": "0.5",
     "move": "",
@@ -36,18 +35,18 @@ _FORM: Document = {
     "entries_max": "",
     "openings": "",
     "plies": "",
-    "draw_after": "",
-    "forfeit_after": "",
     "seed": "",
     "rated": "on",
-    "stop_when_decided": "",
-    "live_scores": "",
+    **dict.fromkeys(OPTIONS, ""),
 }
 """Fields of the form and their defaults."""
 _RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
 """Fields of the API whose fields in the form have other names."""
-_NUMBERS = ("games_per_pair", "rounds", "concurrency", "draw_after", "forfeit_after")
+_NUMBERS = ("games_per_pair", "concurrency", *(name for name, most in OPTIONS.items() if most > 1))
 """Numeric fields of the settings; an empty one means the default."""
+_SWITCHES = tuple(name for name, most in OPTIONS.items() if most == 1)
+_RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds"}
+"""Fields of the part that is closed as long as they are empty."""
 
 
 class Organising:
@@ -102,7 +101,7 @@ class Organising:
 
     def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
         code = failure.status if failure else 200
-        return self._views.page(request, "organise", code, values=values, formats=_FORMATS, failure=failure)
+        return self._views.page(request, "organise", code, values=values, formats=_FORMATS, rare=_RARE, failure=failure)
 
     async def _create(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
@@ -164,16 +163,15 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         raise wrong("schedule", values["schedule"], f"one of {', '.join(_FORMATS)}")
     if not values["id"]:
         raise wrong("id", "", "1 to 63 characters of a-z, 0-9 and -")
-    numbers: dict[str, Any] = {field: number_of(values, field) for field in _NUMBERS}
+    options: dict[str, Any] = {field: number for field in _NUMBERS if (number := number_of(values, field))}
+    options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(
         title=values["title"],
         variant=values["variant"],
         schedule=format_named(values["schedule"]),
         time=time_control(time_of(values)),
         rated=bool(values["rated"]),
-        stop_when_decided=bool(values["stop_when_decided"]),
-        live_scores=bool(values["live_scores"]),
-        **{field: number for field, number in numbers.items() if number},
+        **options,
     )
     seed = whole_number("seed", values["seed"], 0, 2**64 - 1) if values["seed"] else None
     fields: dict[str, Any] = {field: number_of(values, field) for field in ("entries_min", "entries_max")}

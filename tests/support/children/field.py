@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from noughts_bots.specs import parse_spec
+from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
 from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings

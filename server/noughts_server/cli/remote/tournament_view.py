@@ -15,6 +15,7 @@ from noughts_server.cli.times import clock, from_now, iso, length, milliseconds,
 from noughts_server.client.client import Client
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import TournamentFormat, format_of
+from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
@@ -204,10 +205,10 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
         "schedule": str(_format(shown)),
-        **output.picked(shown, "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after"),
+        **output.picked(shown, "games_per_pair", *OPTIONS),
         "concurrency": shown.concurrency,
         **output.seed_document(shown.seed if shown.HasField("seed") else None),
-        **output.picked(shown, "seed_hash", "seed_given", "rated", "own_rated", "live_scores"),
+        **output.picked(shown, "seed_hash", "seed_given", "rated", "own_rated"),
         "games": shown.games_done,
         **output.picked(shown, "games_total", "entries_min", "entries_max"),
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
