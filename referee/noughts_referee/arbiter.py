@@ -338,7 +338,7 @@ class Arbiter:
     def _late(self, game: Game, took: int) -> bool:
         """Charge the mover's clock, if it has one. End the game if it has passed its limit and time margin."""
         clocks, side = game.left_us, game.ply & 1
-        time, left_us = game.time_of(side), clocks[side]
+        time, left_us = game.conditions.limits[game.slot[1 + side]], clocks[side]
         if time is None:
             return False
         if took > time.limit_us(left_us) + game.mover.margin_us:

@@ -52,6 +52,12 @@ class Outbox:
         if game.conditions.timed:
             self.turns_timed.append(game)
 
+    def forget_turns(self) -> None:
+        self.turn_game.clear()
+        self.turn_ply.clear()
+        self.turn_cell.clear()
+        self.turns_timed.clear()
+
     def without_turns(self) -> "Outbox":
         """Keep everything except the questions; return an outbox with those."""
         rest = Outbox()

@@ -7,7 +7,14 @@ from enum import Enum, auto
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.options import EngineOptions, Swap2
-from noughts_bots.gomocup.protocol import OFF_BOARD, UNLIMITED_MS, read_point, word_and_rest, written_point
+from noughts_bots.gomocup.protocol import (
+    OFF_BOARD,
+    UNLIMITED_MS,
+    cells_by_point,
+    read_point,
+    word_and_rest,
+    written_points,
+)
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
 from noughts_referee.rules import OpeningChoice
 
@@ -103,6 +110,10 @@ class Heard(Enum):
     """A move that waits for our PLAY."""
 
 
+# In Python 3.11 it takes longer to look these up than to read a line.
+_PLAYING, _THINKING, MOVE = Phase.PLAYING, Phase.THINKING, Heard.MOVE
+
+
 class Conversation:
     """The commands to one process of an engine, from START to END.
 
@@ -119,6 +130,8 @@ class Conversation:
         self.choice: Swap2Answer | None = None
         """The last choice in a line of the engine."""
         self._options = options
+        self._points = written_points(terms.columns, terms.rows)
+        self._cells = cells_by_point(terms.columns, terms.rows)
         self.has_rows = False
         """Whether the last question had several lines. An engine can complain about each of them."""
         self.doubles = 0
@@ -164,17 +177,13 @@ class Conversation:
         if not ply:
             commands.append("BEGIN")
         elif self._known == ply - 1 and not self._options.board:
-            row, column = divmod(moves[-1], terms.columns)
-            commands.append(f"TURN {column},{row}")
+            commands.append(f"TURN {self._points[moves[-1]]}")
         else:
-            rows = (
-                f"{written_point(cell, terms.columns)},{1 if (ply - number) % 2 == 0 else 2}"
-                for number, cell in enumerate(moves)
-            )
+            rows = (f"{self._points[cell]},{1 if (ply - number) % 2 == 0 else 2}" for number, cell in enumerate(moves))
             commands += ["BOARD", *rows, "DONE"]
             self.has_rows = True
         self._known = ply + 1
-        self.phase = Phase.THINKING
+        self.phase = _THINKING
         return commands
 
     def ask_choice(self, opening: OpeningChoice) -> list[str]:
@@ -211,15 +220,15 @@ class Conversation:
     def hear(self, line: str) -> Heard:
         """Return what this line means now. After a move, `cell` has it."""
         phase = self.phase
-        if phase is Phase.THINKING:
-            cell = read_point(line, self.terms.columns, self.terms.rows)
-            if cell is None:
+        if phase is _THINKING:
+            cell = self._cells.get(line)
+            if cell is None and (cell := read_point(line, self.terms.columns, self.terms.rows)) is None:
                 return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else self._complaint(line)
             if self.doubles and cell in self._asked[0]:
                 return self._double()
             self.cell = cell if cell >= 0 else OFF_BOARD
             self._answered()
-            return Heard.MOVE
+            return MOVE
         if phase is Phase.CHOOSING:
             assert self._opening is not None
             self.choice = read_answer(line, self._opening)
@@ -247,7 +256,7 @@ class Conversation:
         return Heard.REFUSAL
 
     def _answered(self) -> None:
-        self.phase = Phase.PLAYING
+        self.phase = _PLAYING
         if self.doubles:
             self.answers_once = self.answers_once is not False
         self.doubles = self._repeats if self.answers_once is None else 0

@@ -1,6 +1,8 @@
 """The parts of the Gomocup protocol that both sides need: lines, coordinates, rules. Pure."""
 
 import re
+from collections.abc import Mapping
+from functools import cache
 
 from noughts_referee.rules import Variant, VariantError, base_name, covers, parse_variant
 
@@ -62,6 +64,18 @@ def written_point(cell: int, columns: int) -> str:
     """Return the cell as `X,Y`, both counted from 0."""
     row, column = divmod(cell, columns)
     return f"{column},{row}"
+
+
+@cache
+def written_points(columns: int, rows: int) -> tuple[str, ...]:
+    """Return each cell of a board as `X,Y`."""
+    return tuple(written_point(cell, columns) for cell in range(columns * rows))
+
+
+@cache
+def cells_by_point(columns: int, rows: int) -> Mapping[str, int]:
+    """Return the cells of a board by their usual spelling; `read_point` knows the others."""
+    return {point: cell for cell, point in enumerate(written_points(columns, rows))}
 
 
 def read_point(text: str, columns: int, rows: int) -> int | None:

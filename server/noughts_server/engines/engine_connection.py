@@ -19,7 +19,7 @@ from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
-from noughts_referee.game import Game
+from noughts_referee.game import Game, Outbox
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination, Variant
@@ -90,8 +90,6 @@ class EngineConnection:
         self._chosen_cell: int | None = None
         """The stone that the engine has placed together with its choice for the opening."""
         self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
-        """The earliest time of the timer."""
 
     @property
     def online(self) -> bool:
@@ -127,7 +125,31 @@ class EngineConnection:
 
     def wake(self) -> None:
         """Handle news for the player; see `PlayerConnection`."""
-        outbox = self.player.take_outbox()
+        outbox = self.player.outbox
+        is_turn, chooses = bool(outbox.turn_game), bool(outbox.openings)
+        if chooses or outbox.starts or outbox.ends:
+            self._change_game(self.player.take_outbox())
+        else:
+            outbox.forget_turns()  # faster than another outbox for each ply
+        game = self._game
+        if game is None:
+            return
+        if chooses:
+            self._is_asked = True
+            self.seat.ask_choice(game.opening)
+        elif is_turn and self._chosen_cell is not None:
+            # The engine sent this move with its choice, and the time counted for both.
+            self._is_asked = True
+            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, "")))
+            self._chosen_cell = None
+        elif is_turn:
+            self._is_asked = True
+            self.seat.ask(game.moves, game.left_us[game.ply & 1])
+        if self._is_asked and self._timer is None:
+            # Within a game each question is due after the one before it, so an armed timer is early enough.
+            self._watch(self._patience_us(game) / 1e6)
+
+    def _change_game(self, outbox: Outbox) -> None:
         if outbox.ends:
             if self._cores is not None and self._game is not None:
                 self._cores.end(self._game.handle, self._game.times_us)
@@ -138,25 +160,10 @@ class EngineConnection:
         for game in (*outbox.openings, *outbox.starts):
             if game.handle in self.player.games and game is not self._game:
                 self._begin(game)
-        if self._game is None:
-            return
-        game = self._game
-        if outbox.openings:
-            self._is_asked = True
-            self.seat.ask_choice(game.opening)
-            self._watch(self._patience_us(game) / 1e6)
-        elif outbox.turn_game and self._chosen_cell is not None:
-            # The engine sent this move with its choice, and the time counted for both.
-            self._is_asked = True
-            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, "")))
-            self._chosen_cell = None
-        elif outbox.turn_game:
-            self._is_asked = True
-            self.seat.ask(game.moves, game.clock_us(game.ply & 1))
-            self._watch(self._patience_us(game) / 1e6)
 
     def _begin(self, game: Game) -> None:
         self._game = game
+        self._stop_timer()
         if self._cores is not None and self.seat.process is not None:
             self._cores.begin(game.handle, self.seat.process)
         if self.seat.transcript is not None:
@@ -181,7 +188,7 @@ class EngineConnection:
             return
         self._is_asked = False
         took_us = self._credited_us(took_us)
-        score = score_in(message, self.seat.options.score)
+        score = score_in(message, self.seat.options.score) if message else None
         scores = () if score is None else ((0, score),)
         self._referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 
@@ -207,16 +214,14 @@ class EngineConnection:
 
     def _watch(self, seconds: float) -> None:
         """Check the clock after so many seconds. A timer that fires too early costs less than one for each move."""
-        due = self._loop.time() + seconds
-        if self._timer is None or due < self._due:
-            self._stop_timer()
-            self._due = due
-            self._timer = self._loop.call_at(due, self.seat.guarded(self._look))
+        self._timer = self._loop.call_later(seconds, self.seat.guarded(self._look))
 
     def _credited_us(self, took: int) -> int:
         """Return a time that ends now, less the part in which the server itself was stalled."""
+        if took <= LEAST_US:
+            return took
         now = self._settings.now()
-        return took if took <= LEAST_US else took - self._referee.stalls.within(now - took, now)
+        return took - self._referee.stalls.within(now - took, now)
 
     def _patience_us(self, game: Game) -> int:
         """Return how long the referee waits for this move."""

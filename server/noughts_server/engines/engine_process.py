@@ -13,8 +13,8 @@ from noughts_referee.children.pipe_frames import Tail
 from noughts_referee.children.running_child import Death, ended_with
 from noughts_referee.monotonic import Now
 
-_READ_BYTES = 1 << 14
-"""Read at once: thousands of lines without a pause would delay all other clocks."""
+_READ_BYTES = 1 << 12
+"""Read at once: thousands of lines without a pause would delay all other clocks. A large buffer costs time per line."""
 _LINES_AT_ONCE, _LINES_A_SECOND = 20_000, 20_000
 """Limits of the lines that are read, far more than any thinking engine writes; then the engine blocks on its pipe.
 
@@ -53,7 +53,7 @@ class EngineProcess:
         self._lines = Lines()
         self._ended = False
         self._allowance = float(_LINES_AT_ONCE)
-        self._read_us = now()
+        self._refilled_us = now()
         self._resuming: asyncio.TimerHandle | None = None
         self._loop.add_reader(self._stdout, self._readable)
 
@@ -133,16 +133,17 @@ class EngineProcess:
         said = self._listener.said
         for line in lines:
             said(line, now)
-        if data:
-            self._bound(len(lines), now)
-        else:
+        self._allowance -= len(lines)
+        if not data:
             self._end(_CLOSED)
+        elif self._allowance < 0:
+            self._bound(now)
 
-    def _bound(self, lines: int, now: int) -> None:
-        """Stop reading for a while after the engine has written too many lines."""
-        earned = (now - self._read_us) * (_LINES_A_SECOND / 1_000_000)
-        self._allowance = min(_LINES_AT_ONCE, self._allowance + earned) - lines
-        self._read_us = now
+    def _bound(self, now: int) -> None:
+        """Refill the allowance. Stop reading for a while if the engine has written too many lines."""
+        earned = (now - self._refilled_us) * (_LINES_A_SECOND / 1_000_000)
+        self._allowance = min(_LINES_AT_ONCE, self._allowance + earned)
+        self._refilled_us = now
         if self._allowance < 0 and not self._ended:
             self._loop.remove_reader(self._stdout)
             self._resuming = self._loop.call_later(-self._allowance / _LINES_A_SECOND, self._resume)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from noughts_bots.gomocup.conversation import REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
+from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
 from noughts_bots.gomocup.protocol import OFF_BOARD, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
@@ -39,6 +39,7 @@ _MOST_RESTARTS_FAILED = 2
 # LF, as managers on Linux write it, and the protocol's CRLF for engines that refuse LF.
 _LINE_ENDS = ("\n", "\r\n")
 
+_ASKABLE = (Phase.READY, Phase.PLAYING)
 _COMPLAINTS = {
     Phase.TOLD: "complains about infos, or about ABOUT",
     Phase.THINKING: "says ERROR or UNKNOWN before a move",
@@ -340,11 +341,7 @@ class _Life:
     def put_question(self) -> None:
         """Ask the pending question, if the engine can be asked now."""
         talk, seat = self.talk, self._seat
-        if (
-            seat.question is not None
-            and not self.over.done()
-            and (talk.phase is Phase.PLAYING or talk.phase is Phase.READY)
-        ):
+        if seat.question is not None and talk.phase in _ASKABLE and not self.over.done():
             if self._free_us and (left_us := self._free_us - seat.settings.now()) > 0:
                 self._within(left_us / 1e6, self.put_question)
                 return
@@ -369,18 +366,16 @@ class _Life:
         heard = self.talk.hear(line)
         if self.over.done():
             return
-        if heard is Heard.CHOICE and self._is_stale:
-            heard = Heard.MOVE  # like any answer about a finished game
-        if heard is Heard.MOVE:
-            if self.talk.cell == OFF_BOARD and not self._is_stale:
+        if heard is MOVE and not self._is_stale:
+            if self.talk.cell == OFF_BOARD:
                 self.process.note(f"({line} is no point of the board)")
-            if not self._is_stale:
-                # An engine that answered before we could run took no time.
-                took_us = max(0, now - seat.asked_us)
-                if self._timer is not None or self.talk.doubles:
-                    self._answered_late(now, took_us)
-                seat.owner.moved(self.talk.cell, took_us, self._message)
-                return
+            # An engine that answered before we could run took no time.
+            took_us = max(0, now - seat.asked_us)
+            if self._timer is not None or self.talk.doubles:
+                self._answered_late(now, took_us)
+            seat.owner.moved(self.talk.cell, took_us, self._message)
+            return
+        if self._is_stale and (heard is MOVE or heard is Heard.CHOICE):
             self._is_stale = False
             self._cancel_timer()
             if seat.in_game:

@@ -105,7 +105,8 @@ class Recorder:
     def journal(self, games: Iterable[Game]) -> None:
         """The next commit keeps how far these games are then, unless they are over. Takes none after `close`."""
         if not self._closed:
-            self._advanced.update(((game.conditions.tournament, game.slot.ordinal), game) for game in games)
+            for game in games:
+                self._advanced[game.conditions.tournament, game.slot.ordinal] = game
             self._wake.set()
 
     async def flush(self) -> None:
