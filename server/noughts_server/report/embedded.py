@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from noughts_referee.rules import Termination, Variant, VariantError, column_name, in_words, parse_variant
+from noughts_referee.rules import Termination, Variant, VariantError, in_words, parse_variant
+from noughts_server.board_geometry import geometry
 from noughts_server.report.collect import ShownGame
 
 # What could end the element of the JSON, or begin a comment in it.
@@ -18,7 +19,7 @@ _LINE = str(Termination.LINE)
 def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
     """Return the JSON and its number of games; games of unknown variants are omitted.
 
-    {"labels", "variants": [{"name", "columns", "rows", "layers", "columnNames"}], "games": [[number, variant, first,
+    {"labels", "variants": [`board_geometry.geometry`], "games": [[number, variant, first,
     second, result, termination, plies of the opening, moves, times in ms or [], winning cells, fault]]}; variant, first
     and second are indexes into the lists.
     """
@@ -50,7 +51,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
                 game.fault,
             ]
         )
-    document = {"labels": list(labels), "variants": [_described(name) for name in variants], "games": games}
+    document = {"labels": list(labels), "variants": [geometry(name) for name in variants], "games": games}
     return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)  # noqa: S704
 
 
@@ -66,14 +67,3 @@ def _variant(name: str) -> Variant | None:
         return parse_variant(name)
     except VariantError:
         return None
-
-
-def _described(name: str) -> dict[str, Any]:
-    variant = parse_variant(name)
-    return {
-        "name": name,
-        "columns": variant.columns,
-        "rows": variant.rows,
-        "layers": variant.layers,
-        "columnNames": [column_name(column) for column in range(variant.columns)],
-    }

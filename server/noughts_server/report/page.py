@@ -28,6 +28,7 @@ MOST_ROWS = 500
 """Limit for every table."""
 _MOST_OPENINGS = 100
 _HERE = Path(__file__).parent
+_WEBSITE = _HERE.parent / "web" / "static"
 
 
 @dataclass(slots=True)
@@ -61,14 +62,20 @@ def page(collected: Collected, test: Sprt) -> str:
         ranks_by="who has come how far" if tally.by_place else TIE_BREAKS,
         levels=LEVELS,
         cell=_cell,
-        css=_own("report.css"),
-        script=_own("viewer.js"),
+        css=Markup("\n").join(map(_own, (_WEBSITE / "board.css", _HERE / "report.css"))),
+        script=viewer_script(),
     )
 
 
-def _own(name: str) -> Markup:
+def viewer_script() -> Markup:
+    """Return the script that shows games, as one module: the website's drawing of boards is part of it."""
+    drawing = _own(_WEBSITE / "board.js").replace("\nexport ", "\n")
+    return drawing + _own(_HERE / "viewer.js")
+
+
+def _own(path: Path) -> Markup:
     """Return a file of this package, which needs no escaping."""
-    return Markup((_HERE / name).read_text(encoding="utf-8"))  # noqa: S704  # our own file
+    return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  # our own file
 
 
 def _cell(value: Value, unit: Any) -> str:

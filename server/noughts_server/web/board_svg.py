@@ -18,16 +18,31 @@ _EDGE = 8
 """Space around a board without labels."""
 _BEYOND = 12
 """How far the winning line reaches beyond the centres of its last stones."""
+_LARGEST_WHOLE = 20
+"""Columns or rows of the largest board that is never cropped."""
+_LEAST_CROPPED = 15
+"""The least size of a cropped board, which has `_AROUND` free columns and rows around the stones."""
+_AROUND = 3
 _SIDES = ("first", "second")
 
 
 class _Layout:
-    """Places of the layers, which stand in rows of equal length, with labels or without."""
+    """Places of the layers, which stand in rows of equal length, with labels or without.
 
-    def __init__(self, board: Document, labels: bool) -> None:
-        self.columns, self.rows, self.layers = (int(board[each]) for each in ("columns", "rows", "layers"))
-        self.names: list[str] = board["names"]
-        self.stars: list[int] = board["stars"]
+    Of a large board it holds only the area in use, if `used` are the cells of all moves: cells outside have no place.
+    """
+
+    def __init__(self, board: Document, labels: bool, used: list[int] | None = None) -> None:
+        self._all = int(board["columns"]), int(board["rows"])
+        self.layers = int(board["layers"])
+        (self._left, self.columns), (self._above, self.rows) = self._area(used)
+        self.names: list[str] = board["names"][self._left : self._left + self.columns]
+        self._top_name = self._all[1] - self._above
+        self.stars = [
+            (column, row)
+            for column, row in map(self.square, board["stars"])
+            if 0 <= column < self.columns and 0 <= row < self.rows
+        ]
         self.width, self.height = self.columns * _CELL, self.rows * _CELL
         self._across = ceil(sqrt(self.layers))
         down = ceil(self.layers / self._across)
@@ -38,28 +53,45 @@ class _Layout:
         self.whole_width = self._across * (self._label + self.width + _EDGE)
         self.whole_height = down * (self._top + self.height + self._label)
 
+    def _area(self, used: list[int] | None) -> list[tuple[int, int]]:
+        """Return the first column and the number of columns that are shown, and the same of the rows."""
+        columns, rows = self._all
+        if used is None or self.layers > 1 or max(self._all) <= _LARGEST_WHOLE:
+            return [(0, columns), (0, rows)]
+        used = used or [rows // 2 * columns + columns // 2]
+        places = [[cell % columns for cell in used], [cell // columns for cell in used]]
+        most = max(_LEAST_CROPPED, *(max(at) - min(at) + 1 + 2 * _AROUND for at in places))
+        axes = [(whole, min(most, whole), min(at) + max(at) + 1) for whole, at in zip(self._all, places, strict=True)]
+        return [(max(0, min(whole - size, (ends - size) // 2)), size) for whole, size, ends in axes]
+
     def corner(self, layer: int) -> tuple[int, int]:
         down, across = divmod(layer, self._across)
         x = self._label + across * (self._label + self.width + _EDGE)
         return x, self._top + down * (self._top + self.height + self._label)
 
     def layer(self, cell: int) -> int:
-        return cell // (self.columns * self.rows)
+        return cell // (self._all[0] * self._all[1])
 
     def square(self, cell: int) -> tuple[int, int]:
-        """Return column and row of the cell in its layer."""
-        return cell % self.columns, cell // self.columns % self.rows
+        """Return column and row of the cell in what is shown of its layer."""
+        return cell % self._all[0] - self._left, cell // self._all[0] % self._all[1] - self._above
 
     def centre(self, cell: int) -> tuple[int, int]:
         (x, y), (column, row) = self.corner(self.layer(cell)), self.square(cell)
         return x + column * _CELL + _HALF, y + row * _CELL + _HALF
 
     def grid(self, x: int, y: int, inset: int) -> str:
-        """Return the lines of the layer whose corner is here; without inset they are around the cells."""
+        """Return the lines of the layer whose corner is here; without inset they are around the cells.
+
+        Where the board continues, they reach the edge.
+        """
         more = 0 if inset else 1
-        x, y = x + inset, y + inset
-        down = (f"M{x + column * _CELL} {y}v{self.height - 2 * inset}" for column in range(self.columns + more))
-        across = (f"M{x} {y + row * _CELL}h{self.width - 2 * inset}" for row in range(self.rows + more))
+        left, above = (1 if start else inset for start in (self._left, self._above))
+        right = inset if self._left + self.columns == self._all[0] else 1
+        below = inset if self._above + self.rows == self._all[1] else 1
+        wide, high = self.width - left - right, self.height - above - below
+        down = (f"M{x + inset + column * _CELL} {y + above}v{high}" for column in range(self.columns + more))
+        across = (f"M{x + left} {y + inset + row * _CELL}h{wide}" for row in range(self.rows + more))
         return _tag("path", "lines", d="".join((*down, *across)))
 
     def labels(self) -> Iterable[str]:
@@ -69,7 +101,7 @@ class _Layout:
             for column, name in enumerate(self.names):
                 yield _text("name", x + column * _CELL + _HALF, y + self.height + away, name)
             for row in range(self.rows):
-                yield _text("name", x - away, y + row * _CELL + _HALF, str(self.rows - row))
+                yield _text("name", x - away, y + row * _CELL + _HALF, str(self._top_name - row))
             if self.layers > 1:
                 yield _text("name", x + self.width // 2, y - away, f"layer {layer + 1}")
 
@@ -99,8 +131,7 @@ class _Stones:
         """Yield what is under the stones of a layer."""
         yield _rect("wood", x, y, layout.width, layout.height)
         yield layout.grid(x, y, _HALF)
-        for cell in layout.stars:
-            column, row = layout.square(cell)
+        for column, row in layout.stars:
             yield _circle("star", x + column * _CELL + _HALF, y + row * _CELL + _HALF, 4)
 
     def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
@@ -153,15 +184,21 @@ _LOOKS = {"stones": _Stones(), "plate": _Plate(), "marks": _Marks()}
 
 
 def board_svg(
-    game: Document, ply: int | None = None, *, numbers: int = 0, labels: bool = True, swapped: bool = False
+    game: Document,
+    ply: int | None = None,
+    *,
+    numbers: int = 0,
+    labels: bool = True,
+    swapped: bool = False,
+    whole: bool = False,
 ) -> Markup:
     """Return the board after `ply` moves, by default all, with the numbers of so many last moves.
 
     `game` has `board` (`boards.geometry`), `moves` and, if it is over, `winning_cells`. `swapped`: the first side has
-    the noughts.
+    the noughts. `whole`: a board of more than 20 columns or rows, too, is shown with its unused parts.
     """
-    layout, look = _Layout(game["board"], labels), _LOOKS[game["board"]["look"]]
     moves: list[int] = game["moves"]
+    layout, look = _Layout(game["board"], labels, None if whole else moves), _LOOKS[game["board"]["look"]]
     shown = moves if ply is None else moves[:ply]
     won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
     places = [(side := _SIDES[at % 2], cell, *layout.centre(cell)) for at, cell in enumerate(shown)]
@@ -189,6 +226,12 @@ def board_svg(
     view = f'viewBox="0 0 {layout.whole_width} {layout.whole_height}" font-size="{layout.font}"'
     kind = f'class="board {game["board"]["look"]}"'
     return Markup(f'<svg {kind} {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
+
+
+def piece_svg(board: Document, side: str) -> Markup:
+    """Return a stone of this side (`first` or `second`) by itself."""
+    stone = _LOOKS[board["look"]].stone(0, side, _HALF, _HALF, cross=side == "first")
+    return Markup(f'<svg class="piece board {board["look"]}" viewBox="0 0 40 40" aria-hidden="true">{stone}</svg>')  # noqa: S704  # numbers
 
 
 def picture(board: Markup, title: str) -> str:

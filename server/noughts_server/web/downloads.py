@@ -30,7 +30,17 @@ class Downloads:
         self._upstream = upstream
 
     def addresses(self) -> list[Address]:
-        return [Address(f"/tournaments/{{tournament}}/games.{kind}", self._file(kind)) for kind in _KINDS]
+        one = Address("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
+        return [one, *(Address(f"/tournaments/{{tournament}}/games.{kind}", self._file(kind)) for kind in _KINDS)]
+
+    async def _game(self, request: Request) -> Response:
+        name, number = request.path_params["tournament"], request.path_params["number"]
+        wanted = games_pb2.GetGameRequest(name=f"{tournament_name(name)}/games/{number}")
+        found = await self._upstream.call(self._upstream.games.GetGame, wanted)
+        if not found.game.HasField("end_time"):
+            raise Failure(409, f"Game {number} is not over.", "Wait for its end.")
+        headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
+        return Response(_text("sgf", document(found.game), number), headers=headers, media_type=_KINDS["sgf"])
 
     def _file(self, kind: str) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
@@ -53,11 +63,7 @@ class Downloads:
             if kind == "csv":
                 yield csv_text(games, _COLUMNS, head=not wanted.page_token)
             else:
-                try:
-                    yield "".join(_text(kind, recorded(game), next(numbers)) for game in games)
-                except RecordError as error:
-                    problem = f"{kind.upper()} cannot hold these games: {error}"
-                    raise Failure(409, problem, "JSONL holds all.") from error
+                yield "".join(_text(kind, game, next(numbers)) for game in games)
             if not page.next_page_token:
                 return
             wanted.page_token = page.next_page_token
@@ -82,8 +88,12 @@ def recorded(game: Document) -> RecordedGame:
     )
 
 
-def _text(kind: str, record: RecordedGame, number: int) -> str:
-    return json_line(record) if kind == "jsonl" else sgf_text(record, number)
+def _text(kind: str, game: Document, number: int) -> str:
+    """Return the game in a format. Raises Failure."""
+    try:
+        return json_line(recorded(game)) if kind == "jsonl" else sgf_text(recorded(game), number)
+    except RecordError as error:
+        raise Failure(409, f"{kind.upper()} cannot hold this game: {error}", "JSONL holds all.") from error
 
 
 async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -1,7 +1,10 @@
-"""A game as pages show it, from the record or the feed."""
+"""A game as pages show it, from the record or the feed, with its players."""
 
-from noughts_proto.v1 import games_pb2
-from noughts_server.web.boards import geometry
+import asyncio
+from collections.abc import Iterable
+
+from noughts_proto.v1 import games_pb2, tournaments_pb2
+from noughts_server.board_geometry import geometry
 from noughts_server.web.documents import Document, document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream
@@ -22,3 +25,10 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
         return {"game": game, "notes": []}
     game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"]), "scores": {}}
     return {"game": game, "notes": got["notes"]}
+
+
+async def tournaments_of(upstream: Upstream, names: Iterable[str]) -> dict[str, tournaments_pb2.Tournament]:
+    """Return the tournaments with their standings by name. Raises Failure."""
+    asked = (tournaments_pb2.GetTournamentRequest(name=name) for name in names)
+    found = await asyncio.gather(*(upstream.call(upstream.tournaments.GetTournament, each) for each in asked))
+    return {each.tournament.name: each.tournament for each in found}

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
@@ -19,9 +19,9 @@ from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.documents import Document, document
 from noughts_server.web.event_streams import Hub
-from noughts_server.web.feeds import tournaments_atom
 from noughts_server.web.forms import whole_number
-from noughts_server.web.games import known_game
+from noughts_server.web.front_page import front_page
+from noughts_server.web.games import known_game, tournaments_of
 from noughts_server.web.organising import Organising
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import answer
@@ -73,14 +73,7 @@ class Pages:
         return self._views.page(request, "failed", failure.status, headers, failure=failure)
 
     async def _home(self, request: Request) -> Response:
-        status, tournaments, featured = await asyncio.gather(
-            self._ask(self._upstream.status.GetStatus, status_pb2.GetStatusRequest()),
-            self._ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=10)),
-            self._hub.known("featured"),
-        )
-        return self._views.page(
-            request, "home", status=status, tournaments=tournaments["tournaments"], featured=featured
-        )
+        return self._views.page(request, "home", **await front_page(self._upstream, self._hub))
 
     async def _tournaments(self, request: Request) -> Response:
         wanted = tournaments_pb2.ListTournamentsRequest(
@@ -100,7 +93,7 @@ class Pages:
     async def _atom(self, request: Request) -> Response:
         wanted = tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
         found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
-        body = tournaments_atom(found["tournaments"], self._views.base(request))
+        body = self._views.text(request, "tournaments.atom", tournaments=found["tournaments"])
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
@@ -170,23 +163,26 @@ class Pages:
         return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _picture(self, request: Request) -> Response:
-        game = (await self._known_game(request))["game"]
+        known, query = await self._known_game(request), request.query_params
+        game, ply = known["game"], known["ply"]
         if game["board"] is None:
             raise Failure(404, f"The variant {game['variant']} is not installed at this website: it has no board.")
-        plies, query = len(game["moves"]), request.query_params
-        ply = whole_number("ply", query.get("ply", str(plies)), 0, plies)
         numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_PLIES)
         title = f"{game['first']} - {game['second']}, move {ply}"
-        drawn = picture(board_svg(game, ply, numbers=numbers), title).encode()
+        drawn = picture(board_svg(game, ply, numbers=numbers, whole=query.get("whole") == "true"), title).encode()
         caching = _A_DAY if game["state"] == "ended" else "no-cache"
         return answer(request, drawn, "image/svg+xml", {"cache-control": caching, **PICTURE})
 
     async def _known_game(self, request: Request) -> Document:
-        """Return the game from the record, or from the feed if it is not over."""
+        """Return the game from the record, or from the feed if it is not over, and the ply that the address names."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
         # A bot's stderr output is only for its owner and the organiser.
         visitor = visitor_of(request)
-        return await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
+        known = await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
+        plies = len(known["game"]["moves"])
+        ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, plies)
+        (tournament,) = (await tournaments_of(self._upstream, [name.partition("/games/")[0]])).values()
+        return {**known, "ply": ply, "tournament": tournament}
 
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params

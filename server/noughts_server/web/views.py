@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from noughts_server.version import software_version
 from noughts_server.web import words
-from noughts_server.web.board_svg import board_svg
-from noughts_server.web.boards import score_interval
+from noughts_server.web.board_svg import board_svg, piece_svg
 from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
+from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import Parts, answer, part, tags_of
 
@@ -48,6 +48,7 @@ class Views:
             static=f"/static/{static}",
             version=software_version(),
             board_svg=board_svg,
+            piece_svg=piece_svg,
             score_interval=score_interval,
             signing_in=signing_in,
             playing=playing,
@@ -66,7 +67,7 @@ class Views:
         """Return a page. No cache may store the page of a signed-in visitor."""
         caching = "no-cache" if visitor_of(request) is None else "private, no-store"
         sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
-        body = self._rendered(request, template, shown)
+        body = self.text(request, f"{template}.html", **shown)
         if sent["cache-control"] == "no-cache" and code == 200:
             return answer(request, body.encode(), HTML, sent)
         return Response(body, code, sent, media_type=HTML)
@@ -74,13 +75,14 @@ class Views:
     def parts(self, request: Request, template: str, **shown: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
         parts = Parts(tags_of(request))
-        body = self._rendered(request, template, {**shown, "layout": "parts_alone.html.jinja", "page_parts": parts})
+        body = self.text(request, f"{template}.html", **shown, layout="parts_alone.html.jinja", page_parts=parts)
         headers = {"cache-control": "no-store"}
         return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
 
-    def _rendered(self, request: Request, template: str, shown: dict[str, Any]) -> str:
+    def text(self, request: Request, template: str, **shown: Any) -> str:
+        """Return a template's text."""
         common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
-        found = self._templates.get_template(f"{template}.html.jinja")
+        found = self._templates.get_template(f"{template}.jinja")
         return found.render(path=request.url.path, base=self.base(request), **{**common, **shown})
 
 

@@ -15,7 +15,7 @@ CSS = (Path(noughts_server.report.__file__).parent / "report.css").read_text()
 def colours(scheme: str) -> dict[str, str]:
     light, dark = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", light if scheme == "light" else dark))
-    assert len(found) > 25
+    assert len(found) > 20
     return found
 
 
@@ -55,8 +55,6 @@ def test_lines_stand_out_from_the_ground(scheme: str) -> None:
     found = colours(scheme)
     for number in range(1, 9):
         assert contrast(found[f"series-{number}"], found["card"]) >= 3, number
-    assert contrast(found["mark"], found["wood"]) >= 3
-    assert contrast(found["mark"], found["win"]) >= 3
 
 
 def test_both_schemes_have_every_colour() -> None:

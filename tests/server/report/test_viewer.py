@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import noughts_server.report
 from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.report.collect import ShownGame
 from noughts_server.report.embedded import embedded
+from noughts_server.report.page import viewer_script
 from noughts_server.tables.game_record import GameRecord
 from tests.support.browser import chromium
 from tests.support.node import NODE
@@ -21,13 +21,10 @@ from tests.support.tools import run
 
 pytestmark = pytest.mark.processes
 
-VIEWER = Path(noughts_server.report.__file__).parent / "viewer.js"
-
 
 def node(script: str, *arguments: str) -> Any:
-    """What a script with the viewer as `viewer` prints, as JSON."""
-    source = f"const viewer = require({json.dumps(str(VIEWER))});\n{script}"
-    return json.loads(run(NODE, "-e", source, *arguments))
+    """What a script after that of the page prints, as JSON."""
+    return json.loads(run(NODE, "--input-type=module", "-e", f"{viewer_script()}\n{script}", *arguments))
 
 
 def played(variant: str, draw: random.Random) -> GameRecord:
@@ -49,17 +46,17 @@ def test_the_board_after_each_ply_is_that_of_the_rules(variant: str) -> None:
     assert number == 4
     views = node(
         "const data = JSON.parse(process.argv[1]); console.log(JSON.stringify(data.games.map((row) => {"
-        "const game = viewer.read(data, row);"
-        "return Array.from({ length: game.moves.length + 1 }, (_, ply) => viewer.view(game, ply)); })));",
+        "const game = read(data, row); return Array.from({ length: game.moves.length + 1 }, (_, ply) =>"
+        "({ words: words(game, ply), board: boardSvg(game, ply) })); })));",
         str(document),
     )
     for game, shown in zip(games, views, strict=True):
         for ply, view in enumerate(shown):
-            assert [stone["cell"] for stone in view["stones"]] == list(game.moves[:ply])
-            assert [stone["mark"] for stone in view["stones"]] == [*"XO" * ply][:ply]
-            assert [stone["last"] for stone in view["stones"]] == [place == ply - 1 for place in range(ply)]
-            won = {stone["cell"] for stone in view["stones"] if stone["won"]}
-            assert won == (set(board.won_with(list(game.moves))) if ply == len(game.moves) else set())
+            stones = re.findall(r'class="stone (first|second)[^"]*" data-cell="(\d+)"', view["board"])
+            assert [int(cell) for _, cell in stones] == list(game.moves[:ply])
+            assert [side for side, _ in stones] == [("first", "second")[place % 2] for place in range(ply)]
+            won = board.won_with(list(game.moves)) if ply == len(game.moves) else ()
+            assert view["board"].count('class="won"') == len(won)
             assert not ply or cell_name(board, game.moves[ply - 1]) in view["words"]
         assert game.result in shown[-1]["words"]
 
@@ -70,15 +67,14 @@ def test_words_tell_times_openings_and_faults() -> None:
     )
     document, _ = embedded([ShownGame(7, game)])
     words = node(
-        "const data = JSON.parse(process.argv[1]); const game = viewer.read(data, data.games[0]);"
-        "console.log(JSON.stringify([0, 1, 2, 3, 99].map((ply) => viewer.view(game, ply).words)));",
+        "const data = JSON.parse(process.argv[1]); const game = read(data, data.games[0]);"
+        "console.log(JSON.stringify([0, 1, 2, 3].map((ply) => words(game, ply))));",
         str(document),
     )
     assert words == [
         "Ply 0 of 3.",
         "Ply 1 of 3. X A: b2, opening.",
         "Ply 2 of 3. O B: a3, 1.23 ms.",
-        "Ply 3 of 3. X A: c1, 2.50 s. 0-1, timeout. the loser took too long.",
         "Ply 3 of 3. X A: c1, 2.50 s. 0-1, timeout. the loser took too long.",
     ]
 
@@ -94,7 +90,7 @@ def test_keys_step_within_the_game() -> None:
         ["a", 4],
     ]
     steps = node(
-        f"console.log(JSON.stringify({json.dumps(asked)}.map(([key, ply]) => viewer.keyed(key, ply, 9))));",
+        f"console.log(JSON.stringify({json.dumps(asked)}.map(([key, ply]) => keyed(key, ply, 9))));",
     )
     assert steps == [0, 4, 9, 9, 0, 9, None]
 
@@ -102,7 +98,7 @@ def test_keys_step_within_the_game() -> None:
 def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Path) -> None:
     text = report(round_robin(["A", "</script>", "C"]))
     # A press of a key on the board, and the choice of a bot, after the page's own script.
-    acted = """<script>
+    acted = """<script type="module">
       const press = (key) => document.getElementById("game-board").dispatchEvent(new KeyboardEvent("keydown", { key }));
       press("Home"); press("ArrowRight"); press("ArrowRight");
       const filter = document.getElementById("game-filter");

@@ -11,17 +11,17 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, expect
 
-from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, parse_variant
+from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, column_name, parse_variant
+from noughts_server.board_geometry import geometry
 from noughts_server.web import games
 from noughts_server.web.app import static_files
 from noughts_server.web.board_svg import board_svg, picture
-from noughts_server.web.boards import geometry
 from noughts_server.web.documents import Document
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
 WITH_OPENINGS = tuple(f"gomoku+{rule}" for rule in OPENING_RULES)
-VARIANTS = (*OWN_NAMES, *WITH_OPENINGS, "mnk:1,1,1", "mnk:9,4,4", "mnk:10,2,2", "mnk:30,30,5")
+VARIANTS = (*OWN_NAMES, *WITH_OPENINGS, "mnk:1,1,1", "mnk:9,4,4", "mnk:10,2,2", "mnk:30,30,5", "mnk:21,6,5")
 POSITIONS = 200
 SVG = "{http://www.w3.org/2000/svg}"
 DIGESTS = """async ([module, wanted]) => {
@@ -44,7 +44,8 @@ class Wanted(NamedTuple):
 def played(variant: str, numbers: random.Random) -> Document:
     """A game of random moves to its end, or to a random ply before."""
     known = parse_variant(variant)
-    position, most, over = Position(known), numbers.randint(0, known.cells), False
+    # Few stones, so that large boards are cropped, or any number.
+    position, most, over = Position(known), numbers.randint(0, numbers.choice((3, known.cells))), False
     while len(position.moves) < most and not over:
         cell, occupied = numbers.randrange(known.cells), position.own | position.opponent
         if known.takes(cell, occupied) and position.forbidden(cell) is None:
@@ -61,6 +62,7 @@ def to_draw(variant: str, numbers: random.Random) -> Wanted:
         "numbers": numbers.choice((0, 5, 1000)),
         "labels": numbers.random() < 0.7,
         "swapped": numbers.random() < 0.3,
+        "whole": numbers.random() < 0.3,
     }
     return Wanted(game, numbers.choice((plies, numbers.randint(0, plies))), options)
 
@@ -101,9 +103,9 @@ def test_browser_takes_over_the_board_that_the_server_drew(site: Site, browser: 
     assert drawn == board_svg({**game_of(site, cup), "board": geometry("tictactoe")})
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/games/1")
-        expect(page.locator("#moves button").first).to_be_visible()
+        expect(page.locator("#moves a").first).to_be_visible()
         assert page.locator("#board svg").evaluate("svg => svg.outerHTML") == drawn
-        plies = page.locator("#moves button").count()
+        plies = page.locator("#moves a").count()
         page.get_by_label("Move numbers").select_option("all")
         expect(page.locator("#board .order")).to_have_text([str(ply) for ply in range(1, plies + 1)])
         page.locator("#ply").fill("4")
@@ -175,3 +177,26 @@ def test_winning_lines_are_drawn_in_every_direction() -> None:
         ]
     )
     assert 'class="played second-lost"' in drawn
+
+
+@pytest.mark.parametrize(
+    "variant, moves, columns, rows",
+    [
+        ("mnk:30,30,5", [], (8, 22), (8, 22)),
+        ("mnk:30,30,5", [0, 31], (0, 14), (0, 14)),
+        ("mnk:30,30,5", [899], (15, 29), (15, 29)),
+        ("mnk:30,30,5", [3 + 30 * 3, 20 + 30 * 5], (0, 23), (0, 23)),
+        ("mnk:21,6,5", [10], (3, 17), (0, 5)),
+        ("mnk:20,20,5", [0], (0, 19), (0, 19)),
+    ],
+)
+def test_a_large_board_is_cropped_to_its_stones(
+    variant: str, moves: list[int], columns: tuple[int, int], rows: tuple[int, int]
+) -> None:
+    known = parse_variant(variant)
+    drawn = board_svg({"board": geometry(variant), "moves": moves})
+    names = re.findall(r'class="name"[^>]*>([a-z0-9]+)<', drawn)
+    wide = columns[1] - columns[0] + 1
+    assert (names[0], names[wide - 1]) == tuple(column_name(column) for column in columns)
+    assert (names[wide], names[-1]) == tuple(str(known.rows - row) for row in rows)
+    assert drawn.count('class="stone ') == len(moves)

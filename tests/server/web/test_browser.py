@@ -2,12 +2,13 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from noughts_bots import Bot, GameInfo, Move, Position
+from noughts_referee.clock import MICROSECONDS, TimeControl, clocks_after
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
@@ -59,11 +60,14 @@ def test_who_comes_late_sees_all_moves_and_may_look_back_while_it_goes_on(
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#words")).to_contain_text("Move 1 of 3")
+        expect(page.locator("#live")).to_have_text("Back to live")
         game.play(4)
         expect(page.locator("#moves li")).to_have_count(4)
         assert stones(page) == 1
-        page.keyboard.press("End")
+        expect(page.locator("#live")).to_have_text("1 new move, back to live")
+        page.locator("#live").click()
         expect(page.locator("#board .stone")).to_have_count(4)
+        expect(page.locator("#live")).to_be_hidden()
         game.play(2)
         expect(page.locator("#board .stone")).to_have_count(5)
 
@@ -73,9 +77,9 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/games/1#2")
         expect(page.locator("#board .stone")).to_have_count(2)
-        page.locator("#moves button").nth(3).click()
+        page.locator("#moves a").nth(3).click()
         expect(page.locator("#board .stone")).to_have_count(4)
-        assert page.url.endswith("#4")
+        assert page.url.endswith("?ply=4")
         page.locator("#ply").fill("1")
         expect(page.locator("#board .stone")).to_have_count(1)
         page.get_by_role("button", name="Latest position").click()
@@ -84,24 +88,147 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
         page.keyboard.press("Home")
         expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
         page.keyboard.press("ArrowRight")
-        expect(page.locator("#link")).to_have_attribute("href", "#1")
+        expect(page.locator("#link")).to_have_value(f"{site.address}/{cup}/games/1?ply=1")
+        page.goto(f"/{cup}/games/1?ply=3")
+        expect(page.locator("#board .stone")).to_have_count(3)
+        expect(page.locator("#words")).to_contain_text("Move 3 of")
 
 
-def test_boards_move_on_the_start_page_and_lead_to_their_games(
+def test_a_game_plays_itself_to_its_end(site: Site, browser: Browser, cup: str) -> None:
+    plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/games/1")
+        page.get_by_label("Speed").select_option("4")
+        page.locator("#board").focus()
+        page.keyboard.press(" ")
+        expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        expect(page.locator("#words")).to_contain_text(f"Move {plies} of {plies}")
+        expect(page.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
+        page.reload()
+        expect(page.get_by_label("Speed")).to_have_value("4")
+
+
+def test_keys_flip_the_players_number_the_moves_and_explain_themselves(site: Site, browser: Browser, cup: str) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/games/1")
+        top = "document.querySelector('#strip-first').getBoundingClientRect().top"
+        board = "document.querySelector('#board').getBoundingClientRect().top"
+        assert page.evaluate(f"{top} > {board}")
+        page.keyboard.press("f")
+        assert page.evaluate(f"{top} < {board}")
+        page.keyboard.press("n")
+        expect(page.locator("#board .order")).to_have_count(5)
+        expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "false")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("previous, next move")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_strips_show_clocks_and_ratings_at_any_ply(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    server.match("minimax:depth=2", "random", variant="connect4", time="60+1", games=1)
+    tournaments = site.get("/api/v1/tournaments").document["tournaments"]
+    name = next(each["name"] for each in tournaments if each["title"] == "minimax:depth=2 - random")
+    game = site.get(f"/api/v1/{name}/games/1").document["game"]
+    minute = TimeControl(bank_us=60 * MICROSECONDS, increment_us=MICROSECONDS)
+    left = clocks_after([minute, minute], game["times_us"])
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{name}/games/1?ply=0")
+        expect(page.locator(".clock")).to_have_text(["1:00", "1:00"])
+        expect(page.locator("#strip-first")).to_have_class(re.compile("to-move"))
+        expect(page.locator(".rating")).to_have_count(2)
+        page.get_by_role("button", name="Latest position").click()
+        shown = [f"{us // MICROSECONDS // 60}:{us // MICROSECONDS % 60:02d}" for us in (left[1], left[0]) if us]
+        expect(page.locator(".clock")).to_have_text(shown)
+        expect(page.locator("#points-first")).to_have_text({"1-0": "1", "0-1": "0"}.get(game["result"], "½"))
+        expect(page.locator(".to-move")).to_have_count(0)
+
+
+def test_a_large_board_is_cropped_to_its_stones_until_all_of_it_is_wanted(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site, variant="mnk:30,30,3") as game:
+        game.play(465, 466)
+        page.goto(f"/{game.name}")
+        expect(page.locator("#board .stone")).to_have_count(2)
+        expect(page.locator("#board .name")).to_have_count(2 * 15)
+        page.keyboard.press("z")
+        expect(page.locator("#board .name")).to_have_count(2 * 30)
+        page.get_by_role("button", name="Whole board").click()
+        expect(page.locator("#board .name")).to_have_count(2 * 15)
+        # A stone far away widens the area.
+        game.play(495, 899)
+        expect(page.locator("#board .name")).to_have_count(2 * 21)
+        game.play(525)
+        expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
+
+
+def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     with page_in(browser, site.address) as page:
         page.goto("/")
         expect(page.locator("#grid-empty")).to_be_visible()
+        expect(page.locator("#featured")).to_contain_text("Longest game")
         with live_game(server, site) as game:
-            card = page.locator(f'.small-game[href="/{game.name}"]')
-            expect(card.locator(".names")).to_have_text("First – Second")
+            expect(page.locator("#featured")).to_have_attribute("data-live", game.name)
+            expect(page.locator("#strip-first .label")).to_have_text("First")
             game.play(0, 3)
-            expect(card.locator(".stone")).to_have_count(2)
-            card.click()
+            expect(page.locator("#board .stone")).to_have_count(2)
+            expect(page.locator("#running li")).to_contain_text("0 of 1 games")
+            page.get_by_role("link", name="Watch this game").click()
             page.wait_for_url(f"**/{game.name}")
             game.play(1, 4, 2)
             expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
+
+
+def test_the_result_of_the_featured_game_is_held_before_the_next_one(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    def until(condition: str) -> None:
+        """Moves the page's clock until this is true."""
+
+        def moved() -> bool:
+            page.clock.run_for(50)
+            return bool(page.evaluate(condition))
+
+        eventually(moved)
+
+    featured = "document.getElementById('featured').dataset.live"
+    token, bots = server.token("una"), {"una-one": Stepwise(), "una-two": Stepwise()}
+    with page_in(browser, site.address) as page, beside(online(server.address, token, **bots)):
+        with live_game(server, site) as first:
+            eventually(lambda: f'data-live="{first.name}"' in site.get("/").text)
+            page.clock.install()
+            page.goto("/")
+            page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
+            assert page.evaluate(featured) == first.name
+            second = f"{begun_by(site, token, 'held', bots)}/games/1"
+            until(f"document.querySelector('#grid [data-name=\"{second}\"]')")
+            first.play(0, 3, 1, 4, 2)
+            until("document.getElementById('featured-said').textContent === 'First won: line'")
+        page.clock.run_for(7000)
+        assert page.evaluate(featured) == first.name
+        expect(page.locator("#points-first")).to_have_text("1")
+        page.clock.run_for(1000)
+        until(f"{featured} === '{second}'")
+        bots["una-one"].steps.release()
+        bots["una-two"].steps.release()
+        until("document.querySelectorAll('#board .stone').length === 2")
+        for bot in bots.values():
+            bot.steps.release(9)
+        until("document.getElementById('featured-said').textContent.includes('won: line')")
+
+
+def begun_by(site: Site, token: str, name: str, bots: Collection[str]) -> str:
+    """The name of a tournament of these bots, which has begun."""
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    wanted = {**form, "id": name, "schedule": "round_robin", "games_per_pair": "1", "bank": "", "increment": ""}
+    place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    for bot in bots:
+        site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
+    site.post(f"{place}/start", form, cookie=cookie)
+    return place.removeprefix("/")
 
 
 def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Site, browser: Browser) -> None:
@@ -268,7 +395,6 @@ def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
     server: ServerUnderTest, browser: Browser
 ) -> None:
     token, bots = server.token("tess"), {"tess-one": Talking(), "tess-two": Talking()}
-    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     drawn = "document.querySelectorAll('#score-graph .line')[0].getAttribute('d').split('L').length"
     with (
         beside(online(server.address, token, **bots)),
@@ -277,11 +403,7 @@ def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
         page_in(browser, site.address) as page,
         page_in(browser, another.address) as other,
     ):
-        wanted = {**form, "id": "talk", "schedule": "round_robin", "games_per_pair": "1", "bank": "", "increment": ""}
-        place = site.post("/organise", wanted, cookie=cookie).headers["location"]
-        for name in bots:
-            site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
-        site.post(f"{place}/start", form, cookie=cookie)
+        place = f"/{begun_by(site, token, 'talk', bots)}"
         # The server keeps scores while a game has watchers.
         with site.events(f"/api/v1{place}/games/1/events"):
             page.goto(f"{place}/games/1")
@@ -296,7 +418,11 @@ def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
                 assert each.evaluate(drawn) == 2
             for bot in bots.values():
                 bot.steps.release(9)
-            expect(other.locator("#outcome")).to_contain_text("won, 1-0")
+            for each in (page, other):
+                expect(each.locator("#outcome")).to_contain_text("won, 1-0")
+                # Four scores of one and three of the other make a bar, which is full of what both say of themselves.
+                expect(each.locator("#score-bar")).to_be_visible()
+                expect(each.locator("#score-first")).to_have_text("+6")
 
 
 def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(

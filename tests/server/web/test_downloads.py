@@ -63,3 +63,13 @@ def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
     assert answer.status == 409
     assert "JSONL holds all" in answer.text
     assert site.get(f"/{cube}/games.jsonl").status == 200
+
+
+def test_a_single_game_is_downloaded_as_sgf(site: Site, cup: str) -> None:
+    answer = site.get(f"/{cup}/games/2.sgf")
+    assert answer.headers["content-type"] == "application/x-go-sgf"
+    assert answer.headers["content-disposition"].endswith('-2.sgf"')
+    (tree,) = read_sgf(io.StringIO(answer.text))
+    assert isinstance(tree.game, RecordedGame)
+    assert list(tree.game.moves) == site.get(f"/api/v1/{cup}/games/2").document["game"]["moves"]
+    assert site.get(f"/{cup}/games/99.sgf").status == 404

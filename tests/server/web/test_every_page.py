@@ -146,10 +146,10 @@ def test_nothing_moves_when_the_boards_of_live_games_arrive(
         game.play(0, 3, 1)
         tournament = game.name.partition("/games")[0]
         # A page reserves the space of boards that the site knows; the feed reports them a moment after their begin.
-        eventually(lambda: 'class="small-game"' in site.get("/").text)
+        eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
         eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
         for window in (DESK, PHONE):
-            for path, boards in (("/", "#grid"), (f"/{tournament}", "#grid"), (f"/{game.name}", "#board")):
+            for path, boards in (("/", "#board"), (f"/{tournament}", "#grid"), (f"/{game.name}", "#board")):
                 with page_in(browser, site.address, viewport=window) as page:
                     page.add_init_script(SEEN_SHIFTS)
                     page.goto(path)

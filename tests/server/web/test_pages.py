@@ -15,12 +15,13 @@ import grpc.aio
 import pytest
 
 from noughts_bots import Bot, Position
+from noughts_server.board_geometry import geometry
 from noughts_server.client import async_client
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import pages as pages_module
 from noughts_server.web.app import static_files
-from noughts_server.web.boards import geometry, score_interval
 from noughts_server.web.charts import Point, rating_line
+from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
 from tests.support.background import entered, online
 from tests.support.processes import eventually
@@ -192,6 +193,42 @@ def test_a_page_of_a_game_that_goes_on_shows_its_moves(server: ServerUnderTest, 
         assert "First" in text
         assert '"state":"running"' in text
         game.play(0, 3, 1, 4, 2)
+
+
+def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site: Site, cup: str) -> None:
+    path = f"/{cup}/games/1"
+    text = site.get(f"{path}?ply=2").text
+    assert text.count('class="stone ') == 2 + 2  # on the board, and one in the strip of each player
+    assert f'<meta property="og:image" content="{site.address}{path}.svg?ply=2">' in text
+    assert f'<meta property="og:url" content="{site.address}{path}?ply=2">' in text
+    assert f'<a href="{path}?ply=2" aria-current="step">' in text
+    assert f'value="&lt;iframe src=&#34;{site.address}{path}/embed&#34;' in text
+    assert site.get(f"{path}?ply=99").status == 400
+
+
+def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: Site) -> None:
+    server.match("fives", "random", variant="gomoku+swap2", games=1)
+    listed = site.get("/api/v1/tournaments").document["tournaments"]
+    name = next(each["name"] for each in listed if each["variant"] == "gomoku+swap2")
+    agreed = site.get(f"/api/v1/{name}/games/1").document["game"]["agreement"]
+    words = re.search('<p id="opening">(.*?)</p>', site.get(f"/{name}/games/1").text)
+    assert words
+    assert words[1].startswith(f"Swap2: {agreed['opener']} put the first three stones")
+    assert ("added two" in words[1]) == (agreed["stones"] == 5)
+
+
+def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Site) -> None:
+    with live_game(server, site) as game:
+        game.play(0, 3)
+        eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
+        eventually(lambda: "Move 2" in site.get("/").text)
+        text = site.get("/").text
+        assert f'<a href="/{game.name}">Watch this game</a>' in text
+        assert re.search(r'class="rating">1[45]\d\d<', text)
+        assert "Longest game" in text
+        assert "Quickest win" in text
+        assert "moves a second" in text.partition("<footer>")[2]
+        game.play(1, 4, 2)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@
 const CELL = 40, HALF = 20;
 const EDGE = 8; // Space around a board without labels.
 const BEYOND = 12; // How far the winning line reaches beyond the centres of its last stones.
+// A board of more columns or rows is cropped to its stones with so many free ones around, but not below a least size.
+const LARGEST_WHOLE = 20, AROUND = 3, LEAST_CROPPED = 15;
 const SIDES = ["first", "second"];
 
 export function element(name, attributes, text) {
@@ -14,14 +16,15 @@ export function element(name, attributes, text) {
 }
 
 export function cellName(board, cell) {
-  const { column, row } = square(board, cell);
-  const name = board.names[column] + (board.rows - row);
+  const name = board.names[cell % board.columns] + (board.rows - (Math.floor(cell / board.columns) % board.rows));
   return board.layers > 1 ? layerOf(board, cell) + 1 + name : name;
 }
 
-// The places of the layers, which stand in rows of equal length, with labels or without.
-export function layoutOf(board, labels = true) {
-  const width = board.columns * CELL, height = board.rows * CELL;
+// The places of the layers, which stand in rows of equal length, with labels or without. Of a large board it has only
+// the area in use, if `used` are the cells of all moves: cells outside have no place.
+export function layoutOf(board, { labels = true, used = null } = {}) {
+  const [{ start: left, size: columns }, { start: above, size: rows }] = area(board, used);
+  const width = columns * CELL, height = rows * CELL;
   const across = Math.ceil(Math.sqrt(board.layers)), down = Math.ceil(board.layers / across);
   // Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
   const font = Math.floor(Math.max(across * width, down * height) / 28) + 1;
@@ -29,40 +32,55 @@ export function layoutOf(board, labels = true) {
   const top = board.layers > 1 ? label : EDGE;
   const wide = label + width + EDGE, high = top + height + label;
   const corner = (layer) => ({ x: label + (layer % across) * wide, y: top + Math.floor(layer / across) * high });
+  // Column and row of the cell in what is shown of its layer.
+  const square = (cell) => ({ column: (cell % board.columns) - left, row: (Math.floor(cell / board.columns) % board.rows) - above });
   const centre = (cell) => {
-    const { x, y } = corner(layerOf(board, cell)), { column, row } = square(board, cell);
+    const { x, y } = corner(layerOf(board, cell)), { column, row } = square(cell);
     return { x: x + column * CELL + HALF, y: y + row * CELL + HALF };
   };
-  return { board, width, height, font, label, across, wholeWidth: across * wide, wholeHeight: down * high, corner, centre };
+  const shows = (cell) => {
+    const { column, row } = square(cell);
+    return column >= 0 && column < columns && row >= 0 && row < rows;
+  };
+  return { board, left, above, columns, rows, width, height, font, label, across, wholeWidth: across * wide, wholeHeight: down * high, corner, square, centre, shows };
+}
+
+// The first of the columns that are shown and their number, and the same of the rows.
+function area({ columns, rows, layers }, used) {
+  const all = [columns, rows];
+  if (used === null || layers > 1 || Math.max(...all) <= LARGEST_WHOLE) return all.map((size) => ({ start: 0, size }));
+  const cells = used.length ? used : [Math.floor(rows / 2) * columns + Math.floor(columns / 2)];
+  const places = [cells.map((cell) => cell % columns), cells.map((cell) => Math.floor(cell / columns))];
+  const ends = places.map((at) => ({ low: Math.min(...at), high: Math.max(...at) }));
+  const most = Math.max(LEAST_CROPPED, ...ends.map(({ low, high }) => high - low + 1 + 2 * AROUND));
+  return ends.map(({ low, high }, axis) => {
+    const size = Math.min(most, all[axis]);
+    return { start: Math.max(0, Math.min(all[axis] - size, Math.floor((low + high + 1 - size) / 2))), size };
+  });
 }
 
 function layerOf(board, cell) {
   return Math.floor(cell / (board.columns * board.rows));
 }
 
-// Column and row of the cell in its layer.
-function square(board, cell) {
-  return { column: cell % board.columns, row: Math.floor(cell / board.columns) % board.rows };
-}
-
-function labelsOf({ board, width, height, label, corner }) {
+function labelsOf({ board, left, above, columns, rows, width, height, label, corner }) {
   const away = Math.floor(label / 2);
   return range(board.layers).flatMap((layer) => {
     const { x, y } = corner(layer);
     return [
-      ...board.names.map((name, column) => text("name", x + column * CELL + HALF, y + height + away, name)),
-      ...range(board.rows).map((row) => text("name", x - away, y + row * CELL + HALF, board.rows - row)),
+      ...board.names.slice(left, left + columns).map((name, column) => text("name", x + column * CELL + HALF, y + height + away, name)),
+      ...range(rows).map((row) => text("name", x - away, y + row * CELL + HALF, board.rows - above - row)),
       ...(board.layers > 1 ? [text("name", x + Math.floor(width / 2), y - away, `layer ${layer + 1}`)] : []),
     ];
   });
 }
 
 // The straight lines of winning cells through the last move, in its layer.
-function winningLines({ board, centre }, won, last) {
-  const at = square(board, last), ends = new Map();
+function winningLines({ board, square, centre }, won, last) {
+  const at = square(last), ends = new Map();
   for (const cell of won) {
     if (cell === last || layerOf(board, cell) !== layerOf(board, last)) continue;
-    const { column, row } = square(board, cell), x = column - at.column, y = row - at.row;
+    const { column, row } = square(cell), x = column - at.column, y = row - at.row;
     const step = divisor(Math.abs(x), Math.abs(y)) * (cell > last ? 1 : -1);
     const way = `${x / step},${y / step}`;
     if (!ends.has(way)) ends.set(way, { x: x / step, y: y / step, cells: [last] });
@@ -83,8 +101,8 @@ function divisor(one, other) {
 const stones = {
   marksBelow: false, // Whether winning cells and the last move are marked under the stones.
   back(layout, x, y) {
-    const stars = layout.board.stars.map((cell) => {
-      const { column, row } = square(layout.board, cell);
+    const stars = layout.board.stars.filter(layout.shows).map((cell) => {
+      const { column, row } = layout.square(cell);
       return circle("star", x + column * CELL + HALF, y + row * CELL + HALF, 4);
     });
     return [rect("wood", x, y, layout.width, layout.height), grid(layout, x, y, HALF), ...stars];
@@ -98,8 +116,8 @@ const stones = {
 const plate = {
   ...stones,
   back: ({ width, height }, x, y) => [rect("behind", x, y, width, height)],
-  front({ board, width, height }, x, y) {
-    const places = range(board.columns * board.rows).map((cell) => square(board, cell));
+  front({ columns, rows, width, height, square }, x, y) {
+    const places = range(columns * rows).map(square);
     const hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z";
     const holes = places.map(({ column, row }) => `M${x + column * CELL + 4} ${y + row * CELL + HALF}${hole}`);
     return [tag("path", "cover", { d: `M${x} ${y}h${width}v${height}h-${width}z${holes.join("")}` })];
@@ -120,18 +138,22 @@ const marks = {
 
 const LOOKS = { stones, plate, marks };
 
-// The lines of the layer whose corner is here; without inset they are around the cells.
-function grid({ board, width, height }, left, above, inset) {
-  const more = inset ? 0 : 1, x = left + inset, y = above + inset;
-  const down = range(board.columns + more).map((column) => `M${x + column * CELL} ${y}v${height - 2 * inset}`);
-  const across = range(board.rows + more).map((row) => `M${x} ${y + row * CELL}h${width - 2 * inset}`);
+// The lines of the layer whose corner is here; without inset they are around the cells. Where the board continues, they
+// reach the edge.
+function grid({ board, left: before, above: over, columns, rows, width, height }, x, y, inset) {
+  const more = inset ? 0 : 1;
+  const left = before ? 1 : inset, above = over ? 1 : inset;
+  const right = before + columns === board.columns ? inset : 1, below = over + rows === board.rows ? inset : 1;
+  const down = range(columns + more).map((column) => `M${x + inset + column * CELL} ${y + above}v${height - above - below}`);
+  const across = range(rows + more).map((row) => `M${x + left} ${y + inset + row * CELL}h${width - left - right}`);
   return tag("path", "lines", { d: [...down, ...across].join("") });
 }
 
 // The board after `ply` moves, by default all: the attributes of its svg element and the parts of its groups. `numbers`:
-// how many of the last moves have their number; `swapped`: the first side has the noughts.
-function drawing(game, ply, { numbers = 0, labels = true, swapped = false } = {}) {
-  const { board, moves } = game, layout = layoutOf(board, labels), look = LOOKS[board.look];
+// how many of the last moves have their number; `swapped`: the first side has the noughts; `whole`: a large board, too, is
+// shown with its unused parts.
+function drawing(game, ply, { numbers = 0, labels = true, swapped = false, whole = false } = {}) {
+  const { board, moves } = game, layout = layoutOf(board, { labels, used: whole ? null : moves }), look = LOOKS[board.look];
   const shown = moves.slice(0, ply);
   const won = shown.length && shown.length === moves.length ? (game.winning_cells ?? []) : [];
   const places = shown.map((cell, at) => ({ side: SIDES[at % 2], cell, ...layout.centre(cell) }));
@@ -177,12 +199,12 @@ export function ghostSvg(game, cell, { swapped = false } = {}) {
   return column + LOOKS[board.look].stone(cell, side, x, y, (side === "first") !== swapped).replace("stone", "ghost");
 }
 
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-
 // Makes a board that was drawn before, here or by the server, the board after `ply` moves. Only parts that differ are
 // replaced, so stones that stay do not flicker.
 export function draw(svg, game, ply, options) {
-  drawing(game, ply, options).groups.forEach(([kind, parts], at) => {
+  const { attributes, groups } = drawing(game, ply, options);
+  for (const name of ["viewBox", "font-size"]) if (svg.getAttribute(name) !== String(attributes[name])) svg.setAttribute(name, attributes[name]);
+  groups.forEach(([kind, parts], at) => {
     const group = svg.children[at], before = group.children.length;
     if (group.getAttribute("class") !== kind) group.setAttribute("class", kind);
     parts.forEach((part, number) => {
@@ -197,7 +219,7 @@ export function draw(svg, game, ply, options) {
 
 // A disc that was just played falls from above the board.
 function fall(stone) {
-  if (STILL.matches) return;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const { y, height } = stone.getBBox();
   stone.animate({ transform: [`translateY(-${y + height}px)`, "none"] }, { duration: 250, easing: "ease-in" });
 }

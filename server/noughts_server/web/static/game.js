@@ -1,8 +1,11 @@
 // One game: its board at any ply, its moves, clocks and scores; live while it is played.
-import { cellName, draw, element } from "./board.js";
-import { showClocks } from "./clock.js";
+import { cellName, draw } from "./board.js";
 import { follow } from "./feed.js";
+import { plyAt, showScores } from "./scores.js";
+import { knock } from "./sound.js";
+import { openingPlies, set, showStrips } from "./strips.js";
 
+const SHORTEST = 150, LONGEST = 8000; // Milliseconds between two moves that are played by themselves.
 const by = (id) => document.getElementById(id);
 const svg = document.querySelector("#board svg");
 let game = JSON.parse(by("game").textContent);
@@ -10,39 +13,41 @@ let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
 let ply = linkedPly() ?? game.moves.length;
 let following = ply === game.moves.length;
+let left = game.moves.length; // How many moves there were when the visitor left the newest position.
+let playing = 0;
 
-// The ply that the address names, as in `#12`.
+// The ply that the address names, as in `?ply=12` or `#12`.
 function linkedPly() {
-  const named = /^#(\d+)$/.exec(location.hash);
-  return named ? Math.min(Number(named[1]), game.moves.length) : null;
+  const named = new URLSearchParams(location.search).get("ply") ?? /^#(\d+)$/.exec(location.hash)?.[1];
+  return named ? Math.min(Number(named), game.moves.length) : null;
 }
 
 function show() {
-  if (game.board) draw(svg, game, ply, { numbers: Number(by("numbers").value) });
+  const numbers = Number(by("numbers")?.value ?? 0);
+  if (game.board) draw(svg, game, ply, { numbers, whole: pressed("zoom") });
   const slider = by("ply");
   slider.max = game.moves.length;
   slider.value = ply;
   const words = sentence();
   slider.setAttribute("aria-valuetext", words);
-  by("words").textContent = words;
-  by("outcome").textContent = outcome();
+  set(by("words"), words);
+  set(by("outcome"), outcome());
   by("outcome").className = `outcome ${game.state}`;
-  const link = by("link");
-  if (link) link.href = `#${ply}`;
-  if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${by("numbers").value}`;
+  if (by("link")) by("link").value = `${location.origin}/${game.name}?ply=${ply}`;
+  if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${numbers}`;
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
+  showLive();
   showMoves();
-  showScores();
-  showClocks(game, heard, stopped);
+  showScores(game, ply);
+  showStrips(game, ply, heard, stopped);
 }
 
 function sentence() {
   const parts = [`Move ${ply} of ${game.moves.length}`];
   if (ply > 0) {
-    const side = (ply - 1) % 2;
     const time = game.times_us[ply - 1];
-    const opening = ply <= (game.opening_plies ?? 0);
-    parts.push(`${side ? "O" : "X"} ${side ? game.second : game.first}: ${cell(game.moves[ply - 1])}${opening ? ", opening" : time === undefined ? "" : `, ${seconds(time)}`}`);
+    const how = ply <= openingPlies(game) ? ", opening" : time === undefined ? "" : `, ${seconds(time)}`;
+    parts.push(`${ply % 2 ? game.first : game.second}: ${cell(game.moves[ply - 1])}${how}`);
   }
   const said = parts.join(". ") + ".";
   return game.state === "ended" && ply === game.moves.length ? `${said} ${outcome()}` : said;
@@ -65,82 +70,173 @@ function seconds(micros) {
   return micros < 1000 ? `${micros} µs` : micros < 1e6 ? `${(micros / 1000).toFixed(1)} ms` : `${(micros / 1e6).toFixed(2)} s`;
 }
 
+// The way back, which counts the moves that were played meanwhile.
+function showLive() {
+  by("live").hidden = game.state === "ended" || following;
+  const missed = Math.max(0, game.moves.length - left);
+  set(by("live"), missed ? `${missed} new move${missed === 1 ? "" : "s"}, back to live` : "Back to live");
+}
+
+// Each move leads to its position; its bar is as long as its thinking time.
 function showMoves() {
-  const list = by("moves");
+  const list = by("moves"), slowest = Math.max(1, ...game.times_us);
   while (list.children.length > game.moves.length) list.lastChild.remove();
-  if (list.dataset.drawn !== "yes") {
-    list.replaceChildren();
-    list.dataset.drawn = "yes";
-  }
   for (let at = list.children.length; at < game.moves.length; at++) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.addEventListener("click", () => go(at + 1));
-    const item = document.createElement("li");
-    item.append(button);
+    const item = document.createElement("li"), link = document.createElement("a");
+    link.href = `/${game.name}?ply=${at + 1}`;
+    item.append(link);
     list.append(item);
   }
   [...list.children].forEach((item, at) => {
-    const button = item.firstChild, name = cell(game.moves[at]);
-    if (button.textContent !== name) button.textContent = name;
-    button.title = game.times_us[at] === undefined ? "" : seconds(game.times_us[at]);
-    if (at === ply - 1) button.setAttribute("aria-current", "step");
-    else button.removeAttribute("aria-current");
+    const link = item.firstChild, name = cell(game.moves[at]);
+    if (link.dataset.move !== name) {
+      const bar = document.createElement("i"), time = game.times_us[at];
+      link.dataset.move = name;
+      link.replaceChildren(name, bar);
+      link.title = at < openingPlies(game) ? "opening" : time === undefined ? "" : seconds(time);
+    }
+    link.lastChild.style.width = `${Math.round((100 * (game.times_us[at] ?? 0)) / slowest)}%`;
+    if (at === ply - 1) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
   });
-  const current = list.children[ply - 1];
-  if (current) list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
-}
-
-function showScores() {
-  const told = Object.entries(game.scores ?? {}).map(([at, score]) => [Number(at), score]);
-  by("scores").hidden = told.length < 2;
-  if (told.length < 2) return;
-  const values = told.map(([, score]) => score);
-  const least = Math.min(...values), most = Math.max(...values), plies = Math.max(2, game.moves.length);
-  const x = (at) => 4 + (at / (plies - 1)) * 312, y = (score) => 114 - ((score - least) / (most - least || 1)) * 108;
-  const lines = [0, 1].map((side) => {
-    const points = told.filter(([at]) => at % 2 === side);
-    const path = points.map(([at, score]) => `${x(at).toFixed(1)} ${y(score).toFixed(1)}`).join("L");
-    return element("path", { class: `line ${side ? "second" : "first"}`, d: path ? `M${path}` : "" });
-  });
-  const here = x(Math.max(0, ply - 1)).toFixed(1);
-  by("score-graph").replaceChildren(element("path", { class: "here", d: `M${here} 2V118` }), ...lines);
+  const current = list.children[ply - 1], place = list.parentElement;
+  if (current) place.scrollTop = current.offsetTop - place.clientHeight / 2;
+  else place.scrollTop = 0;
 }
 
 function go(to) {
+  const before = ply;
+  if (following) left = game.moves.length;
   ply = Math.max(0, Math.min(game.moves.length, to));
   following = ply === game.moves.length;
-  history.replaceState(null, "", following ? location.pathname : `#${ply}`);
+  history.replaceState(null, "", following ? location.pathname : `?ply=${ply}`);
+  if (ply === before + 1) sound();
   show();
 }
 
-const KEYS = { ArrowLeft: () => ply - 1, ArrowRight: () => ply + 1, Home: () => 0, End: () => game.moves.length };
+function sound() {
+  if (pressed("sound")) knock();
+}
+
+// Plays the moves one after the other, each after its thinking time.
+function play() {
+  clearTimeout(playing);
+  playing = 0;
+  if (pressed("play") && ply === game.moves.length && game.state === "ended") press("play", false);
+  by("play").setAttribute("aria-label", pressed("play") ? "Pause" : "Play");
+  if (!pressed("play") || ply === game.moves.length) return;
+  const wait = Math.max(SHORTEST, Math.min(LONGEST, (game.times_us[ply] ?? 0) / 1000));
+  playing = setTimeout(() => {
+    go(ply + 1);
+    play();
+  }, wait / Number(by("speed").value));
+}
+
+const pressed = (id) => by(id)?.getAttribute("aria-pressed") === "true";
+const press = (id, on) => by(id).setAttribute("aria-pressed", String(on));
+
+// What the buttons and the keys do.
+const ACTIONS = {
+  begin: () => go(0),
+  back: () => go(ply - 1),
+  on: () => go(ply + 1),
+  end: () => go(game.moves.length),
+  live: () => go(game.moves.length),
+  play() {
+    if (!pressed("play") && ply === game.moves.length) go(0);
+    press("play", !pressed("play"));
+    play();
+  },
+  flip() {
+    press("flip", !pressed("flip"));
+    by("stage").classList.toggle("flipped", pressed("flip"));
+  },
+  zoom() {
+    press("zoom", !pressed("zoom"));
+    show();
+  },
+  sound() {
+    press("sound", !pressed("sound"));
+    keep("sound", pressed("sound"));
+    sound();
+  },
+  help: () => by("keys").showModal(),
+};
+const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "begin", End: "end", " ": "play", f: "flip", z: "zoom", s: "sound", "?": "help" };
 
 addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in KEYS) || event.target.closest("input, select, .scroll")) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog, .scroll")) return;
+  if (event.key === " " && event.target.closest("a, button, summary")) return;
+  if (event.key === "n" && by("numbers")) {
+    by("numbers").selectedIndex = (by("numbers").selectedIndex + 1) % by("numbers").length;
+    by("numbers").dispatchEvent(new Event("change"));
+  }
+  const action = KEYS[event.key];
+  if (!action || !by(action)) return;
   event.preventDefault();
-  go(KEYS[event.key]());
+  ACTIONS[action]();
 });
+for (const [id, act] of Object.entries(ACTIONS)) by(id)?.addEventListener("click", act);
 by("ply").addEventListener("input", (event) => go(Number(event.target.value)));
-for (const [id, key] of [["begin", "Home"], ["back", "ArrowLeft"], ["on", "ArrowRight"], ["end", "End"]]) by(id).addEventListener("click", () => go(KEYS[key]()));
-by("score-graph").addEventListener("click", (event) => {
-  const box = by("score-graph").getBoundingClientRect();
-  go(Math.round(((event.clientX - box.left) / box.width) * (game.moves.length - 1)) + 1);
+by("moves").addEventListener("click", (event) => {
+  const item = event.target.closest("li");
+  if (!item || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go([...by("moves").children].indexOf(item) + 1);
 });
-by("numbers")?.addEventListener("change", show);
+by("score-graph").addEventListener("click", (event) => go(plyAt(event, game)));
+by("speed").addEventListener("change", play);
+for (const id of ["speed", "numbers"]) {
+  by(id)?.addEventListener("change", () => {
+    keep(id, by(id).value);
+    show();
+  });
+}
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    by(button.dataset.copy).select();
+    await navigator.clipboard?.writeText(by(button.dataset.copy).value);
+    button.textContent = "Copied";
+  });
+}
+
+// What the visitor chose is kept in this browser, if it permits that.
+function keep(name, value) {
+  try {
+    localStorage.setItem(`game-${name}`, value);
+  } catch {
+    // It does not.
+  }
+}
+
+function kept(name) {
+  try {
+    return localStorage.getItem(`game-${name}`);
+  } catch {
+    return null;
+  }
+}
+
+for (const id of ["speed", "numbers"]) {
+  const value = kept(id), select = by(id);
+  if ([...(select?.options ?? [])].some((option) => option.value === value)) select.value = value;
+}
+if (kept("sound") === "true") press("sound", true);
 
 show();
 if (game.state !== "ended") {
-  const ticking = setInterval(() => showClocks(game, heard, stopped), 100);
+  const ticking = setInterval(() => showStrips(game, ply, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
     stopped = view.stopped;
-    const now = view.games.get(game.name);
+    const now = view.games.get(game.name), before = game.moves.length;
     if (!now) return;
     game = now;
     heard = now.heard;
     if (following || ply > game.moves.length) ply = game.moves.length;
+    if (following && game.moves.length === before + 1) sound();
     if (game.state === "ended") clearInterval(ticking);
     show();
+    if (pressed("play") && !playing) play();
   });
 }

@@ -1,6 +1,5 @@
 // Small boards that move: a card a game.
 import { boardSvg, draw } from "./board.js";
-import { follow } from "./feed.js";
 
 const SMALL = { labels: false };
 
@@ -49,30 +48,4 @@ function fill(card, game) {
 
 function set(place, text) {
   if (place.textContent !== text) place.textContent = text;
-}
-
-function showTournaments(place, tournaments) {
-  place.replaceChildren(
-    ...tournaments.map((each) => {
-      const link = document.createElement("a");
-      link.href = `/${each.name}`;
-      const total = each.games_total ? ` of ${each.games_total.toLocaleString()}` : "";
-      link.textContent = `${each.title || each.name.split("/")[1]}: ${each.games_done.toLocaleString()}${total} games`;
-      return link;
-    }),
-  );
-}
-
-const grid = document.querySelector("#grid[data-events]");
-if (grid) {
-  let drawing = 0;
-  follow(grid.dataset.events, (view) => {
-    cancelAnimationFrame(drawing);
-    drawing = requestAnimationFrame(() => {
-      showGames(grid, [...view.games.values()]);
-      showTournaments(document.getElementById("running-tournaments"), [...view.tournaments.values()]);
-      grid.hidden = view.games.size === 0;
-      document.getElementById("grid-empty").hidden = !grid.hidden;
-    });
-  });
 }

@@ -151,7 +151,7 @@ function status() {
 
 function show() {
   if (board) {
-    draw(svg, game, game.moves.length, { swapped: table.marks === "OX" });
+    draw(svg, game, game.moves.length, { swapped: table.marks === "OX", whole: true });
     hint(pointed);
     if (!cells.length) makeCells();
     const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];

@@ -1,0 +1,59 @@
+"""What the home page shows: live games, running tournaments, the best of each list, games of the newest tournaments."""
+
+import asyncio
+
+from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_server.board_geometry import geometry
+from noughts_server.web.documents import Document, document
+from noughts_server.web.event_streams import Hub
+from noughts_server.web.games import tournaments_of
+from noughts_server.web.upstream import Upstream
+
+_TOURNAMENTS, _RUNNING, _LISTS, _BEST = 50, 6, 3, 3
+_RECENT, _GAMES = 3, 50
+"""Tournaments that can have a game of the day, and how many of their games are considered."""
+
+
+async def front_page(upstream: Upstream, hub: Hub) -> Document:
+    """Return what the page shows; `known` has tournaments with their standings by name. Raises Failure."""
+    listing = tournaments_pb2.ListTournamentsRequest(page_size=_TOURNAMENTS)
+    status, listed, lists, live = await asyncio.gather(
+        upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest()),
+        upstream.call(upstream.tournaments.ListTournaments, listing),
+        upstream.call(upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)),
+        hub.known("featured"),
+    )
+    running = live["tournaments"][:_RUNNING]
+    recent = [each.name for each in listed.tournaments if each.games_done][:_RECENT]
+    shown = {
+        *recent,
+        *(each["name"] for each in running),
+        *(game["name"].partition("/games/")[0] for game in live["games"]),
+    }
+    fullest = sorted(lists.rating_lists, key=lambda each: -each.games)[:_LISTS]
+    known, finished, best = await asyncio.gather(
+        tournaments_of(upstream, shown),
+        asyncio.gather(*(_games(upstream, name) for name in recent)),
+        asyncio.gather(*(_best(upstream, each) for each in fullest)),
+    )
+    return {
+        "status": document(status),
+        "tournaments": document(listed)["tournaments"],
+        "known": known,
+        "running": running,
+        "live": live["games"],
+        "best": best,
+        "finished": [game for games in finished for game in games],
+    }
+
+
+async def _games(upstream: Upstream, tournament: str) -> list[Document]:
+    wanted = games_pb2.ListGamesRequest(parent=tournament, page_size=_GAMES)
+    found = await upstream.call(upstream.games.ListGames, wanted)
+    return [{**document(game), "state": "ended", "board": geometry(game.variant)} for game in found.games if game.moves]
+
+
+async def _best(upstream: Upstream, of: leaderboards_pb2.RatingList) -> Document:
+    wanted = leaderboards_pb2.GetLeaderboardRequest(variant=of.variant, time_class=of.time_class, page_size=_BEST)
+    found = await upstream.call(upstream.leaderboards.GetLeaderboard, wanted)
+    return document(of) | document(found)

@@ -1,0 +1,77 @@
+// The start page: the featured game and small boards move, tournaments get on. Which game is featured, the site decides:
+// when it is over and its result was seen, the page asks for the next one.
+import { draw } from "./board.js";
+import { follow } from "./feed.js";
+import { showGames } from "./grid.js";
+import { showTimes } from "./page.js";
+import { set, showStrips } from "./strips.js";
+
+const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
+const SMALL = 3;
+const by = (id) => document.getElementById(id);
+let view = null, game = null, timer = 0, drawing = 0, asking = false;
+
+follow(by("hall").dataset.events, (told) => {
+  view = told;
+  cancelAnimationFrame(drawing);
+  drawing = requestAnimationFrame(show);
+});
+setInterval(() => game && showStrips(game, game.moves.length, game.heard, view.stopped), 100);
+
+function show() {
+  const name = by("featured").dataset.live, games = [...view.games.values()];
+  game = view.games.get(name) ?? (game?.name === name ? game : null);
+  if (game) showFeatured();
+  showGames(by("grid"), games.filter((each) => each.name !== name).slice(0, SMALL));
+  by("grid-part").hidden = !by("grid").children.length;
+  showTournaments();
+  const next = games.some((each) => each.name !== name && each.state === "running");
+  if (!next || (game?.state === "running" && view.games.has(name))) return;
+  // Without a live game, or with one that is gone, there is no result to see.
+  if (!game || game.state !== "ended") ask();
+  else if (!timer) timer = setTimeout(ask, HELD);
+}
+
+function showFeatured() {
+  const svg = document.querySelector("#board svg");
+  if (svg) draw(svg, game, game.moves.length);
+  showStrips(game, game.moves.length, game.heard, view.stopped);
+  const winner = { "1-0": game.first, "0-1": game.second }[game.result];
+  const ended = winner ? `${winner} won: ${game.termination.replaceAll("_", " ")}` : game.result === "*" ? "Void" : "A draw";
+  set(by("featured-said"), game.state === "ended" ? ended : game.moves.length ? `Move ${game.moves.length}` : game.state);
+}
+
+function showTournaments() {
+  for (const row of document.querySelectorAll("#running [data-name]")) {
+    const told = view.tournaments.get(row.dataset.name);
+    if (!told) continue;
+    row.querySelector("progress").value = told.games_total ? told.games_done / told.games_total : 0;
+    set(row.querySelector(".done"), told.games_done.toLocaleString());
+  }
+  const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);
+  if ([...view.tournaments.values()].some((each) => each.state === "running" && !names.includes(each.name)) && names.length < Number(by("running").dataset.most)) ask();
+}
+
+// Takes the featured game and the tournaments from the page as it is now.
+async function ask() {
+  if (asking) return;
+  asking = true;
+  try {
+    const answer = await fetch("/", { cache: "no-cache" });
+    if (answer.ok) replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    // The site is away: the events say so.
+  }
+  clearTimeout(timer);
+  timer = 0;
+  setTimeout(() => {
+    asking = false;
+    if (view) show();
+  }, 1000);
+}
+
+function replace(fresh) {
+  showTimes(fresh);
+  for (const id of ["featured", "running-part"]) by(id).replaceWith(fresh.getElementById(id));
+  game = null;
+}

@@ -1,0 +1,49 @@
+// What the bots think of their positions. Each has a scale of its own, so a score counts relative to the largest of the
+// same bot, and both are shown as good or bad for the first player: from -1 to 1.
+import { element } from "./board.js";
+import { SIDES, scoresOf } from "./strips.js";
+
+const LEAST = 3; // Scores of each bot that make a scale.
+const WIDTH = 320, HEIGHT = 96, EDGE = 4;
+const by = (id) => document.getElementById(id);
+
+function curve(game, side) {
+  const told = scoresOf(game, side), largest = Math.max(...told.map(([, score]) => Math.abs(score))) || 1;
+  return told.map(([at, score]) => [at, ((side ? -1 : 1) * score) / largest]);
+}
+
+export function showScores(game, ply) {
+  const curves = [0, 1].map((side) => curve(game, side));
+  by("scores").hidden = curves.flat().length < 2;
+  showBar(game, curves.map((points) => points.filter(([at]) => at < ply).at(-1)?.[1]), curves.every((points) => points.length >= LEAST));
+  if (by("scores").hidden) return;
+  const plies = Math.max(2, game.moves.length);
+  const x = (at) => (EDGE + (at / (plies - 1)) * (WIDTH - 2 * EDGE)).toFixed(1);
+  const y = (value) => (HEIGHT / 2 - value * (HEIGHT / 2 - EDGE)).toFixed(1);
+  const lines = curves.map((points, side) => {
+    const places = points.map(([at, value]) => `${x(at)} ${y(value)}`);
+    // A single score is a line without length, which its round ends make a dot.
+    return element("path", { class: `line ${SIDES[side]}`, d: places.length ? `M${(places.length > 1 ? places : [...places, ...places]).join("L")}` : "" });
+  });
+  const here = x(Math.max(0, ply - 1));
+  by("score-graph").replaceChildren(element("path", { class: "here", d: `M${EDGE} ${HEIGHT / 2}H${WIDTH - EDGE}M${here} 2V${HEIGHT - 2}` }), ...lines);
+}
+
+// The bar needs some scores of both; it is as full as both bots, on average, think well of the first player.
+function showBar(game, values, both) {
+  const bar = by("score-bar");
+  bar.hidden = !both;
+  if (!both) return;
+  const known = values.filter((value) => value !== undefined);
+  const mean = known.reduce((sum, value) => sum + value, 0) / (known.length || 1);
+  bar.firstElementChild.style.height = `${50 + 50 * mean}%`;
+  const words = Math.abs(mean) < 0.05 ? "equal" : `better for ${mean > 0 ? game.first : game.second}`;
+  bar.title = `The bots' scores: ${words}. Each counts relative to the largest of the same bot.`;
+  bar.setAttribute("aria-label", bar.title);
+}
+
+// The ply under the pointer.
+export function plyAt(event, game) {
+  const box = by("score-graph").getBoundingClientRect();
+  return Math.round(((event.clientX - box.left) / box.width) * (game.moves.length - 1)) + 1;
+}
