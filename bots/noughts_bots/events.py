@@ -1,4 +1,4 @@
-"""Events of a bot's session at a server. `str()` of an event is a line for people."""
+"""Events of a bot's session on a server. `str()` of an event is a line for people."""
 
 import math
 from dataclasses import dataclass

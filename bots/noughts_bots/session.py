@@ -1,4 +1,4 @@
-"""A bot at a server: its dialogue with the referee over a stream, which reconnects after a failure.
+"""A bot on a server: its dialogue with the referee over a stream, which reconnects after a failure.
 
 Fast bots run on the event loop, in one straight loop over a frame. A slow bot (see `Pace` in `thinking_thread`) runs in
 its own thread until it is fast again, so that finished answers are sent while it thinks. A bot with `choose_batch` or

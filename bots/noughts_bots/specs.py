@@ -3,7 +3,7 @@
     [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
     [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
     [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `Speech`
-    [LABEL=]bot:NAME[@VERSION]               registered at a server     bot:alice-bot@2
+    [LABEL=]bot:NAME[@VERSION]               registered on a server     bot:alice-bot@2
 
 A label ends before the first `:` or `{`, so the `=` of an option does not count.
 """
@@ -36,7 +36,7 @@ class BotSpec:
     label: str | None
     """The bot's display name, if given."""
     kind: str
-    """`reference`, `bot` (registered at a server), or the name of one of `noughts_proto.child_kinds`."""
+    """`reference`, `bot` (registered on a server), or the name of one of `noughts_proto.child_kinds`."""
     target: str
     """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
     options: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class BotSpec:
 
     @property
     def short(self) -> str:
-        """The spec as a valid name at a server: paths cut to their last part, other characters replaced by `_`."""
+        """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))
         return _NOT_IN_NAMES.sub("_", str(replace(self, target=target, options=files)))[:_LONGEST_NAME]
@@ -211,7 +211,7 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
 def _not_made_here(spec: BotSpec) -> BotSpecError:
     if spec.kind == _REGISTERED:
         advice = "a registered bot plays where it is logged in: `noughts tournament run` takes it there, or `challenge`"
-        return BotSpecError(f"bot {str(spec)!r}", "a bot registered at a server", "a reference bot", advice)
+        return BotSpecError(f"bot {str(spec)!r}", "a bot registered on a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
     advice = "such a bot plays in a process of its own only: not here; `noughts bot check` tries one"
     return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)

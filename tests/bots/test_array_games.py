@@ -1,4 +1,4 @@
-"""A bot of arrays plays the games of the same bot with `choose_batch`: at a server, and as a child of a local run."""
+"""A bot of arrays plays the games of the same bot with `choose_batch`: on a server, and as a child of a local run."""
 
 import asyncio
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Scores:
 
 
 async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: tuple[int, ...] = ()) -> object:
-    """Play games of the bot against another at a server. Return everything about them."""
+    """Play games of the bot against another on a server. Return everything about them."""
     work = unit(conditions(variant, concurrency=concurrency, seed=3), games)
     if opening:
         work = work._replace(openings={slot.ordinal: opening for slot in work.slots})

@@ -177,7 +177,7 @@ def test_each_hosted_kind_has_a_module_that_loads_it(kind: ChildKind) -> None:
 
 
 def test_registered_bot_is_not_made_here() -> None:
-    with pytest.raises(BotSpecError, match="got a bot registered at a server"):
+    with pytest.raises(BotSpecError, match="got a bot registered on a server"):
         make_bot(parse_spec("bot:alice"), TICTACTOE)
 
 

@@ -384,7 +384,7 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             calling.until("last: b3 (ada-person)")
             calling.until(lambda shown: re.search(r"1[45]:\d\d", shown) is not None)
             calling.press("u")
-            calling.until("At a server no move is taken back.")
+            calling.until("On a server no move is taken back.")
             calling.press("1")
             calling.until("You win: the line is complete.")
             waiting.until("bob-person wins: the line is complete.")

@@ -136,7 +136,7 @@ async function run(PlayService, server, credentials, token, hello) {
 
 const USAGE = `usage: NOUGHTS_TOKEN=... node bot.js [--server HOST:PORT] [--name NAME] [--version V] [--proto FOLDER]
        [--tls | --tls-ca FILE]
-FOLDER holds noughts_proto/; at the server \`noughts token create --owner NAME\` makes a token`;
+FOLDER holds noughts_proto/; on the server \`noughts token create --owner NAME\` makes a token`;
 
 /** The command line's options; a problem with them ends the program with 2. */
 function readOptions() {

@@ -397,7 +397,7 @@ Global___ServerPresence: _TypeAlias = ServerPresence  # noqa: Y015
 
 @_typing.final
 class BotPresence(_message.Message):
-    """A bot version at a server."""
+    """A bot version on a server."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

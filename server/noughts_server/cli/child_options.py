@@ -13,10 +13,10 @@ from noughts_server.launching.launcher import Locking
 START_SECONDS = ChildSettings().start
 """The usual `--start-timeout`."""
 RequireLockOption = Annotated[
-    bool, Option("--require-lock", help="Refuse to play unless this machine has a complete sandbox")
+    bool, Option("--require-lock", help="Refuse to play unless this machine supports the complete sandbox")
 ]
 NoLockOption = Annotated[
-    bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with all your rights")
+    bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with your own permissions")
 ]
 StartTimeoutOption = Annotated[
     float,
@@ -35,7 +35,7 @@ ProcessesOption = Annotated[
         min=0,
         max=1024,
         metavar="K",
-        help="Processes of each program or plugin. Default: 1 per game, up to the cores",
+        help="Processes per program or plugin. Default: 1 per game, at most 1 per core",
         show_default=False,
     ),
 ]
@@ -43,7 +43,7 @@ AffinityOption = Annotated[
     bool | None,
     Option(
         "--affinity/--no-affinity",
-        help="Pin each sandboxed process to a core, or none. Default: one core per game",
+        help="Pin each sandboxed process to a core, or pin none. Default: one core per game",
         show_default=False,
     ),
 ]

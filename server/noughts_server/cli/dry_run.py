@@ -34,7 +34,7 @@ class Pace:
 def pace_of(settings: TournamentSettings) -> Pace:
     """By the limits of time, or the assumption of a millisecond a move where there are none."""
     plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
-    # The same for all, and the time of those who have their own: who has which is not known at a server yet.
+    # The same for all, and the time of those who have their own: who has which is not known on a server yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
         at_once = output.count(settings.concurrency, "game")

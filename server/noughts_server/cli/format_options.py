@@ -41,7 +41,7 @@ DrawAfterOption = Annotated[
         min=1,
         max=OPTIONS["draw_after"],
         metavar="PLIES",
-        help="Ply after which a game is a draw (`adjudicated`)",
+        help="Ply after which a game is drawn (`adjudicated`)",
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -51,11 +51,11 @@ ForfeitAfterOption = Annotated[
         min=1,
         max=OPTIONS["forfeit_after"],
         metavar="N",
-        help="Crashes, illegal or late moves after which a bot is withdrawn",
+        help="Number of crashes, illegal or late moves after which a bot is withdrawn",
     ),
 ]
 DryRunOption = Annotated[
-    bool, Option("--dry-run", help="Show the number of games and the expected duration, and play none")
+    bool, Option("--dry-run", help="Show the number of games and the expected duration, without playing")
 ]
 FitOption = Annotated[
     bool, Option("--fit", help="Ratings fitted to all games, with 95 % intervals and first-move advantage")

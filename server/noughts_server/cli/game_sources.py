@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 _PAGE = 1000
 _SQLITE = b"SQLite format 3\0"
 _WHAT = (
-    "a tournament at a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database of --db"
+    "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database of --db"
 )
 
 
@@ -55,7 +55,7 @@ class GameSource(AtServer):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
     source: Annotated[
-        str, Argument(metavar="NAME|FILE", help="Tournament at a server, file of games, or database given by --db")
+        str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or database given by --db")
     ]
     tournament: Annotated[
         str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")

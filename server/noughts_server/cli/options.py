@@ -88,7 +88,7 @@ TimeOfOption = Annotated[
     Option("--time-of", metavar="LABEL=T", help="Time control of one bot, e.g. `Slow=5/move` (repeatable)"),
 ]
 ConcurrencyOption = Annotated[
-    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Concurrent games at most")
+    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Maximum number of concurrent games")
 ]
 TimeOfTwoOption = Annotated[
     list[str] | None,
@@ -99,11 +99,11 @@ SeedOption = Annotated[
     Option("--seed", metavar="S", help="Seed of all random numbers: same seed, same games. Default: a random seed"),
 ]
 MarginOption = Annotated[
-    str, Option("--margin", metavar="DURATION", help="Time margin of a move for transport, e.g. `50ms`")
+    str, Option("--margin", metavar="DURATION", help="Time by which a move can exceed its limit, e.g. `50ms`")
 ]
 MarginOfOption = Annotated[
     list[str] | None,
-    Option("--margin-of", metavar="LABEL=DURATION", help="Time margin of one bot, e.g. `Slow=200ms` (repeatable)"),
+    Option("--margin-of", metavar="LABEL=DURATION", help="The same for one bot, e.g. `Slow=200ms` (repeatable)"),
 ]
 MemoryTotalOption = Annotated[
     str,
@@ -112,7 +112,7 @@ MemoryTotalOption = Annotated[
     ),
 ]
 DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]
-ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest such run in --db; can add --games or bots")]
+ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
 LimitOption = Annotated[
     int | None,
     Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Largest number of rows. Default: 50; all in JSON"),

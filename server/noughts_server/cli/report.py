@@ -21,16 +21,16 @@ _DEFAULT_TEST = "elo0=0,elo1=5"
 def report(
     games: GameSource,
     folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Folder for `report.html`")] = Path(),
-    title: Annotated[str, Option("--title", help="Title of the page. Default: that of the tournament")] = "",
+    title: Annotated[str, Option("--title", help="Title of the page. Default: title of the tournament")] = "",
     most_games: Annotated[
-        int, Option("--games", min=0, max=100_000, metavar="N", help="Largest number of games to click through")
+        int, Option("--games", min=0, max=100_000, metavar="N", help="Largest number of games to replay")
     ] = 500,
     sprt: Annotated[
         str | None,
-        Option("--sprt", metavar="TEST", help=f"Test of a match of two, whose LLR is drawn. Default: {_DEFAULT_TEST}"),
+        Option("--sprt", metavar="TEST", help=f"Sequential test of a two-bot match, plotted. Default: {_DEFAULT_TEST}"),
     ] = None,
 ) -> None:
-    """Write a tournament as one HTML file: tables, pictures, and games to click through on a board.
+    """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 
     The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
     bytes. If there are more than --games games, the page has every second game (or every fourth, and so on), and also

@@ -1,4 +1,4 @@
-"""The options that say what a tournament plays, on this machine and at a server, and the settings that they make."""
+"""The options that say what a tournament plays, on this machine and on a server, and the settings that they make."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _USUAL = TournamentSettings()
 
 @dataclass(frozen=True)
 class GameOptions:
-    """What is played: options that apply on this machine and at a server."""
+    """What is played: options that apply on this machine and on a server."""
 
     variant: options.VariantOption = _USUAL.variant
     opening_rule: options.OpeningOption = None

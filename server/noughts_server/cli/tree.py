@@ -27,7 +27,7 @@ class Group(NamedTuple):
 
 
 TREE = Group(
-    "Tournaments of bots that play k-in-a-row games, on this machine or at a server that bots connect to.\n\n"
+    "Run tournaments between bots that play k-in-a-row games, on this machine or on a server.\n\n"
     "Commands print text; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done, "
     "1 failed, 2 wrong usage, 130 interrupted.",
     {
@@ -79,7 +79,7 @@ TREE = Group(
         },
         _USE: {
             "tournament": Group(
-                "Run a tournament on this machine, or organise one at a server.",
+                "Run a tournament on this machine, or organise one on a server.",
                 {
                     _LOCAL: {"run": "local.tournament:run", "tables": "tables:tables"},
                     _USE: {
@@ -103,7 +103,7 @@ TREE = Group(
             "rating-lists": "bots.history:rating_lists",
             "head-to-head": "bots.history:head_to_head",
             "game": Group(
-                "List and show games at a server.",
+                "List and show games on a server.",
                 {_COMMANDS: {"list": "remote.game:list_games", "show": "remote.game:show"}},
             ),
         },
@@ -116,7 +116,7 @@ TREE = Group(
             "status": "operator.status:status",
             "health": "operator.health:health",
             "token": Group(
-                "Create, list and revoke tokens: in the database, or with --server your own.",
+                "Create, list and revoke tokens in a database, or your own tokens on a server (--server).",
                 {
                     _COMMANDS: {
                         "create": "operator.token:create",

@@ -1,6 +1,6 @@
 """The logins of all servers: each server tells the others and the referees of its bots, and hears of theirs.
 
-All of them once a second, and those that come or go at once. A bot is at the server at which it logged in last: an
+All of them once a second, and those that come or go at once. A bot is on the server on which it logged in last: an
 older one lets it go.
 """
 

@@ -1,4 +1,4 @@
-"""Games that are watched at a server and played by referees elsewhere.
+"""Games that are watched on a server and played by referees elsewhere.
 
 Once a second, and at each change, the referees learn which games are watched; they tell what happens in these.
 The numbers of the plies show what was lost on the way: then the server requests the state of the game.

@@ -61,7 +61,7 @@ LADDERS = (
 
 @asynccontextmanager
 async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
-    """Reference bots play at the server inside the block, a move in `pace` seconds; yields a token for another bot."""
+    """Reference bots play on the server inside the block, a move in `pace` seconds; yields a token for another bot."""
 
     token = await server.store.write(
         lambda connection: (

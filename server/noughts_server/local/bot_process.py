@@ -41,7 +41,7 @@ class BotProcess:
         self._ending = ending
 
     async def play(self, address: str, ticket: str) -> int:
-        """Lets it play at the server until it ends. Returns its exit code, negative: the signal."""
+        """Lets it play on the server until it ends. Returns its exit code, negative: the signal."""
         pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
         # One that has ended already is not told anything.
         pipe.write(f"{address} {ticket}\n".encode())

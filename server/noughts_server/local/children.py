@@ -1,4 +1,4 @@
-"""The child players of a local tournament: their seats at the server."""
+"""The child players of a local tournament: their seats on the server."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""One tournament at the server in this process: the bots log in, play, and what came of it is read."""
+"""One tournament on the server in this process: the bots log in, play, and what came of it is read."""
 
 import asyncio
 import threading

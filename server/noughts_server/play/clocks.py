@@ -1,4 +1,4 @@
-"""The clocks of a game at a server, as shown to the player. The server's own clocks decide."""
+"""The clocks of a game on a server, as shown to the player. The server's own clocks decide."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A person at a server: a bot whose moves come from the screen."""
+"""A person on a server: a bot whose moves come from the screen."""
 
 import asyncio
 from collections.abc import Callable
@@ -116,10 +116,10 @@ class OnlineSeating(Seating):
         self.changed()
 
     def undo(self) -> None:
-        raise Refused("At a server no move is taken back.")
+        raise Refused("On a server no move is taken back.")
 
     async def hint(self) -> Hint | None:
-        raise Refused("At a server nobody helps you.")
+        raise Refused("On a server nobody helps you.")
 
     def new(self) -> None:
         self._go_on()

@@ -262,7 +262,7 @@ class PlayScreen(App[None]):
         match = self._seating.match
         board = self._main.query_one(Board)
         if board.layout_of_board.variant is not match.variant:
-            # The next game at a server can have another variant.
+            # The next game on a server can have another variant.
             self._typing, self._cursor = Typing(match.variant), _middle(match.variant)
             self._fit(self.size)
         ended = match.ended

@@ -18,7 +18,7 @@ _KEYS = (
     ("n, F2", "new game"),
     ("u, F3", "take back to your last turn"),
     ("h, F4", "hint: the cursor goes where a reference bot would play"),
-    ("q, F10, Ctrl-C", "quit; at a server you resign"),
+    ("q, F10, Ctrl-C", "quit; on a server you resign"),
     ("Esc, Backspace", "forget what is typed, or a character"),
 )
 

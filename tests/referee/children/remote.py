@@ -36,7 +36,7 @@ _UNLIMITED = [("grpc.max_send_message_length", -1)]
 
 
 class RemoteField:
-    """A tournament between a bad bot and honest ones, all of them at a server that they dial."""
+    """A tournament between a bad bot and honest ones, all of them on a server that they dial."""
 
     def __init__(self, server: Server, tournament: LocalTournament) -> None:
         self.server = server

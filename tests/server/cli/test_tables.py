@@ -1,4 +1,4 @@
-"""`noughts tournament tables`: of files, databases, and tournaments at a server."""
+"""`noughts tournament tables`: of files, databases, and tournaments on a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games that are watched at a server and played elsewhere: each ply once, and in order, whoever watches since when."""
+"""Games that are watched on a server and played elsewhere: each ply once, and in order, whoever watches since when."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

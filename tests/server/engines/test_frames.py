@@ -1,4 +1,4 @@
-"""Engines where frames are expected: asked one question at a time, and at a server elsewhere."""
+"""Engines where frames are expected: asked one question at a time, and on a server elsewhere."""
 
 import asyncio
 import shlex

@@ -1,4 +1,4 @@
-"""A program on its author's machine at a server elsewhere: `noughts bot run exec:...`."""
+"""A program on its author's machine on a server elsewhere: `noughts bot run exec:...`."""
 
 import asyncio
 import math

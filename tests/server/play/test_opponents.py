@@ -1,4 +1,4 @@
-"""Whoever sits at the other side: a bot in this process, or somebody at a server."""
+"""Whoever sits at the other side: a bot in this process, or somebody on a server."""
 
 import asyncio
 from pathlib import Path

@@ -117,7 +117,7 @@ def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
     assert caller_network(host_of_peer(peer)) == network
 
 
-# At a server.
+# On a server.
 
 
 async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_path: Path) -> None:

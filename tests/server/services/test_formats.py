@@ -1,4 +1,4 @@
-"""Formats at a server: extensions, late entries, withdrawals, ladders."""
+"""Formats on a server: extensions, late entries, withdrawals, ladders."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -92,7 +92,7 @@ async def stranger_at(tmp_path: Path, *, reflection: bool = True) -> AsyncIterat
 
 @pytest.fixture
 async def stranger(tmp_path: Path) -> AsyncIterator[Stranger]:
-    """A stranger with a token, at a server that tells."""
+    """A stranger with a token, on a server that tells."""
     async with stranger_at(tmp_path) as opened:
         yield opened
 

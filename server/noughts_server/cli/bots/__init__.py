@@ -1,1 +1,1 @@
-"""`noughts bot ...`: local bots and those registered at a server; also `head-to-head` and `rating-lists`."""
+"""`noughts bot ...`: local bots and those registered on a server; also `head-to-head` and `rating-lists`."""

@@ -1,4 +1,4 @@
-"""`noughts bot`: the reference bots, and the bots registered at a server."""
+"""`noughts bot`: the reference bots, and the bots registered on a server."""
 
 import sys
 from collections.abc import Iterator
@@ -50,13 +50,13 @@ def ask(
 ) -> None:
     """Print a bot's move in each position on stdin, one position per line.
 
-    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then
-    follow a space and the side to move, which is the bot's mark; it is required if the counts are ambiguous. On a
+    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. After a
+    space comes the side to move, which the bot plays; it is required if the counts are ambiguous. On a
     terminal the answer is a picture of the board, coloured by score.
 
     A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a sandboxed process, as in a
-    tournament. It gets moves that lead to the position, and reports at most the score of its move. Positions in which
-    the game is over are refused.
+    tournament. It gets moves that lead to the position, and can report only the score of its own move. The command
+    refuses positions in which the game is over.
     """
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
@@ -137,7 +137,7 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
 @command("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
 def list_bots(
     online: Annotated[bool, Option("--online", help="Only bots that are online (with --server)")] = False,
-    retired: Annotated[bool, Option("--retired", help="Retired bots as well (with --server)")] = False,
+    retired: Annotated[bool, Option("--retired", help="Include retired bots (with --server)")] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -1,4 +1,4 @@
-"""The record of bots at a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
+"""The record of bots on a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
 from collections.abc import Iterable
 from datetime import UTC

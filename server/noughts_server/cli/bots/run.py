@@ -140,14 +140,14 @@ def run(
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
-    """Play as one or several bots at a server, until Ctrl-C; reconnects if the connection is lost.
+    """Play as one or several bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
     A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps reconnecting.
 
     A program or a plugin runs on this machine, with a new process for each connection.
 
-    The file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at the top of
-    the file apply to all its bots. They override options of the command line.
+    The --config file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at
+    the top of the file apply to all its bots. They override options of the command line.
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")

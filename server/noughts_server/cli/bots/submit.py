@@ -49,7 +49,7 @@ def submit(
     ] = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Submit a bot as a file or a folder: the server tries it, and runs it whenever a tournament needs it.
+    """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.
 
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`.

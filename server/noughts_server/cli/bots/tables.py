@@ -80,7 +80,7 @@ def learn(
     seed: options.SeedOption = None,
     curve: Annotated[
         Path | None,
-        Option("--curve", metavar="FILE.svg", help="Learning curve as a picture; its numbers go to FILE.csv"),
+        Option("--curve", metavar="FILE.svg", help="Learning curve as a chart; its numbers go to FILE.csv"),
     ] = None,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.

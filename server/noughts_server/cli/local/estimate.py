@@ -40,14 +40,14 @@ def estimate(
     ] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Picture of the pools with the bot")] = None,
+    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Chart of the bot in each pool")] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:
     """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.
 
-    The ratings of the reference pools come from round robins of 10,000 games; `random` has 1,000.
+    The ratings of the reference pools come from round robins of 10,000 games; `random` is fixed at 1,000.
     """
     from noughts_server.local.rating_pool import LADDERS
 

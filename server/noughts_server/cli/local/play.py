@@ -67,19 +67,19 @@ def play(
         Option(
             "--with",
             metavar="bot:NAME",
-            help="Bot or person to challenge at a server; must be online",
+            help="Bot or person to challenge on a server; must be online",
             autocompletion=completion.opponents,
         ),
     ] = None,
-    wait: Annotated[bool, Option("--wait", help="Wait at a server until someone challenges you")] = False,
-    name: Annotated[str, Option("--name", metavar="NAME", help="Your name at a server. Default: OWNER-person")] = "",
+    wait: Annotated[bool, Option("--wait", help="Wait on a server until someone challenges you")] = False,
+    name: Annotated[str, Option("--name", metavar="NAME", help="Your name on a server. Default: OWNER-person")] = "",
     games: Annotated[
         int, Option("--games", min=1, max=100, metavar="N", help="Total games with --with; sides alternate")
     ] = 1,
     time: Annotated[
         str | None,
         Option(
-            "--time", metavar="T", help=f"Clock. Default with --with: {_SERVERS_TIME}. Here: the bot's, as `2/move`"
+            "--time", metavar="T", help=f"Clock (--with; default: {_SERVERS_TIME}), or limit of the bot, e.g. `2/move`"
         ),
     ] = None,
     time_of: options.TimeOfTwoOption = None,
@@ -90,8 +90,8 @@ def play(
     """Play unrated games against a bot or another person, on a board in the terminal.
 
     Choose a cell with the arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u`
-    takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play at a server,
-    as a bot that thinks slowly.
+    takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play on a
+    server, which treats you as a slow bot.
     """
     read_variant, read_seed = (
         options.read_variant(variant, opening_rule),
@@ -122,7 +122,7 @@ def play(
     if read_variant.agreement:
         raise UsageProblem(
             f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro at this board",
-            "Leave it out: at a server (--with, --wait) these choices are fixed.",
+            "Leave it out: on a server (--with, --wait) these choices are fixed.",
         )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
@@ -156,14 +156,14 @@ def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First |
         raise UsageProblem("--wait: got --with as well, expected only one of the ways to find an opponent")
     if spec:
         raise UsageProblem(
-            f"SPEC: got {spec!r} for a game at a server, expected the opponent after --with",
-            "Run the reference bot at the server first: noughts bot run SPEC",
+            f"SPEC: got {spec!r} for a game on a server, expected the opponent after --with",
+            "Connect the reference bot first: noughts bot run SPEC",
         )
     if first is not None:
-        raise UsageProblem("--first: got it for a game at a server, where the challenger begins the first game")
+        raise UsageProblem("--first: got it for a game on a server, where the challenger begins the first game")
     if games_file is not None:
         raise UsageProblem(
-            "-o: got it for games at a server, which keeps them itself", "Read them there: noughts bot games NAME."
+            "-o: got it for games on a server, which keeps them itself", "Read them there: noughts bot games NAME."
         )
 
 

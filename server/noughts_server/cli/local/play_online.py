@@ -1,4 +1,4 @@
-"""`noughts play` at a server: the person's session, and the challenges."""
+"""`noughts play` on a server: the person's session, and the challenges."""
 
 import asyncio
 from contextlib import suppress

@@ -27,7 +27,7 @@ def rate(
     place: TournamentPlace,
     anchor: AnchorOption = None,
     prior: Annotated[
-        bool, Option("--prior", help="Two virtual draws of each bot with the mean: one scale for all bots")
+        bool, Option("--prior", help="Add two virtual draws per bot against the mean, so that all share one scale")
     ] = False,
     los: Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")] = False,
     without_forfeits: Annotated[
@@ -36,7 +36,7 @@ def rate(
 ) -> None:
     """Compute ratings from all games of a file or tournament, with 95 % intervals and first-move advantage.
 
-    `tournaments/NAME` is a tournament at the server, or in the database of --db.
+    `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
     The command reads all formats of `noughts records convert`, by file name; any other name means JSON lines or CSV. A
     line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a

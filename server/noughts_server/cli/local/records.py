@@ -45,11 +45,11 @@ def convert(
 ) -> None:
     """Convert the games of a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
 
-    `tournaments/NAME` is a tournament at the server, or in the database of --db.
+    `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
-    The file name sets the format. JSON lines hold everything. SGF holds all but what programs have added. psq holds
-    moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and BayesElo, where White
-    moved first.
+    The file name sets the format. JSON lines hold everything. SGF holds all but fields that other programs added.
+    psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and BayesElo; White
+    is the side that moved first.
     """
     with place.file(source) as file, _explaining(source):
         kinds = format_of(file), format_of(target)
@@ -138,9 +138,9 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
 def show(
     file: FileArgument, number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1
 ) -> None:
-    """Show one game: on a terminal step by step, else its last position and its moves.
+    """Show one game: step by step on a terminal, otherwise its last position and its moves.
 
-    Keys: Left and Right a ply, Up and Down ten, Home and End; p and n the previous and next game; q quits.
+    Keys: Left and Right step one ply, Up and Down ten; Home and End; p and n show the previous and next game; q quits.
     """
     with _explaining(file):
         _require_moves(file)
@@ -156,8 +156,8 @@ def sample(
     """Write training samples: each position, the side to move, its move, and the result for that side.
 
     CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
-    npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
-    Opening moves and games without a result have no samples. `tournaments/NAME` is a tournament at the server, or in
+    npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; for one variant only.
+    Opening moves and games without a result have no samples. `tournaments/NAME` is a tournament on the server, or in
     the database of --db.
     """
     path = Path(target)

@@ -67,7 +67,7 @@ SprtOption = Annotated[
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How this machine plays: options that a tournament at a server cannot have."""
+    """How this machine plays: options that a tournament on a server cannot have."""
 
     margin: options.MarginOption = options.MARGIN
     margin_of: options.MarginOfOption = None
@@ -199,7 +199,7 @@ def run(
 ) -> None:
     """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.
 
-    If some bots are registered at a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
+    If some bots are registered on a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
     the others, and shows the same as `tournament show`.
     """
     if len(specs) < 2:

@@ -56,7 +56,7 @@ def check(database: options.DatabaseOption = None) -> None:
 
 @command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
 def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
-    """Copy a database to one file, also while a server writes it, and verify the copy.
+    """Copy a database to one file, even while a server writes to it, and verify the copy.
 
     The file is complete or does not exist.
     """
@@ -77,9 +77,9 @@ def copy(
     source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
     target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
 ) -> None:
-    """Copy a league from one database to another of any kind, and compare all of it.
+    """Copy a league from one database to another of any kind, and compare the two completely.
 
-    From SQLite to PostgreSQL, or back. Stop the servers of both first.
+    This works between SQLite and PostgreSQL in both directions. Stop the servers of both first.
     """
     from noughts_server.store.engine.copying import copy_database
     from noughts_server.store.engine.database import Store

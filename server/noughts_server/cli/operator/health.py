@@ -14,7 +14,7 @@ from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 
 @command("noughts health --server 127.0.0.1:7450")
 def health(server: connection_options.ServerOption = None) -> None:
-    """Query the server's standard health service; exit code 0 if it serves, 1 if not."""
+    """Query the server's standard health service; exit code 0 if it is serving, 1 if not."""
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     address = connection_options.read_server(server)

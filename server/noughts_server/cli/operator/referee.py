@@ -70,7 +70,7 @@ def referee(
         options.LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
     ] = options.LogFormat.AUTO,
 ) -> None:
-    """Play games of a cluster until Ctrl-C. The first Ctrl-C finishes the running games, the second stops at once."""
+    """Play games of a cluster until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
     if bus is None:
         raise UsageProblem(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",

@@ -50,7 +50,7 @@ AbsenceOption = Annotated[
     str,
     Option("--absence", metavar="DURATION", help="Inactivity timeout, after which an entry loses its games; 0: none"),
 ]
-RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Rate games between bots of the same owner as well")]
+RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")]
 PackagesOption = Annotated[
     str, Option("--python-packages", metavar="NAMES", help="Packages that submitted Python bots can import, e.g. numpy")
 ]
@@ -120,7 +120,7 @@ class ServeOptions:
     "noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server", configured=True
 )
 def serve(chosen: ServeOptions) -> None:
-    """Run a server until Ctrl-C. The first Ctrl-C finishes the running games, the second stops at once."""
+    """Run a server until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
     run_server(chosen)
 
 

@@ -35,7 +35,7 @@ def status(
     once: Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")] = False,
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Show what a server is doing now, refreshed each second, until Ctrl-C.
+    """Show what a server is doing, refreshed every second, until Ctrl-C.
 
     Without a terminal the command prints once.
     """

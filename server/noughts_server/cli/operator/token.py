@@ -1,4 +1,4 @@
-"""`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` at a server."""
+"""`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` on a server."""
 
 import os
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokensAt(AtServer):
-    """Where tokens are kept: in a database, or at a server."""
+    """Where tokens are kept: in a database, or on a server."""
 
     server: Annotated[
         str | None,
@@ -84,7 +84,7 @@ def create(
 ) -> None:
     """Create a token. Its secret is shown only once; the database keeps only a hash.
 
-    At a server the token is yours, and has at most the rights of the token you call with.
+    On a server, the new token is yours and has at most the rights of the token you use.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     if (server := at.chosen(database)) is not None:
@@ -125,7 +125,7 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
 
 @command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
 def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt()) -> None:
-    """List tokens without their secrets; at a server your own, with scope `admin` all."""
+    """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
     server = at.chosen(database)
     found = _list_in(database) if server is None else _list_at(server)
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")

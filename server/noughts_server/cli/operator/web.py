@@ -23,7 +23,7 @@ _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
 
-HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website by HTTPS")]
+HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website over HTTPS")]
 
 
 @command(

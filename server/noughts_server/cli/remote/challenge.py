@@ -1,4 +1,4 @@
-"""`noughts challenge`: a few unrated games against a bot that is online at a server."""
+"""`noughts challenge`: a few unrated games against a bot that is online on a server."""
 
 from functools import partial
 from typing import Annotated
@@ -52,7 +52,7 @@ def challenge(
         ),
     ] = None,
     name: Annotated[
-        str, Option("--name", metavar="NAME", help="Name of the --with bot at the server. Default: OWNER-SPEC")
+        str, Option("--name", metavar="NAME", help="Name of the --with bot on the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
         int,
@@ -67,7 +67,7 @@ def challenge(
     seed: options.SeedOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Play a few unrated games against a bot that is online at a server, and estimate the Elo difference.
+    """Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.
 
     You play with a reference bot that this command runs, or with your own bot (--as). The opponent's owner can refuse
     challenges (`noughts bot run --no-challenges`).

@@ -45,7 +45,7 @@ class GameFilter:
     termination: Annotated[
         str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
     ] = ""
-    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault")] = False
+    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost through its own fault")] = False
 
     @property
     def chosen(self) -> bool:
@@ -111,7 +111,7 @@ def show(
 ) -> None:
     """Show one game: its moves, its last position, and the cause of a bot's fault.
 
-    For a live game of a long time control: its moves so far (termination `going_on`).
+    A live game with a long time control shows its moves so far (termination `going_on`).
 
     The output of a bot is visible only to its owner, the organiser and an admin: give a token.
     """

@@ -102,10 +102,10 @@ def leaderboard(
         ),
     ] = 0,
     settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
-    retired: Annotated[bool, Option("--retired", help="Retired bots as well")] = False,
+    retired: Annotated[bool, Option("--retired", help="Include retired bots")] = False,
     fit: Annotated[bool, Option("--fit", help="Ratings fitted to all games of the list, with 95 % intervals")] = False,
     prior: Annotated[
-        bool, Option("--prior", help="With --fit: two virtual draws per bot, which put all on one scale")
+        bool, Option("--prior", help="With --fit: add two virtual draws per bot, so that all share one scale")
     ] = False,
     anchor: AnchorOption = None,
     limit: options.LimitOption = None,
@@ -113,8 +113,8 @@ def leaderboard(
 ) -> None:
     """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Ranks count the
-    bots shown. See also `noughts bot show` and `noughts rating-lists`.
+    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Ranks number only
+    the bots shown. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:

@@ -21,7 +21,7 @@ class KnownList(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The list's name at the server."""
+        """The list's name on the server."""
         return f"{self.variant}/{self.time_class}"
 
 

@@ -1,4 +1,4 @@
-"""`noughts tournament run` with registered bots: a tournament at a server, with other bots run here during it."""
+"""`noughts tournament run` with registered bots: a tournament on a server, with other bots run here during it."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ _STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunThere:
-    """A tournament to play at a server."""
+    """A tournament to play on a server."""
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings

@@ -1,4 +1,4 @@
-"""`noughts tournament`: organise tournaments at a server."""
+"""`noughts tournament`: organise tournaments on a server."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -31,12 +31,10 @@ NameArgument = Annotated[
 
 @dataclass(frozen=True)
 class CreateOptions(FormatOptions):
-    """The format, conditions and limits of a tournament at a server."""
+    """The format, conditions and limits of a tournament on a server."""
 
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
-    live_scores: Annotated[
-        bool, Option("--live-scores", help="Show the bots' own scores during timed games as well")
-    ] = False
+    live_scores: Annotated[bool, Option("--live-scores", help="Show the bots' scores even during timed games")] = False
 
 
 @command(
@@ -258,7 +256,7 @@ def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: 
 
 @command("noughts tournament list --limit 20", "noughts tournament list --challenges")
 def list_tournaments(
-    challenges: Annotated[bool, Option("--challenges", help="Only challenges, which are left out otherwise")] = False,
+    challenges: Annotated[bool, Option("--challenges", help="Only challenges, which are left out by default")] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

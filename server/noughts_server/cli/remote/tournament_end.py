@@ -1,4 +1,4 @@
-"""Waits for the end of a tournament at a server."""
+"""Waits for the end of a tournament on a server."""
 
 import time
 

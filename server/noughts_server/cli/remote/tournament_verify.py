@@ -28,8 +28,8 @@ def verify(
 ) -> None:
     """Verify the seed commitment of a tournament that has ended, from public data.
 
-    The published seed must match the hash published at the start, and every game's seed must follow from it. Then
-    nobody can have chosen a game's random numbers after the start. Exit code 1 if something does not match.
+    The published seed must match the hash published at the start, and every game's seed must follow from it. This
+    proves that nobody chose a game's random numbers after the start. Exit code 1 if something does not match.
     """
     full_name = read_tournament(name)
     with connected(server) as client:

@@ -20,13 +20,13 @@ def watch(
         str,
         Argument(
             metavar="[NAME]",
-            help="Tournament (`spring`) or game (`spring/7`). Default: what is live",
+            help="Tournament (`spring`) or game (`spring/7`). Default: everything live",
             autocompletion=completion.tournaments,
         ),
     ] = "",
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Show a game or a tournament live, until it ends or Ctrl-C; reconnects if the connection is lost.
+    """Show a game or a tournament live until it ends or you press Ctrl-C. Reconnects if the connection is lost.
 
     Without a terminal the command prints one line per event.
     """

@@ -1,4 +1,4 @@
-"""Child players on the command line, at a local tournament and at a server elsewhere."""
+"""Child players on the command line, at a local tournament and on a server elsewhere."""
 
 import json
 import os

@@ -233,7 +233,7 @@ def test_samples_for_numpy_are_the_same(noughts: Any, file: Path, tmp_path: Path
 
 @pytest.fixture
 def cup(noughts: Any, server: str, token: str) -> dict[str, str]:
-    """The environment of commands at a server where `cup` was played: more games than come at once."""
+    """The environment of commands on a server where `cup` was played: more games than come at once."""
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
     with online(server, token, one="random", other="first-free"):
         noughts("tournament create cup --games 1100 --seed 4 --title 'Spring cup'", env=env)

@@ -19,7 +19,7 @@ def env(server: str, token: str) -> dict[str, str]:
 
 @pytest.fixture
 def ask(noughts: Any, env: dict[str, str]) -> Ask:
-    """A command at the server with alice's token; its JSON."""
+    """A command on the server with alice's token; its JSON."""
 
     def run(line: str) -> Any:
         return json.loads(noughts(f"{line} --format json", env=env).stdout)

@@ -1,4 +1,4 @@
-"""Tokens at a server, join windows, challenges, renamed and retired bots: by the command line."""
+"""Tokens on a server, join windows, challenges, renamed and retired bots: by the command line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def played(noughts: Any, database: str) -> None:
 
 @pytest.fixture
 def ask(played: None, noughts: Any, server: str) -> Ask:
-    """A command at a server of that database; its JSON."""
+    """A command on a server of that database; its JSON."""
 
     def run(line: str) -> Any:
         return json.loads(noughts(f"{line} --server {server} --format json").stdout)

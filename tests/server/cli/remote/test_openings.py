@@ -1,4 +1,4 @@
-"""Openings of tournaments at a server: chosen, shown, played, refused."""
+"""Openings of tournaments on a server: chosen, shown, played, refused."""
 
 from __future__ import annotations
 

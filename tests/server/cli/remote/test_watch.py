@@ -1,4 +1,4 @@
-"""`noughts watch`: what is printed while a tournament is played at a server."""
+"""`noughts watch`: what is printed while a tournament is played on a server."""
 
 from __future__ import annotations
 
