@@ -181,7 +181,7 @@ def speech(spec: BotSpec) -> Speech:
         advice = "binary: each message after its length; json: one a line"
         raise BotSpecError(f"{subject}, option frames", frames, "binary or json", advice)
     if dial == "true" and frames == "json":
-        raise BotSpecError(subject, "dial=true and frames=json", "one of them", "a stream has frames of its own")
+        raise BotSpecError(subject, "dial=true and frames=json", "one of them", "a stream has its own frames")
     if dial == "true":
         return Speech.STREAM
     return Speech.JSON if frames == "json" else Speech.FRAMES

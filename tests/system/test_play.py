@@ -295,7 +295,7 @@ def test_a_hint_puts_the_cursor_where_a_reference_bot_would_play() -> None:
         screen.press(ENTER)
         screen.until("You win: the line is complete.")
         screen.press("h")
-        screen.until("The game is over: n begins a new one.")
+        screen.until("The game is over: press n for a new one.")
 
 
 def test_a_bot_that_weighs_its_moves_says_what_it_thinks_of_the_last_one() -> None:
@@ -384,7 +384,7 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             calling.until("last: b3 (ada-person)")
             calling.until(lambda shown: re.search(r"1[45]:\d\d", shown) is not None)
             calling.press("u")
-            calling.until("On a server no move is taken back.")
+            calling.until("On a server you cannot take back a move.")
             calling.press("1")
             calling.until("You win: the line is complete.")
             waiting.until("bob-person wins: the line is complete.")

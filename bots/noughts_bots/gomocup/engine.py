@@ -213,7 +213,7 @@ class GomocupEngine:
             raise _CannotError(str(error)) from None
         cell = chosen.cell if isinstance(chosen, Move) else chosen
         if not isinstance(cell, int):
-            raise TypeError(f"got {cell!r}, expected a bot whose `choose` is no coroutine")
+            raise TypeError(f"got {cell!r}, expected a bot whose `choose` is not a coroutine")
         return cell
 
     def _position(self, variant: Variant) -> Position:

@@ -36,7 +36,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     try:
         bot = make(**arguments)
     except Exception as error:
-        raise BotSpecError(subject, _in_words(error), "a bot", "its class fails when it is made") from error
+        raise BotSpecError(subject, _in_words(error), "a bot", "fix the exception in its constructor") from error
     if not isinstance(bot, Bot):
         advice = "name a subclass of noughts_bots.Bot, or a function that returns one"
         raise BotSpecError(subject, f"{bot!r:.80}", "a noughts_bots.Bot", advice)

@@ -56,7 +56,7 @@ class Program:
             self._module = wasmtime.Module(self._engine, module)
         except wasmtime.WasmtimeError as error:
             advice = "build it for wasm32; docs/how-to/writing-a-bot.md shows how"
-            raise BotSpecError(subject, _line(error), "a module of WebAssembly", advice) from None
+            raise BotSpecError(subject, _line(error), "a WebAssembly module", advice) from None
         self._check()
 
     def start(self) -> "Instance":
@@ -70,10 +70,10 @@ class Program:
         try:
             return Instance(store, linker.instantiate(store, self._module).exports(store), self.subject)
         except (Trapped, wasmtime.Trap, wasmtime.ExitTrap) as error:
-            raise BotSpecError(self.subject, _line(error), "a module that starts", "fix what it does first") from None
+            raise BotSpecError(self.subject, _line(error), "a module that starts", "fix its initialisation") from None
         except wasmtime.WasmtimeError as error:
             expected = f"at most {MEMORY >> 20} MiB of memory, {TABLE_ELEMENTS:,} elements of tables, known imports"
-            raise BotSpecError(self.subject, _line(error), expected, "link it with less") from None
+            raise BotSpecError(self.subject, _line(error), expected, "reduce them when you link it") from None
 
     def _check(self) -> None:
         known = _imports()
@@ -82,7 +82,7 @@ class Program:
                 got = f"an import of {wanted.module}.{wanted.name}"
                 offered = ", ".join(f"{place}.{name}" for place, name in known)
                 advice = "a bot has no files, no network and no clock"
-                raise BotSpecError(self.subject, got, f"none but {offered}", advice)
+                raise BotSpecError(self.subject, got, f"only {offered}", advice)
         exported = {each.name: each.type for each in self._module.exports}
         for name, kind, advice in (
             (_ENTRY, FuncType, "write NOUGHTS_EXPORT before noughts_bot"),
@@ -95,7 +95,7 @@ class Program:
         assert isinstance(entry, FuncType)
         if _signature(entry) != ((), ("i32",)):
             expected = f"{_ENTRY}() that returns a pointer"
-            raise BotSpecError(self.subject, f"another signature of {_ENTRY}", expected, "include noughts_bot.h")
+            raise BotSpecError(self.subject, f"a different signature of {_ENTRY}", expected, "include noughts_bot.h")
 
 
 class Instance:

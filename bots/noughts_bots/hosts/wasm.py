@@ -49,7 +49,7 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
         with path.open("rb") as file:
             module = file.read(LARGEST_MODULE + 1)
     except OSError as error:
-        got, expected = f"{path}: {error.strerror}", "a module of WebAssembly"
+        got, expected = f"{path}: {error.strerror}", "a WebAssembly module"
         raise BotSpecError(subject, got, expected, "build it, or fix the path") from None
     return WasmBot(Program(module, subject), options)
 

@@ -42,7 +42,7 @@ class CachingBot(CandidateBot):
                 f"bot '{self.name}'",
                 f"variant {variant.name}, which {what}",
                 "a variant in which every free cell may be played, and every line wins",
-                "choose such a variant, or a bot that heeds what is forbidden, e.g. `random`",
+                "choose such a variant, or a bot that respects forbidden moves, e.g. `random`",
             )
         if not self.plays(variant):
             raise VariantRefused(

@@ -21,7 +21,7 @@ class LockedFile:
     def __init__(self, file: Path) -> None:
         if file.exists() and not file.is_file():
             advice = "name a file: each save puts a new one in its place"
-            raise TableError(f"table {file}", "no file, but a folder, a device or the like", "a file", advice)
+            raise TableError(f"table {file}", "a folder, a device or similar", "a file", advice)
         target = Path(os.path.realpath(file))
         self._file = file
         self._path = target.with_name(f".{target.name}.lock")
@@ -46,7 +46,7 @@ class LockedFile:
             os.close(descriptor)
             advice = "wait until the other has ended, or give each learner a file of its own"
             raise TableError(
-                f"table {self._file}", "a file that another is writing", "one that nobody writes", advice
+                f"table {self._file}", "a file that another process is writing", "an unused file", advice
             ) from None
         return descriptor
 

@@ -187,14 +187,14 @@ class _Reader:
                 # Some editors put a UTF-8 mark at the beginning of a file.
                 line = raw.decode("utf-8-sig" if self._number == 1 else "utf-8").strip()
             except UnicodeDecodeError:
-                raise self._error("bytes that are no text", "text in UTF-8", "is that file a table?") from None
+                raise self._error("bytes that are not text", "text in UTF-8", "is that file a table?") from None
             if self._number == 1 and line != _FIRST_LINE:
                 raise self._error(_shown(line), f"`{_FIRST_LINE}`", "a table begins with that line")
             if self._ended and line:
                 raise self._error(_shown(line), "nothing after the checksum", _RESTORE)
             if line.startswith(_CHECKSUM.split()[0]):
                 if line != _checksum_line(content[:begin]):
-                    raise self._error("a checksum that does not fit the lines above it", "one that does", _RESTORE)
+                    raise self._error("a checksum that does not match the lines above it", "one that matches", _RESTORE)
                 self._ended = True
             elif line and not line.startswith("#") and self._number > 1:
                 yield line

@@ -87,7 +87,7 @@ class DialledFrames(ChildFrames):
         try:
             request = await self._stream.read()
         except DecodeError:
-            self._refuse("sent a message that is no PlayRequest")
+            self._refuse("sent a message that is not a PlayRequest")
             return None
         except grpc.aio.BaseError:
             request = None

@@ -56,7 +56,7 @@ class LengthPrefixed:
         try:
             return pb.PlayRequest.FromString(message)
         except DecodeError:
-            raise NoFrame(f"sent {len(message):,} bytes that are no PlayRequest", message) from None
+            raise NoFrame(f"sent {len(message):,} bytes that are not a PlayRequest", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return packed(frame.SerializeToString())
@@ -97,7 +97,7 @@ class JsonLines:
             why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
             line = message[:_LONGEST_SHOWN].decode(errors="replace")
             what = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
-            raise NoFrame(f"{what}; print what is for people to standard error", message) from None
+            raise NoFrame(f"{what}; print messages for people to standard error", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"

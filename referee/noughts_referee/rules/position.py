@@ -94,7 +94,7 @@ class Position:
         lead = board.count("X") - board.count("O")
         if not mover:
             if lead not in (0, 1):
-                raise PositionError(text, "the side to move, e.g. 'X...O...X O': counts do not tell")
+                raise PositionError(text, "the side to move, e.g. 'X...O...X O': the counts are ambiguous")
             mover = _MARKS[lead]
         if mover not in ("X", "O"):
             raise PositionError(text, "X or O as the side to move")

@@ -59,7 +59,7 @@ def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
     if not _NAME.fullmatch(name):
         raise _PluginError("a name has up to 63 small letters, digits and hyphens, and begins with a letter")
     if len(points) > 1:
-        raise _PluginError("the name is there more than once; uninstall one")
+        raise _PluginError("several packages use the name; uninstall all but one")
     given = points[0].load()
     variant = given() if callable(given) else given
     if not isinstance(variant, Variant):

@@ -92,7 +92,7 @@ def canonical_name(text: str) -> str:
     if plus:
         if rule not in OPENING_RULES:
             rules = " or ".join(f"`{name}+{rule}`" for rule in OPENING_RULES)
-            raise VariantError(text, f"a rule for the opening behind the plus sign: {rules}")
+            raise VariantError(text, f"an opening rule after the plus sign: {rules}")
         return f"{canonical_name(name)}+{rule}"
     name = _ALSO.get(name, name)
     if name in OWN_NAMES:

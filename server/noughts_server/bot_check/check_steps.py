@@ -131,7 +131,7 @@ class _Trial:
                 continue
             if covers(self.variants, variant.name):
                 return variant
-        raise NotForThisBot("it claims no variant that is known here")
+        raise NotForThisBot("it declares no variant that this server knows")
 
 
 async def run_steps(
@@ -229,7 +229,7 @@ async def _starts(trial: _Trial) -> None:
 async def _is_called(trial: _Trial) -> None:
     await trial.session()
     if not trial.name:
-        raise NotForThisBot("it gives itself no name, and is called as its spec")
+        raise NotForThisBot("it has no name of its own, so its spec is its name")
     if not _NAME.fullmatch(trial.name):
         raise StepFailed(f"it calls itself {trial.name[:100]!r}")
 
@@ -237,7 +237,7 @@ async def _is_called(trial: _Trial) -> None:
 async def _claims(trial: _Trial) -> None:
     await trial.session()
     if not trial.variants:
-        raise NotForThisBot("it claims none, which means all")
+        raise NotForThisBot("it declares none, which means all")
     for name in trial.variants:
         if is_family(name):
             continue
@@ -259,7 +259,7 @@ def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
         session = await trial.session()
         variant = parse_variant(name)
         if not covers(trial.variants, variant.name):
-            raise NotForThisBot("it does not claim it")
+            raise NotForThisBot("it does not declare it")
         if not session.knows(variant):
             raise NotForThisBot("engines play five in a row on flat boards")
         try:
@@ -318,7 +318,7 @@ async def _short_clock(trial: _Trial) -> None:
 async def _no_clock(trial: _Trial) -> None:
     session = await trial.session()
     if session.is_engine:
-        raise NotForThisBot("engines are always told a limit here")
+        raise NotForThisBot("engines always get a time limit here")
     before, session.clock_us = session.clock_us, 0
     try:
         await _play(session, trial.variant(), 0, plies=2)
@@ -395,7 +395,7 @@ async def _seeds_repeat(trial: _Trial) -> None:
         other.clock_us = session.clock_us
         again = (await _play(other, variant, 0, seed=21)).moves
     if first != again:
-        raise NotForThisBot("its games differ with the same seed: games cannot be played again, which is allowed")
+        raise NotForThisBot("its games differ with the same seed: they cannot be reproduced, which is allowed")
 
 
 async def _asked_again(trial: _Trial) -> None:
@@ -504,7 +504,7 @@ async def _leaves(trial: _Trial) -> None:
     death = await session.close()
     await trial.leave()
     if death.code is None:
-        raise StepFailed("it did not end when its input was closed, and was ended")
+        raise StepFailed("it did not exit when its input was closed, and was killed")
     if death.code != 0 and not session.is_engine:
         raise StepFailed(f"it {death.reason} when its input was closed")
 
@@ -513,14 +513,14 @@ async def _frames(trial: _Trial) -> ChildSession:
     """Return the session of a bot that speaks frames itself."""
     session = await trial.session()
     if session.is_engine:
-        raise NotForThisBot("engines are asked one question at a time")
+        raise NotForThisBot("engines get one question at a time")
     return session
 
 
 _RULES = "docs/how-to/writing-a-bot.md tells what a question holds"
 _LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
 _STEPS = (
-    _Step("starts and says hello", "what it printed may say why; its first frame is a hello", _starts),
+    _Step("starts and says hello", "see what it printed; its first frame is a hello", _starts),
     _Step("has a name that can be used", "1 to 63 of a-z A-Z 0-9 and -_.:=,#+", _is_called),
     _Step("claims variants that there are", "`noughts variants` lists them", _claims),
     _Step("plays a game moving first", _LEGAL, _side(0)),

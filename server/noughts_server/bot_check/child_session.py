@@ -161,9 +161,9 @@ class ChildSession:
             self._reading = None
             request = reading.result()
             if request is None:
-                raise await self._gone("silence while nothing is asked")
+                raise await self._gone("no answer while no question is open")
             if request.moves.game or request.choices:
-                raise self.fault("an answer that nobody asked for", "silence while nothing is asked")
+                raise self.fault("an answer without a question", "no answer while no question is open")
 
     async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
         """Ask as `ask` does, while its process is stopped for a time, as on a busy machine."""
@@ -211,7 +211,7 @@ class ChildSession:
         return move
 
     def fault(self, got: str, expected: str) -> BotFault:
-        return BotFault(self._subject, got, expected, "what it printed may say why")
+        return BotFault(self._subject, got, expected, "see what it printed")
 
     async def stop(self) -> None:
         """End the child with all its processes."""
@@ -278,7 +278,7 @@ def moves_to(position: Position) -> list[int]:
         for stones in ((position.own, position.opponent) if position.side == 0 else (position.opponent, position.own))
     )
     if len(first) - len(second) != position.side:
-        raise PositionError(str(position), "a position that moves in turns lead to: a bot of this kind gets moves")
+        raise PositionError(str(position), "a position that alternating moves can reach: this kind of bot gets moves")
     below, occupied, moves = position.variant.supports, 0, []
     for ply in range(len(first) + len(second)):
         stones = second if ply & 1 else first

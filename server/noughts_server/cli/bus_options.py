@@ -57,8 +57,8 @@ def read_bus(
         raise UsageProblem(f"--bus: got {error.got!r}, expected {error.expected}") from error
     if is_open and not (insecure or credentials or certificate):
         raise UsageProblem(
-            f"--bus {settings.place}: got a bus beyond this machine without credentials, expected credentials",
-            "Anyone who reaches it can play under any name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST,"
-            " or accept the risk on a network of your own with --insecure.",
+            f"--bus {settings.place}: got a bus on another machine without credentials, expected credentials",
+            "Anyone who can reach it can play under any name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST,"
+            " or accept the risk on a private network with --insecure.",
         )
     return settings

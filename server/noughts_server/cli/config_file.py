@@ -116,7 +116,7 @@ def _read(command: Any, file: Path) -> dict[str, Any]:
 
 def _check_type(subject: str, option: Any, value: Any) -> None:
     """Raise UsageProblem for a value that TOML has another type for."""
-    kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "a text"))
+    kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "text"))
     if option.multiple:
         wanted = "a list of strings"
     values = value if option.multiple and isinstance(value, list) else [value]

@@ -112,7 +112,7 @@ def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Itera
     if kind == WASM:
         if not content.startswith(_WASM_MAGIC):
             got = f"a file that begins with {content[:8]!r}"
-            raise InvalidArgument.of("chunk", got, "a module of WebAssembly", hint="Build it for wasm32.")
+            raise InvalidArgument.of("chunk", got, "a WebAssembly module", hint="Build it for wasm32.")
         if entry:
             raise InvalidArgument.of("submission.entry", entry, "none: a module exports noughts_bot")
         return ""
@@ -232,9 +232,7 @@ def _parsed(file: Path, folder: Path) -> ast.Module:
         return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError, RecursionError) as error:
         got = f"{file.relative_to(folder)}: {error}"
-        raise InvalidArgument.of(
-            "chunk", got, "Python that can be read", hint="Run it once where you wrote it."
-        ) from None
+        raise InvalidArgument.of("chunk", got, "valid Python", hint="Run it on your own machine first.") from None
 
 
 def _imports(module: ast.Module) -> Iterator[tuple[str, int]]:

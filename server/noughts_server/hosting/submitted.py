@@ -221,7 +221,7 @@ class SubmittedBots:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
             said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
             told = f"What to do: {failed[0].advice}." + (f" It printed:\n{said}" if said else "")
-            raise _refusal(got, "one that takes all steps of noughts bot check", told)
+            raise _refusal(got, "one that passes all steps of noughts bot check", told)
         if report.faults:
             said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
             told = f"It printed:\n{said}" if said else hint

@@ -92,7 +92,7 @@ class CourseFolder:
     async def create(self, course: Course, students: list[Student]) -> None:
         """Make the folder with all its files. Raise LeagueProblem if it exists and is not empty."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise LeagueProblem(f"{self.path}: it is there already, and not empty", "Choose another folder.")
+            raise LeagueProblem(f"{self.path}: it already exists, and is not empty", "Choose another folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             secrets = await self._make_tokens([each.login for each in students], course.end, organiser=True)
@@ -124,7 +124,7 @@ class CourseFolder:
             now = store.now_ms()
             life = None if end is None else round(end.timestamp() * 1000) - now
             if life is not None and life <= 0:
-                raise InvalidArgument.of("--closes", f"{end}, a moment that has passed", "one to come")
+                raise InvalidArgument.of("--closes", f"{end}, which is in the past", "a time in the future")
 
             def tokens(connection: Connection) -> dict[str, str]:
                 made = {

@@ -78,7 +78,7 @@ def play_night(client: Client, course: Course, now: datetime, warn: Callable[[st
         client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
     )
     if len(bots) < _FEWEST:
-        raise LeagueProblem(f"got {len(bots)} bots, expected two at least: nobody has anybody to meet")
+        raise LeagueProblem(f"got {len(bots)} bots, expected at least two")
     name = create_tournament(client, course.night(now), f"night-{now:%Y-%m-%d-%H%M}", numbered=True)
     assert name is not None
     entered = 0
@@ -91,7 +91,7 @@ def play_night(client: Client, course: Course, now: datetime, warn: Callable[[st
             warn(f"{bot.name} is left out: {failed.message}")
     if entered < _FEWEST:
         client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
-        raise LeagueProblem(f"{name}: fewer than two bots could be entered, expected two at least")
+        raise LeagueProblem(f"{name}: fewer than two bots could be entered, expected at least two")
     client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
     return name
 
@@ -103,7 +103,7 @@ def newest_night(client: Client) -> str:
         if tournament.games_done:
             return tournament.name
     raise LeagueProblem(
-        "got no tournament of a night yet, expected one that has begun", "Begin one: noughts course night FOLDER"
+        "got no nightly tournament yet, expected one that has started", "Start one: noughts course night FOLDER"
     )
 
 

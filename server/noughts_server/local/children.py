@@ -171,7 +171,7 @@ class LocalChildren:
             wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
             # To be fixed before a game is played; a later life that says so loses its own games only.
             if label in self._welcome:
-                raise NotStarted(f"said a wrong hello: {wrong}")
+                raise NotStarted(f"sent an invalid hello: {wrong}")
             raise LocalError(f"{label}: {wrong}")
         self._welcome.add(label)
         return self._server.sessions.child_welcome(hello, self._tournament.bot(label), self._times.heartbeat)

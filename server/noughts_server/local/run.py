@@ -108,7 +108,7 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
     for place in resolve(command_of(spec)).readable:
         if file == place or file.startswith(f"{place}{os.sep}"):
             raise LocalError(
-                f"--db: got {file}, which lies in the folder {place} that {spec} may read, expected a place"
+                f"--db: got {file}, which lies in the folder {place} that {spec} can read, expected a place"
                 " outside of it; or give the bot a folder of its own"
             )
 

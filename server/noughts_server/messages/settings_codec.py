@@ -127,5 +127,5 @@ def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
     try:
         openings.listed  # noqa: B018  # parsed once to find errors
     except ValueError as error:
-        raise InvalidArgument.of(f"{field}.text", "no numbers", "the cells of an opening a line") from error
+        raise InvalidArgument.of(f"{field}.text", "no numbers", "the cells of one opening per line") from error
     return openings

@@ -55,7 +55,7 @@ def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: 
         if len(found) > MOST_OPENINGS:
             raise OpeningsFileError(f"{name}, line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
     if not found:
-        raise OpeningsFileError(f"{name}: got no openings, expected one a line: {_FORMS}")
+        raise OpeningsFileError(f"{name}: got no openings, expected one per line: {_FORMS}")
     made = openings.of_list(name, found)
     if len(made.text) > MOST_CHARACTERS:
         got = f"{len(made.text):,} characters of cells"

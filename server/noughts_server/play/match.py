@@ -96,7 +96,7 @@ class Match:
     def play(self, cell: int) -> int:
         """Play `cell` for the player to move, and return where the stone landed. Raises Refused."""
         if self.ended is not None:
-            raise Refused("The game is over: n begins a new one.")
+            raise Refused("The game is over: press n for a new one.")
         position = self.position
         rest = landing(self.variant, self.variant.free_cells(position.own | position.opponent), cell)
         if rest is None:

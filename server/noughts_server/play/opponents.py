@@ -51,7 +51,7 @@ class Seating:
         """Return a reference bot's move; None if a move was played in the meantime. Raises Refused."""
         match = self.match
         if match.ended is not None:
-            raise Refused("The game is over: n begins a new one.")
+            raise Refused("The game is over: press n for a new one.")
         asked = match.game_seed, list(match.moves)
         self._adviser = self._adviser or Adviser()
         hint = await self._adviser.hint(match.position)

@@ -116,17 +116,17 @@ class OnlineSeating(Seating):
         self.changed()
 
     def undo(self) -> None:
-        raise Refused("On a server no move is taken back.")
+        raise Refused("On a server you cannot take back a move.")
 
     async def hint(self) -> Hint | None:
-        raise Refused("On a server nobody helps you.")
+        raise Refused("On a server there are no hints.")
 
     def new(self) -> None:
         self._go_on()
         if self._running:
             raise Refused("This game is not over; q resigns it.")
         if self.again is None or not self.may_go_again:
-            raise Refused("The next game begins by itself.")
+            raise Refused("The next game starts automatically.")
         self.again.set()
 
     def ask_to_leave(self) -> str:

@@ -33,7 +33,7 @@ def _read(line: str) -> RecordedGame:
     except (ValueError, RecursionError) as error:
         raise RecordError("broken JSON", "a game as JSON on one line") from error
     if not isinstance(document, dict):
-        raise RecordError("JSON that is no object", 'a game: {"variant", "first", "second", "moves", "result"}')
+        raise RecordError("JSON that is not an object", 'a game: {"variant", "first", "second", "moves", "result"}')
     return read_document(document)
 
 
@@ -48,7 +48,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
     try:
         _ENCODE_UNICODE(rest).encode()
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"what JSON cannot hold ({error})", "numbers and Unicode text") from error
+        raise RecordError(f"a value that JSON cannot hold ({error})", "numbers and Unicode text") from error
     result = _text(rest.pop("result"), "result")
     if result not in RESULTS:
         raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
@@ -131,19 +131,19 @@ def winning_cells(record: RecordedGame) -> list[int] | None:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise RecordError(f"{value!r} as {name!r}", "a text")
+        raise RecordError(f"{value!r} as {name!r}", "text")
     return value
 
 
 def _cells(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not set(map(type, value)) <= {int}:
-        raise RecordError(f"{name!r} that are no list of cells", "whole numbers, as in [4, 0]")
+        raise RecordError(f"{name!r} that are not a list of cells", "whole numbers, as in [4, 0]")
     return tuple(value)
 
 
 def _times(value: object) -> tuple[float, ...]:
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float} or not all(map(_is_time, value)):
-        raise RecordError("'times_ms' that are no list of times", "milliseconds, as in [1.5, 0.25]")
+        raise RecordError("'times_ms' that are not a list of times", "milliseconds, as in [1.5, 0.25]")
     return tuple(map(float, value))
 
 

@@ -95,7 +95,7 @@ def psq_text(record: RecordedGame) -> str:
     """Return the game as a file. Raises RecordError if the format cannot have it."""
     variant = flat_variant(record, "a .psq file")
     if _as_moves((record.first, record.second)):
-        raise RecordError(f"the names {record.first!r} and {record.second!r}", "one that does not read as a move")
+        raise RecordError(f"the names {record.first!r} and {record.second!r}", "names that do not look like a move")
     times = [*record.times_ms, *[0.0] * len(record.moves)]
     rows = [f"Piskvorky {variant.columns}x{variant.rows}, 11:11, 0"]
     for cell, time in zip(record.moves, times, strict=False):

@@ -123,17 +123,17 @@ def check_names(record: RecordedGame, form: str) -> None:
     """Raise RecordError for a name that text formats cannot have: several lines, or with space around it."""
     for name in (record.first, record.second):
         if name.splitlines() not in ([], [name]) or name != name.strip():
-            raise RecordError(f"the name {name!r}", f"one line without space around it, for {form}")
+            raise RecordError(f"the name {name!r}", f"one line without spaces at its ends, for {form}")
 
 
 def flat_variant(record: RecordedGame, form: str) -> Variant:
     """Return the variant of a record for a format that has only flat boards. Raises RecordError."""
     check_names(record, form)
     if not record.variant:
-        raise RecordError("a game of no variant", f"one that has a board, for {form}")
+        raise RecordError("a game without a variant", f"one that has a board, for {form}")
     variant = variant_of(record.variant)
     if variant.layers > 1:
-        raise RecordError(f"a game of {record.variant}", f"a flat board: {form} knows no layers")
+        raise RecordError(f"a game of {record.variant}", f"a flat board: {form} has no layers")
     return variant
 
 

@@ -118,7 +118,7 @@ def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
             else:
                 yield Placed(rows.line_num, RecordError(repr(",".join(row)[:_SHOWN]), _EXPECTED_ROW))
     except csv.Error as error:
-        yield Placed(rows.line_num, RecordError(f"no CSV ({error})", _EXPECTED_ROW))
+        yield Placed(rows.line_num, RecordError(f"invalid CSV ({error})", _EXPECTED_ROW))
 
 
 def _result(line: int, first: str, second: str, result: str, variant: str = "", **known: Any) -> Placed:

@@ -73,7 +73,7 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
         if len(variants) > 1:
             raise RecordError(f"games of {' and '.join(variants)}", "games of one variant, which have one board")
     if not count:
-        raise RecordError("no moves of games with a result", "some to take samples from")
+        raise RecordError("no game with moves and a result", "at least one to take samples from")
     (variant,) = variants
     cells = variant_of(variant).cells
     kinds = {

@@ -67,7 +67,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
     if game not in ("", "4"):
         raise RecordError(f"another game, GM[{game}]", "GM[4], Gomoku and Renju")
     if set_up := next((name for node in nodes for name in _SET_UP if name in node), ""):
-        raise RecordError(f"stones that are set up, {set_up}[...]", "moves alone, from the empty board")
+        raise RecordError(f"stones that are set up, {set_up}[...]", "only moves, from the empty board")
     variant = _variant(root)
     moves: list[int] = []
     times: list[float] = []
@@ -145,7 +145,7 @@ def _variant(root: Node) -> Variant:
             return variant
     if known in (None, "gomoku"):
         return variant_of(five_in_a_row(*shape))
-    raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a variant that is known on that board")
+    raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a known variant for a board of that size")
 
 
 def _cell(variant: Variant, value: str) -> int:
@@ -165,7 +165,7 @@ def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
     elif text.lower() in ("", "?", "void"):
         result = "*"
     else:
-        raise RecordError(f"the result RE[{text}]", "B+ or W+ with R, T or F behind it, Draw, or Void")
+        raise RecordError(f"the result RE[{text}]", "B+ or W+ followed by R, T or F, or Draw, or Void")
     termination = said.get("termination") or _TERMINATIONS.get(how[:1].upper(), "")
     reason = _simple(root, "TE").lower()
     if not termination and reason:

@@ -103,7 +103,7 @@ def _parsed(text: str) -> list[Node] | RecordError:
             values = nodes[-1].setdefault("".join(filter(str.isupper, name)), [])
         elif value is not None:
             if values is None:
-                return RecordError(f"a value [{value[:20]}] of no property", "its name before it, as in `B[hh]`")
+                return RecordError(f"a value [{value[:20]}] without a property", "its name before it, as in `B[hh]`")
             values.append(_unescaped(value))
     return nodes or RecordError("a tree without nodes", "a `;` and properties")
 

@@ -228,7 +228,7 @@ class Sessions:
         try:
             check_hello(hello)
         except NoughtsError as error:
-            raise NotStarted(f"said a wrong hello: {error}") from error
+            raise NotStarted(f"sent an invalid hello: {error}") from error
         login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
         self.logged_in(bot.bot_version_id, login)
         welcome = self.welcome(hello, bot.bot, bot.version)

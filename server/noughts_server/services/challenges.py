@@ -48,7 +48,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise PermissionDenied(bot_name(name))
             opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
             if opponent.id == challenger.id:
-                raise InvalidArgument.of("opponent", request.opponent, "another bot than the challenger")
+                raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
             if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
                 hint = "Others may accept: noughts bot list --server HOST:PORT --online"
                 raise WrongState(

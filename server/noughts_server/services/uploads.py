@@ -68,5 +68,5 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
     )
     if submission.sha256 and submission.sha256 != upload.hash:
         hint = "Submit it again: the upload was damaged on its way."
-        raise InvalidArgument.of("submission.sha256", "another hash", "that of the file", hint=hint)
+        raise InvalidArgument.of("submission.sha256", "a different hash", "the hash of the file", hint=hint)
     return upload

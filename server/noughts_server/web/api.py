@@ -108,7 +108,7 @@ def failure_document(failure: Failure) -> Document:
 
 def _only_read(request: Request) -> None:
     if request.method not in ("GET", "HEAD"):
-        raise Failure(405, f"method {request.method}: here one can only read (GET, HEAD)")
+        raise Failure(405, f"method {request.method}: only GET and HEAD are allowed here")
 
 
 def _kind(request: Request, has_rows: bool) -> str:

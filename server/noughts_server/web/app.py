@@ -68,7 +68,7 @@ def site(
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
         if request.path_params["version"] != folder or name not in contents:
-            raise Failure(404, f"There is no file {name}.", "Load the page again: the site is of another version now.")
+            raise Failure(404, f"There is no file {name}.", "Reload the page: the website has been updated.")
         kind, body = contents[name]
         return Response(body, media_type=kind, headers={"cache-control": _A_YEAR})
 

@@ -93,7 +93,7 @@ def _text(kind: str, game: Document, number: int) -> str:
     try:
         return json_line(recorded(game)) if kind == "jsonl" else sgf_text(recorded(game), number)
     except RecordError as error:
-        raise Failure(409, f"{kind.upper()} cannot hold this game: {error}", "JSONL holds all.") from error
+        raise Failure(409, f"{kind.upper()} cannot hold this game: {error}", "JSONL can hold them all.") from error
 
 
 async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

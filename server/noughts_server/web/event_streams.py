@@ -77,10 +77,10 @@ class Hub:
         """Yield a watcher at this address; `last_event` is the id of the last event it received. Raises Failure."""
         settings = self.settings
         if self.watchers >= settings.most_watchers:
-            raise Failure(503, f"{settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
+            raise Failure(503, f"{settings.most_watchers:,} browsers are already watching.", "Try again in a minute.")
         if self._watchers_of[address] >= settings.address_watchers:
             hint = "Close other pages. Behind a reverse proxy: noughts web --proxy ADDRESS tells visitors apart."
-            raise Failure(429, f"{settings.address_watchers} pages watch already at {address}.", hint)
+            raise Failure(429, f"{settings.address_watchers} pages from {address} are already watching.", hint)
         self._watchers_of[address] += 1
         try:
             watcher = (await self._following(name)).join(last_event)
@@ -120,7 +120,7 @@ class Hub:
 
     async def _following(self, name: str) -> "Stream":
         if self._closed:
-            raise Failure(503, "This site is restarting.", "It comes back by itself.")
+            raise Failure(503, "This site is restarting.", "It will be back shortly.")
         stream = self._streams.get(name)
         if stream is None:
             if not self._has_room(name):
@@ -226,7 +226,7 @@ class Stream:
         if self.task is not None:
             self.task.cancel()
         self.begun.set()
-        self.failure = self.failure or Failure(503, "This site is restarting.", "It comes back by itself.")
+        self.failure = self.failure or Failure(503, "This site is restarting.", "It will be back shortly.")
         for watcher in self.watchers:
             watcher.end()
 

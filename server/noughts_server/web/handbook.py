@@ -45,7 +45,7 @@ async def _page(request: Request) -> Response:
     if not pages:
         raise Failure(404, "This website has no documentation.", "Build it with `make docs` and install Noughts again.")
     if path not in pages:
-        raise Failure(404, f"There is no page {path} in the documentation.", "Begin at /docs/.")
+        raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
     return Response(pages[path], media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
 

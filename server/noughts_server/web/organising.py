@@ -139,7 +139,7 @@ class Organising:
         }
         action = request.path_params["action"]
         if action not in wanted:
-            raise Failure(404, f"There is nothing called {action!r} to do with a tournament.")
+            raise Failure(404, f"Unknown action {action!r}.")
         method, message = wanted[action]
         await self._upstream.call(method, message, person.visitor.token)
         return RedirectResponse(f"/{name}", 303)

@@ -166,7 +166,7 @@ class Pages:
         known, query = await self._known_game(request), request.query_params
         game, ply = known["game"], known["ply"]
         if game["board"] is None:
-            raise Failure(404, f"The variant {game['variant']} is not installed at this website: it has no board.")
+            raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
         numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_PLIES)
         title = f"{game['first']} - {game['second']}, move {ply}"
         drawn = picture(board_svg(game, ply, numbers=numbers, whole=query.get("whole") == "true"), title).encode()

@@ -189,7 +189,7 @@ class People:
         wanted = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label=form.get("label", ""), scopes=scopes))
         try:
             if not scopes:
-                raise Failure(400, "The token permits nothing.", "Choose what it is for.")
+                raise Failure(400, "The token permits nothing.", "Choose at least one permission.")
             if days := form.get("days", "").strip():
                 wanted.ttl.CopyFrom(Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS))
             made = await self._upstream.call(self._upstream.tokens.CreateToken, wanted, person.visitor.token)

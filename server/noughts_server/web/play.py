@@ -155,7 +155,7 @@ class Play:
 
     def _need_tables(self) -> PlayRooms:
         if self._tables is None:
-            raise Failure(404, "Nobody plays at this site.", "The page Play says how that is changed.")
+            raise Failure(404, "This website offers no games.", "The page Play explains how to enable them.")
         return self._tables
 
 

@@ -162,7 +162,7 @@ class BrowserPlayer(Bot):
         if self.ended is not None or self._answer is None or self._position is None:
             raise Failure(409, "This game is over.", "Begin a new one.")
         if self._position.ply != ply:
-            raise Failure(409, "The game has gone on since.")
+            raise Failure(409, "The game has moved on since then.")
         return self._answer, self._position
 
     def _forget(self) -> None:
@@ -343,7 +343,7 @@ class PlayRooms:
             if failure.status != 401:
                 raise
             # The visitor and its token did not cause this.
-            raise Failure(409, f"The site's own token is worthless: {failure.message}", failure.hint) from failure
+            raise Failure(409, f"The website's own token is not valid: {failure.message}", failure.hint) from failure
         return got.token.owner[:_LONGEST_OWNER]
 
     def _check(self, wish: Wish) -> None:
@@ -391,7 +391,7 @@ class PlayRooms:
         except BaseException as error:
             session.cancel()
             if isinstance(error, TimeoutError):
-                raise Failure(503, "The server did not let the players in.", "Try again in a moment.") from error
+                raise Failure(503, "The server rejected the players.", "Try again in a moment.") from error
             raise
         return _Seat(bot_name(name), bot, session)
 
@@ -475,7 +475,7 @@ async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> No
         await play(bot, login, on_event)
     except BotRefused as refusal:
         if not online.done():
-            online.set_exception(Failure(409, f"The server did not let the players in: {refusal}"))
+            online.set_exception(Failure(409, f"The server rejected the players: {refusal}"))
     except SecurityProblem as problem:
         if not online.done():
             online.set_exception(Failure(501, str(problem), problem.advice))

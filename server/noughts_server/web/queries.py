@@ -38,7 +38,7 @@ def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str
             continue
         if name not in fields:
             known = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
-            raise Failure(400, f"parameter {name!r}: there is none of this name here", f"Known: {known or 'none'}.")
+            raise Failure(400, f"parameter {name!r}: unknown", f"Known: {known or 'none'}.")
         setattr(request, name, _read(fields[name], text))
     return request
 

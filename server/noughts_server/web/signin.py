@@ -103,7 +103,7 @@ async def read_form_with_file(request: Request, field: str, largest: int) -> tup
     if kind != "multipart/form-data":
         raise Failure(415, f"Got {kind[:100]!r}, expected a form with a file (multipart/form-data).")
     if not length.isdecimal():
-        raise Failure(411, "This form does not say how long it is.")
+        raise Failure(411, "This form does not state its length.")
     if int(length) > largest + _LARGEST_FORM:
         raise Failure(413, f"This form has more than {largest:,} bytes.")
     try:
@@ -124,14 +124,14 @@ def _check_meant(request: Request, form: dict[str, str]) -> None:
     if visitor is not None:
         shown = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
         if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):
-            raise Failure(403, "This form is not of this page as it is now.", "Load the page again, and send it again.")
+            raise Failure(403, "This form is out of date.", "Reload the page, and send the form again.")
 
 
 def _check_origin(request: Request) -> None:
     place, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
     here = origin.partition("://")[2] == request.headers.get("host") if origin else True
     if place not in _OWN_SITE if place else not here:
-        raise Failure(403, "This form was sent from another site.", "Open this site itself, and send it there.")
+        raise Failure(403, "This form was sent from another site.", "Open this website, and send the form from there.")
 
 
 async def _fields(request: Request) -> dict[str, str]:

@@ -99,4 +99,4 @@ def _asking_again() -> pb.PlayResponse:
 
 def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
     assert "expected a program that can be run" in refused("gtp", str(tmp_path / "nothing"))
-    assert "look at its quotes" in refused("gtp", "'unclosed")
+    assert "check its quotes" in refused("gtp", "'unclosed")

@@ -296,7 +296,7 @@ def test_two_learners_cannot_write_one_file(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     one, two = Learner(file, learn=True), Learner(file, learn=True)
     one.prepare()
-    with pytest.raises(TableError, match=r"it\.table: got a file that another is writing, .*a file of its own"):
+    with pytest.raises(TableError, match=r"it\.table: got a file that another process is writing, .*a file of its own"):
         two.prepare()
     one.correct(TICTACTOE, DIAGONAL, range(0))
     one.close()
@@ -310,7 +310,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
-        with pytest.raises(TableError, match="got no file, but a folder, a device or the like, expected a file"):
+        with pytest.raises(TableError, match="got a folder, a device or similar, expected a file"):
             LockedFile(path)
     assert pipe.is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -212,7 +212,7 @@ def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
         (HEADER + "# twice\n" + CORNERS + CORNERS, 6, "the position of line 5 again", "each position once"),
         (HEADER + CORNERS + "O...X...O X - 1 2 3 - 5 6 7 -\n", 5, "the position of line 4 again", "each"),
         (HEADER + "games 3\n" + CORNERS, 5, "the end of the file", "`checksum sha256 ...`"),
-        (HEADER + CORNERS + "checksum sha256 00\n", 5, "a checksum that does not fit", "one that does"),
+        (HEADER + CORNERS + "checksum sha256 00\n", 5, "a checksum that does not match", "one that matches"),
     ],
 )
 def test_faulty_file_is_refused_with_the_line_and_what_it_should_say(
@@ -236,7 +236,7 @@ def test_file_may_begin_with_the_mark_that_some_editors_put_before_a_text(tmp_pa
 def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "picture"
     file.write_bytes(b"noughts table 1\n\xff\xfe\n")
-    with pytest.raises(TableError, match="line 2: got bytes that are no text"):
+    with pytest.raises(TableError, match="line 2: got bytes that are not text"):
         Table(file)
 
 

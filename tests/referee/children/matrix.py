@@ -210,7 +210,7 @@ FAULTS = (
         "sends an invalid answer",
         "no answer",
         (
-            crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
+            crash("sent 5 bytes that are not a PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
             NotApplicable("it can return only a number; a negative one resigns"),
             crash("silent for 2 s while it owed an answer", "my move is h8"),
@@ -317,7 +317,7 @@ FAULTS = (
     Fault(
         "uses another protocol version",
         "old protocol",
-        (crash("said a wrong hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
+        (crash("sent an invalid hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
     ),
     Fault(
         "logs in with a wrong ticket",

@@ -55,7 +55,7 @@ async def test_one_that_comes_back_for_another_variant_loses_its_games_and_no_on
     outcome = await field.play(field.player("other variants later"), "first-free", "random", games=4)
     assert outcome.games == outcome.games_total == 12
     assert endings(outcome)["crashed"] == losses(field.games, "bad") == 8
-    reason = "said a wrong hello: got a bot that plays gomoku, expected one that plays tictactoe"
+    reason = "sent an invalid hello: got a bot that plays gomoku, expected one that plays tictactoe"
     assert [(fault.reason, fault.times, fault.benched) for fault in outcome.faults[1:]] == [(reason, 3, True)]
 
 

@@ -109,9 +109,9 @@ async def test_an_end_within_a_frame_is_told(ends: Ends) -> None:
     "sent, reason",
     [
         ((LARGEST_UP + 1).to_bytes(4, "little"), "announced too large a message: got 2097153 bytes"),
-        (packed(b"hello"), "sent 5 bytes that are no PlayRequest"),
+        (packed(b"hello"), "sent 5 bytes that are not a PlayRequest"),
     ],
-    ids=["too large", "no PlayRequest"],
+    ids=["too large", "not a PlayRequest"],
 )
 async def test_what_cannot_be_a_frame_ends_the_stream_and_is_kept(ends: Ends, sent: bytes, reason: str) -> None:
     os.write(ends.output, packed(MOVE.SerializeToString()) + sent)

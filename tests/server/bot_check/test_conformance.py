@@ -115,7 +115,7 @@ async def test_a_bot_that_is_silent_is_given_up_and_is_gone_afterwards(tmp_path:
     [
         ("true", "got a process that ended with exit code 0, expected a hello"),
         ("printf 'hello, world'", "expected at most 2097152; as text that is 'hell', and only frames belong there"),
-        ("printf '\\001\\000\\000\\000\\377'", "got a process that sent 1 bytes that are no PlayRequest"),
+        ("printf '\\001\\000\\000\\000\\377'", "got a process that sent 1 bytes that are not a PlayRequest"),
         ("printf '\\000\\000\\000\\000'", "got a process that sent another first frame"),
         ("./no-such-program", "got a process that ended with exit code 126, expected a hello"),
     ],
@@ -148,5 +148,5 @@ def test_moves_that_lead_to_a_position_take_turns_and_rest_on_others() -> None:
         again.play(cell)
     assert str(again) == str(played)
     for text in ("X........ X", "XX....... O", "O........ X"):
-        with pytest.raises(PositionError, match="moves in turns"):
+        with pytest.raises(PositionError, match="alternating moves"):
             moves_to(Position.parse(TICTACTOE, text))

@@ -29,7 +29,7 @@ def test_wrong_usage_is_one_error_with_exit_code_2(noughts: Any, line: str, expe
 
 def test_ask_without_a_position_is_an_error(noughts: Any) -> None:
     said = noughts("bot ask random", code=2, stdin="\n")
-    assert said.stderr.startswith("Error: standard input: got no position, expected one a line\nFix: For example: ")
+    assert said.stderr.startswith("Error: standard input: got no position, expected one per line\nFix: For example: ")
 
 
 def test_import_error_shows_only_the_frames_of_the_author(noughts: Any, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_board_of_layers_is_written_in_json() -> None:
 
 
 def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(OpeningsFileError, match="got no openings, expected one a line"):
+    with pytest.raises(OpeningsFileError, match="got no openings, expected one per line"):
         read_openings(Openings(), "book", ["# nothing"], GOMOKU)
     many = [f"[{cell}]" for cell in range(225)] * (settings.MOST_OPENINGS // 225 + 1)
     with pytest.raises(OpeningsFileError, match="line 10001: got more openings, expected at most 10,000"):

@@ -25,7 +25,7 @@ DOUBLE_THREE = [112, 0, 114, 14, 83, 210, 98, 224, 113]
 
 PLANTED: dict[str, tuple[Any, str]] = {
     "bad JSON": ('{"variant": "tictactoe", "mov', "got broken JSON"),
-    "no object": ("[1, 2]", "JSON that is no object"),
+    "no object": ("[1, 2]", "JSON that is not an object"),
     "a missing field": (
         {name: value for name, value in WON.items() if name != "result"},
         "got no 'result', expected a game with",

@@ -51,10 +51,10 @@ def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
     "line, got",
     [
         ("nonsense", "broken JSON"),
-        ("[1]", "JSON that is no object"),
+        ("[1]", "JSON that is not an object"),
         (LINE | {"result": "2-0"}, "the result '2-0'"),
         ({key: value for key, value in LINE.items() if key != "variant"}, "no 'variant'"),
-        (LINE | {"moves": [4, True]}, "'moves' that are no list of cells"),
+        (LINE | {"moves": [4, True]}, "'moves' that are not a list of cells"),
         (LINE | {"times_ms": [1, 2, -3]}, "'times_ms'"),
         (LINE | {"times_ms": [1, 2, math.inf]}, "'times_ms'"),
         (LINE | {"times_ms": [math.nan, 2, 3]}, "'times_ms'"),

@@ -42,7 +42,7 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
     "text, line, got",
     [
         ("a,b,1-0\na,b,2-0\n", 2, "the result '2-0'"),
-        ("a,b,1-0\n" + "a" * 200_000 + ",b,1-0\n", 2, "no CSV (field larger than field limit (131072))"),
+        ("a,b,1-0\n" + "a" * 200_000 + ",b,1-0\n", 2, "invalid CSV (field larger than field limit (131072))"),
         ("a,b,1-0\na,b\n", 2, "'a,b'"),
         ("a,b,1-0\na,a,1-0\n", 2, "'a' against itself"),
         (",b,1-0\n", 1, "',b,1-0'"),
@@ -50,7 +50,7 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
         (GAME.replace("1-0", "3-0"), 1, "the result '3-0'"),
         (GAME.replace('"b"', "7"), 1, "7 as 'second'"),
         (GAME.replace('"b"', '""'), 1, "a game of players without names"),
-        (GAME.replace("[]", "7"), 1, "'moves' that are no list of cells"),
+        (GAME.replace("[]", "7"), 1, "'moves' that are not a list of cells"),
         ('{"first": "a"\n', 1, "broken JSON"),
     ],
 )

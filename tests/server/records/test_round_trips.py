@@ -421,7 +421,7 @@ def test_what_is_no_time_is_said(times: str) -> None:
     line = f'{{"variant": "gomoku", "first": "a", "second": "b", "moves": [0, 1], "result": "*", "times_ms": {times}}}'
     (placed,) = read_json_lines([line])
     assert isinstance(placed.game, RecordError)
-    assert "no list of times" in str(placed.game)
+    assert "not a list of times" in str(placed.game)
 
 
 def test_a_heading_of_csv_orders_the_columns() -> None:

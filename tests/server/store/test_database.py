@@ -70,7 +70,7 @@ async def test_files_that_others_may_read_are_closed_to_them(tmp_path: Path) -> 
 
 async def test_lock_that_cannot_be_made_is_not_taken_for_another_server(tmp_path: Path) -> None:
     (tmp_path / "noughts.db.lock").mkdir()
-    with pytest.raises(DatabaseUnusable, match=r"noughts\.db\.lock cannot be made"):
+    with pytest.raises(DatabaseUnusable, match=r"noughts\.db\.lock cannot be created"):
         await Store.open(f"sqlite:///{tmp_path / 'noughts.db'}", alone=True)
 
 

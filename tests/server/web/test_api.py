@@ -105,7 +105,7 @@ def test_what_the_browser_has_already_is_not_sent_again(site: Site, cup: str) ->
         ("/tournaments?page_size=many", 400, "parameter page_size: got 'many', expected a whole number"),
         ("/tournaments?page_size=99999999999999999999999", 400, "expected a whole number"),
         ("/tournaments?challenges=perhaps", 400, "parameter challenges: got 'perhaps', expected true or false"),
-        ("/tournaments?colour=red", 400, "parameter 'colour': there is none of this name here"),
+        ("/tournaments?colour=red", 400, "parameter 'colour': unknown"),
         ("/tournaments?format=xml", 400, "parameter format: got 'xml', expected json or csv"),
         ("/tournaments?page_token=%00", 400, "page_token"),
         ("/leaderboards/chess/untimed", 400, "chess"),

@@ -61,7 +61,7 @@ def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
     cube = names_of(site, "qubic")
     answer = site.get(f"/{cube}/games.sgf")
     assert answer.status == 409
-    assert "JSONL holds all" in answer.text
+    assert "JSONL can hold them all" in answer.text
     assert site.get(f"/{cube}/games.jsonl").status == 200
 
 

@@ -117,7 +117,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
             output.warn(f"the bot resigns{why}.")
     if empty:
         hint = "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1"
-        raise UsageProblem("standard input: got no position, expected one a line", hint)
+        raise UsageProblem("standard input: got no position, expected one per line", hint)
 
 
 def _over(position: Position) -> str:

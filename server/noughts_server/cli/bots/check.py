@@ -105,7 +105,7 @@ def _read_limit(time: str | None) -> int:
     """Return the move limit in microseconds, 0 for none. Raises UsageProblem for other time controls."""
     read = None if time is None else options.read_time(time)
     if read is not None and read.bank_us:
-        raise UsageProblem(f"--time {time!r}: got a bank, expected a limit of each move, e.g. 0.1/move")
+        raise UsageProblem(f"--time {time!r}: got a base time, expected a limit per move, e.g. 0.1/move")
     return read.move_us if read else 0
 
 

@@ -31,7 +31,7 @@ def new(
         raise UsageProblem(f"NAME {name!r}: {expected}")
     place, chosen = folder or Path(name), LANGUAGES[language]
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Problem(f"{place}: it is there already, and not empty", "Choose another name, or another --folder.")
+        raise Problem(f"{place}: it already exists, and is not empty", "Choose another name, or another --folder.")
     files = files_of(chosen, name)
     try:
         for path, text in files.items():

@@ -97,7 +97,7 @@ def _read(file: Path) -> tuple[bytes, str]:
     if (kind := kind_of(file.name, content)) is not None:
         return content, kind
     hint = "Run native libraries and programs yourself: noughts bot run"
-    raise UsageProblem(f"{file}: expected a module of WebAssembly (.wasm), a file in Python (.py) or a folder", hint)
+    raise UsageProblem(f"{file}: expected a WebAssembly module (.wasm), a Python file (.py) or a folder", hint)
 
 
 def _packed(folder: Path) -> bytes:

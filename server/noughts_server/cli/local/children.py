@@ -89,6 +89,6 @@ def _check_compiled(spec: BotSpec) -> None:
     _check_file(spec, spec.target)
     with open(Path(spec.target).expanduser(), "rb") as file:
         if file.read(4) not in (_MODULES if is_module else _LIBRARIES):
-            what, expected = ("module", "a module of WebAssembly") if is_module else ("library", "a shared library")
+            what, expected = ("module", "a WebAssembly module") if is_module else ("library", "a shared library")
             advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
             raise BotSpecError(f"bot {str(spec)!r}", f"a file that is not a {what}", expected, advice)

@@ -121,8 +121,8 @@ def play(
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:
         raise UsageProblem(
-            f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro at this board",
-            "Leave it out: on a server (--with, --wait) these choices are fixed.",
+            f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro on one machine",
+            "Leave it out, or play on a server (--with, --wait), which makes these choices.",
         )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
@@ -183,7 +183,7 @@ def _move_limit(time: str | None) -> int:
     control: TimeControl = options.read_time(time or "none")
     if control.bank_us or control.increment_us:
         raise UsageProblem(
-            f"--time {time!r}: got a bank for a game without a server, expected `none` or a limit such as `2/move`",
+            f"--time {time!r}: got a base time without a server, expected `none` or a limit such as `2/move`",
             "Write a limit for the bot only, e.g. 2/move: you have no clock here.",
         )
     return control.move_us

@@ -250,7 +250,7 @@ def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> 
         raise UsageProblem(
             f"--metrics {address!r}: got an address that reaches beyond this machine, where anyone can read them;"
             " expected a loopback address, e.g. 127.0.0.1:7451",
-            "Keep them on loopback, forward the port, or accept the risk on a network of your own with --insecure.",
+            "Keep them on loopback, forward the port, or accept the risk on a private network with --insecure.",
         )
     raise UsageProblem(
         f"--listen {address!r}: got an address that reaches beyond this machine, and no encryption;"

@@ -27,9 +27,9 @@ def back_up(
     """
     if connection.dialect.name != "sqlite":
         hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` makes a file of SQLite of it."
-        raise DatabaseUnusable(str(connection.engine.url), "only files of SQLite are copied so", hint=hint)
+        raise DatabaseUnusable(str(connection.engine.url), "only SQLite files can be copied this way", hint=hint)
     if target.exists():
-        raise DatabaseUnusable(str(target), "it is there already", hint="Choose another file, or move it away.")
+        raise DatabaseUnusable(str(target), "it already exists", hint="Choose another file, or move it away.")
     # The first read fixes the state of the database that this transaction sees.
     count: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
     source: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
@@ -48,7 +48,7 @@ def back_up(
         os.link(partial, target)
     except FileExistsError as error:
         hint = "Another backup may be at work; if none is, remove it."
-        raise DatabaseUnusable(str(error.filename2 or error.filename), "it is there already", hint=hint) from error
+        raise DatabaseUnusable(str(error.filename2 or error.filename), "it already exists", hint=hint) from error
     except OSError as error:
         hint = "Choose another place for the backup."
         raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error

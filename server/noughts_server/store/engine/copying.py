@@ -37,7 +37,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
     tables = [table for table in metadata.sorted_tables if table is not nodes]
     for table in tables:
         if target.execute(select(func.count()).select_from(table)).scalar_one():
-            raise DatabaseUnusable(name, f"there are {table.name} in it already", hint="Choose one that is empty.")
+            raise DatabaseUnusable(name, f"there are {table.name} in it already", hint="Choose an empty database.")
     counts: dict[str, int] = {
         table.name: source.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
     }
@@ -52,7 +52,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
     for table in tables:
         for one, other in zip_longest(_parts(source, table), _parts(target, table)):
             if one != other:
-                raise DatabaseUnusable(name, f"its {table.name} are not those of the other", hint="Try it again.")
+                raise DatabaseUnusable(name, f"its {table.name} are not those of the other", hint="Try again.")
             done += len(one)
             on_progress(done, total)
     return counts

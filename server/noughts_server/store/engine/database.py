@@ -273,10 +273,10 @@ def _lock(url: URL) -> dialect.Closing | None:
         return kind.lock_for_one(url)
     except BlockingIOError as error:
         raise DatabaseUnusable(
-            kind.place(url), "another server uses it", hint="Stop that one, or choose another database with --db."
+            kind.place(url), "another server uses it", hint="Stop that server, or choose another database with --db."
         ) from error
     except OSError as error:
-        problem = f"the file {url.database}.lock cannot be made ({error.strerror})"
+        problem = f"the file {url.database}.lock cannot be created ({error.strerror})"
         raise DatabaseUnusable(kind.place(url), problem, hint=_CHOOSE_PLACE) from error
 
 
@@ -304,7 +304,7 @@ def _prepare(engine: Engine, url: URL) -> bool:
     except OSError as error:
         path = Path(place)
         what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
-        raise DatabaseUnusable(place, f"{what} cannot be made ({error.strerror})", hint=_CHOOSE_PLACE) from error
+        raise DatabaseUnusable(place, f"{what} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE) from error
     except DBAPIError as error:
         name = kind.named(error)
         if name is None:

@@ -28,7 +28,7 @@ def check_current(connection: Connection, database: str) -> None:
     found = _revision(connection, database)
     if found != REVISION:
         problem = f"it cannot be written and has schema {found}, not {REVISION}"
-        raise DatabaseUnusable(database, problem, hint="Copy it to where it can be written.")
+        raise DatabaseUnusable(database, problem, hint="Copy it to a folder where it can be written.")
 
 
 def _create(connection: Connection) -> None:
@@ -50,7 +50,7 @@ def _revision(connection: Connection, database: str) -> str | None:
         return found
     if tables:
         ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
-        raise DatabaseUnusable(database, f"it has tables of something else ({ours})", hint="Use another file.")
+        raise DatabaseUnusable(database, f"it has tables of another program ({ours})", hint="Use another file.")
     return None
 
 

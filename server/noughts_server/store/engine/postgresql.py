@@ -223,7 +223,7 @@ def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its address and a hint."""
     if isinstance(error, DatabaseTrouble):
         return DatabaseUnusable(place(url), f"{error.problem} ({error.got})", hint=error.remedy)
-    return DatabaseUnusable(place(url), str(error), hint="Look into the log of PostgreSQL.")
+    return DatabaseUnusable(place(url), str(error), hint="Check the log of PostgreSQL.")
 
 
 def identity(url: URL) -> Identity | None:

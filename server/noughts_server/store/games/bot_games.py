@@ -111,7 +111,7 @@ def list_bot_games(
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
     """Return the score of `bot` against `opponent`, in all versions. Raises NotFound, InvalidArgument."""
     if bot == opponent:
-        raise InvalidArgument.of("opponent", bot_name(opponent), "another bot than `bot`")
+        raise InvalidArgument.of("opponent", bot_name(opponent), "a bot other than `bot`")
     if last_games < 0:
         raise InvalidArgument.of("last_games", last_games, "0 or more")
     bot_id, opponent_id = get_bot(connection, bot).id, get_bot(connection, opponent).id

@@ -257,7 +257,7 @@ def _among(connection: Connection, filters: Filters) -> set[int] | None:
     if filters.owner:
         owner_id = connection.execute(select(owners.c.id).where(owners.c.name == filters.owner)).scalar()
         if owner_id is None:
-            raise NotFound(f"owner {filters.owner}", hint="`noughts leaderboard` names the owners of its bots.")
+            raise NotFound(f"owner {filters.owner}", hint="`noughts leaderboard` shows the owners of its bots.")
         owned = set(connection.scalars(select(bots.c.id).where(bots.c.owner_id == owner_id)))
         among = owned if among is None else among & owned
     return among

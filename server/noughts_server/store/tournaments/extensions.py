@@ -43,7 +43,7 @@ def extend_tournament(
     if games_per_pair and not isinstance(kind, FixedPairings):
         raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: pairs of a {kind} follow from its results")
     if not kind.extendable:
-        raise WrongState(tournament.name, got=f"a {kind}", expected="another format: its winner is found", hint=_HINT)
+        raise WrongState(tournament.name, got=f"a {kind}", expected="another format: its winner is known", hint=_HINT)
     if games_per_pair and isinstance(kind, FixedPairings):
         _add_games(connection, tournament, kind, games_per_pair)
     if rounds:

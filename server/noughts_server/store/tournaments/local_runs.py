@@ -50,13 +50,13 @@ class StoredRun:
             option = _OPTIONS.get(name, name.replace("_", "-"))
             if name not in _FREE and got != begun:
                 if str(got) == str(begun):
-                    raise NotResumed(f"got other {option} in {got} than it was begun with, expected the same, or none")
-                raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as it was begun with")
+                    raise NotResumed(f"got other {option} in {got} than at the start, expected the same, or none")
+                raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as at the start")
             if name in ("games_per_pair", "rounds") and got < begun:
-                raise NotResumed(f"got {option} {got}, expected {begun} or more, as it was begun with")
+                raise NotResumed(f"got {option} {got}, expected {begun} or more, as at the start")
         given, expected = ([f"{label}={spec}" for label, spec in bots.items()] for bots in (versions, self.versions))
         if given[: len(expected)] != expected:
-            raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as it was begun with")
+            raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as at the start")
         return wanted
 
 

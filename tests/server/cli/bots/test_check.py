@@ -57,8 +57,8 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     counted, *left_out, last = shown.splitlines()[-4:]
     assert counted == "32 of 34 steps passed, 2 left out:"
     assert left_out == [
-        "  has a name that can be used: it gives itself no name, and is called as its spec",
-        "  claims variants that there are: it claims none, which means all",
+        "  has a name that can be used: it has no name of its own, so its spec is its name",
+        "  claims variants that there are: it declares none, which means all",
     ]
     assert last == "Nothing is wrong."
     found = json.loads(
@@ -76,7 +76,7 @@ def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, tmp_path: Path) -
     assert json.loads(noughts(f"{line} --time 3/move").stdout)["faults"] == []
     (late,) = json.loads(noughts(f"{line} --time 0.1/move", code=1).stdout)["faults"][:1]
     assert re.fullmatch(r"it took 0\.\d+ s for a move, and had 0\.1 s", late)
-    assert "got a bank" in noughts(f"{line} --time 60+1", code=2).stderr
+    assert "got a base time" in noughts(f"{line} --time 60+1", code=2).stderr
 
 
 def test_check_shows_its_progress_on_a_terminal(centre: str) -> None:
@@ -187,7 +187,7 @@ def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre
     result = noughts(f"bot ask py:{centre} --format json", stdin=".........\nX........ X\n", code=1)
     assert len(result.stdout.splitlines()) == 1
     assert "line 2" in result.stderr
-    assert "moves in turns" in result.stderr
+    assert "alternating moves" in result.stderr
 
 
 def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) -> None:

@@ -190,7 +190,7 @@ def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:
 def test_two_learners_on_one_file_are_refused_before_the_tournament(noughts: Any) -> None:
     bots = " ".join(f"{name}=learner:file=it.table,learn=true" for name in "AB")
     result = noughts(f"match {bots} --games 4", code=2)
-    assert "table it.table: got a file that another is writing" in result.stderr
+    assert "table it.table: got a file that another process is writing" in result.stderr
     assert list(Path().iterdir()) == []
 
 
@@ -200,7 +200,7 @@ def test_damaged_file_is_refused_and_not_overwritten(noughts: Any, folder: Path)
     file.write_bytes(file.read_bytes().replace(b"games 20", b"games 21"))
     damaged = file.read_bytes()
     result = noughts("bot learn --file it.table --games 20 --against self", code=2)
-    assert "a checksum that does not fit the lines above it" in result.stderr
+    assert "a checksum that does not match the lines above it" in result.stderr
     assert file.read_bytes() == damaged
 
 

@@ -91,7 +91,7 @@ def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path,
     there = tmp_path / "there.db"
     there.write_text("mine")
     refused = invoked(["db", "backup", str(there), "--db", str(copy)], code=1).stderr
-    assert "is there already" in refused
+    assert "already exists" in refused
     assert there.read_text() == "mine"
     nowhere = invoked(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
     assert "cannot be written (No such file or directory)" in nowhere
