@@ -69,7 +69,7 @@ def test_variant_completes_a_line_only_with_the_stone_included() -> None:
     position = noughts_bots.Position.parse(noughts_bots.parse_variant("tictactoe"), "XX.OO.... X")
     complete = position.variant.completes
     assert (complete(position.own | 1 << 2, 2), complete(position.own, 2)) == (True, False)
-    assert "the stone on `cell` included" in PAGE.read_text(encoding="utf-8")
+    assert "which must include `cell`" in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_extra_called_all_has_every_extra() -> None:
