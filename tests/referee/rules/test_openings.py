@@ -79,7 +79,7 @@ def test_names_are_the_variants_and_the_rules() -> None:
         ("mnk:8,9,5+pro", "at least 9x9"),
         ("gomoku+por", "`gomoku+pro` or `gomoku+long-pro` or `gomoku+swap` or"),
         ("gomoku+", "`gomoku+pro` or `gomoku+long-pro`"),
-        ("gomoku+pro+pro", "a rule for the opening"),
+        ("gomoku+pro+pro", "an opening rule"),
         ("gomuku+pro", "did you mean gomoku?"),
     ],
 )

@@ -186,7 +186,7 @@ async def test_unknown_bot_opponent_or_tournament_is_not_found(arena: Arena) -> 
 
 async def test_nobody_plays_head_to_head_with_itself(arena: Arena) -> None:
     await arena.tournament()
-    with pytest.raises(InvalidArgument, match="another bot"):
+    with pytest.raises(InvalidArgument, match="a bot other than"):
         await arena.store.read(partial(head_to_head, bot="ada", opponent="ada"))
     with pytest.raises(InvalidArgument, match="last_games"):
         await arena.store.read(partial(head_to_head, bot="ada", opponent="bob", last_games=-1))

@@ -201,7 +201,7 @@ async def test_database_of_another_program_is_an_error_and_left_alone(tmp_path: 
     path = tmp_path / "noughts.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE games (title TEXT)")
-    with pytest.raises(DatabaseUnusable, match="something else"):
+    with pytest.raises(DatabaseUnusable, match="another program"):
         await open_once(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("games",)]
