@@ -46,17 +46,20 @@ def _one_line(text: str) -> str:
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
     """Return the starts of the games, one message for each tournament."""
+    tournaments = [game.conditions.tournament for game in games]
+    if tournaments.count(tournaments[0]) == len(games):
+        return [_starts(player, games[0].conditions, games)]
     by_tournament: dict[int, list[Game]] = {}
-    for game in games:
-        by_tournament.setdefault(game.conditions.tournament, []).append(game)
+    for tournament, game in zip(tournaments, games, strict=True):
+        by_tournament.setdefault(tournament, []).append(game)
     return [_starts(player, batch[0].conditions, batch) for batch in by_tournament.values()]
 
 
 def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb.Starts:
     # Side 0 moves first. In a slot (ordinal, first, second), its opponent has index 2, and that of side 1 has index 1.
     sides = [0 if game.players[0] is player else 1 for game in games]
-    numbers = [game.slot[0] for game in games]
-    entries = [game.slot[2 - side] for game, side in zip(games, sides, strict=True)]
+    numbers, *places = zip(*[game.slot for game in games], strict=True)
+    entries = [first if side else second for side, first, second in zip(sides, *places, strict=True)]
     move_count = [game.ply for game in games]
     known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
     # A player has one entry in a tournament, so its time control is the same in all of its games.
@@ -69,7 +72,7 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
         number=numbers,
         side=[_SIDES[side] for side in sides],
         seed=side_seeds(conditions.seed, numbers, sides),
-        opponent=[known[entry] for entry in entries],
+        opponent=map(known.__getitem__, entries),
         opponents=[conditions.labels[entry] for entry in known],
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),

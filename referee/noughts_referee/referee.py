@@ -392,7 +392,7 @@ class Referee:
 
     def _leave(self, ended: list[Game]) -> None:
         queue = self._queue
-        leaving = Counter((game.conditions.tournament, game.players) for game in ended)
+        leaving = Counter([(game.conditions.tournament, game.players) for game in ended])
         for (tournament, players), left in leaving.items():
             own, pair = self._tournaments[tournament], cast("_Pair", players)
             if own.is_timed and not own.guest:
@@ -430,8 +430,8 @@ class Referee:
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
             first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
-            for player in (first, second):
-                if player not in seats:
+            if first not in seats or second not in seats:
+                for player in (first, second):
                     seats[player] = player.guest_seats(timed) if guest else player.seats(timed)
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))

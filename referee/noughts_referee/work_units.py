@@ -126,7 +126,7 @@ class FinishedGame(NamedTuple):
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:
     """Pack cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
-    return _packer("B" if cells <= 256 else "H", len(moves))(*moves)
+    return bytes(moves) if cells <= 256 else _packer("H", len(moves))(*moves)
 
 
 def unpack_moves(packed: bytes, cells: int) -> list[int]:

@@ -89,7 +89,7 @@ class MatchGames:
     @property
     def over(self) -> bool:
         """Return whether the test has ended the match."""
-        return self.decided or self.exhausted
+        return self.sprt is not None and (self.decided or self.exhausted)
 
     @property
     def known(self) -> int:
