@@ -162,8 +162,8 @@ class Arbiter:
                 conditions = game.conditions
                 variant = conditions.variant
                 board, mask, supports = variant.cells, variant.occupancy_mask, variant.supports
-                lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
-                blocked_ends, forbids = variant.blocked_ends, variant.forbids
+                lines_by_core, shortest_win = variant.lines_by_core, variant.shortest_win
+                holds_any, forbids = variant.holds_any, variant.forbids
                 # Before the board is full, a side can be without a move only if the variant forbids some free cells.
                 fewest_plies = board if forbids is None else 0
                 longest = conditions.draw_after
@@ -188,8 +188,8 @@ class Arbiter:
             game.times_us.append(took)
             own |= 1 << cell
             game.ply = ply = ply + 1
-            for line in lines_through[cell] if ply >= shortest_win else ():
-                if own & line == line and not own & beside.get(line, 0) and ~other & blocked_ends.get(line, -1):
+            for core in lines_by_core[cell] if ply >= shortest_win else ():
+                if own & core == core and holds_any(own, lines_by_core[cell][core], other):
                     self._end(game, _WON[~ply & 1])
                     break
             else:
