@@ -39,8 +39,10 @@ class ArrayBoards:
             self._variants.append(variant)
         handles = starts.game[:]
         self._make_room(len(handles), variant.cells)
-        rows = np.array([self._free_rows.pop() for _ in handles], np.int64)
-        self._rows.update(zip(handles, rows.tolist(), strict=True))
+        taken = self._free_rows[: -len(handles) - 1 : -1]
+        del self._free_rows[len(self._free_rows) - len(handles) :]
+        self._rows.update(zip(handles, taken, strict=True))
+        rows = np.array(taken, np.int64)
         limits = starts.time
         games = self._games
         games[_VARIANT][rows] = self._variants.index(variant)
@@ -81,7 +83,7 @@ class ArrayBoards:
             columns += [turns.own_clock_us[:], turns.opponent_clock_us[:]]
         known = self._rows
         try:
-            rows = np.fromiter([known[handle] for handle in columns[0]], np.int64, len(columns[0]))
+            rows = np.fromiter(map(known.__getitem__, columns[0]), np.int64, len(columns[0]))
         except KeyError:
             table = [row for row in zip(*columns, strict=True) if row[0] in known]
             columns = [[row[index] for row in table] for index in range(len(columns))]
@@ -171,5 +173,5 @@ class ArrayBoards:
         return moves
 
     def forget(self, games: Sequence[int]) -> None:
-        rows = [self._rows.pop(handle) for handle in games if handle in self._rows]
-        self._free_rows.extend(rows)
+        known = self._rows
+        self._free_rows += [known.pop(handle) for handle in games if handle in known]

@@ -10,7 +10,6 @@ import operator
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from itertools import repeat
 
 from noughts_bots.boards import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
 from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
@@ -38,8 +37,8 @@ class Dialogue:
         self._boards = _boards_of(bot)
         self._on_event = on_event
         self._infos: dict[int, GameInfo] = {}
-        self._numbers: dict[int, tuple[str, int]] = {}
-        """The tournament of each running game, and its number there."""
+        self._numbers: dict[int, tuple[str, list[int], list[int]]] = {}
+        """The tournament of each running game, and the games that began with it: handles, and numbers there."""
         self._failures = Failures()
         self._hears_start = type(bot).start is not Bot.start
         self._hears_end = type(bot).end is not Bot.end
@@ -89,7 +88,7 @@ class Dialogue:
     def _choose(self, asked: pb.Opening) -> pb.Choice:
         """Return the bot's choice for an opening. If the bot fails, log that and resign the game."""
         answer = pb.Choice(game=asked.game, step=asked.step)
-        self._numbers[asked.game] = asked.tournament, asked.number
+        self._numbers[asked.game] = asked.tournament, [asked.game], [asked.number]
         try:
             variant = parse_variant(asked.variant)
             chosen = self._bot.open(
@@ -122,15 +121,15 @@ class Dialogue:
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
-        numbers = starts.number[:]
-        self._numbers.update(zip(starts.game[:], zip(repeat(starts.tournament), numbers), strict=False))
+        handles, numbers = starts.game[:], starts.number[:]
+        self._numbers.update(dict.fromkeys(handles, (starts.tournament, handles, numbers)))
         self._boards.start(variant, starts)
         if not self._wants_info:
             return
         time = _time_limits(starts.time)
         opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
         for handle, number, side, opponent, count in zip(
-            starts.game, numbers, starts.side, starts.opponent, starts.move_count, strict=True
+            handles, numbers, starts.side, starts.opponent, starts.move_count, strict=True
         ):
             name = f"{starts.tournament}/games/{number}"
             self._infos[handle] = info = GameInfo(
@@ -179,7 +178,8 @@ class Dialogue:
                 self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
     def _where(self, handle: int, ply: int) -> str:
-        tournament, number = self._numbers.get(handle, ("", handle))
+        tournament, handles, numbers = self._numbers.get(handle, ("", [handle], [handle]))
+        number = numbers[handles.index(handle)]
         game = f"game {number} of {tournament.removeprefix('tournaments/')}" if tournament else f"game {number}"
         variant = self._boards.variant(handle)
         return f"{game} at its opening" if variant is None else f"{game} at ply {ply} ({variant.name})"
