@@ -15,7 +15,7 @@ _RECENT, _GAMES = 3, 50
 
 
 async def front_page(upstream: Upstream, hub: Hub) -> Document:
-    """Return what the page shows; `known` has tournaments with their standings by name. Raises Failure."""
+    """Return what the page shows; `known` has tournaments, `players` their standings by label. Raises Failure."""
     listing = tournaments_pb2.ListTournamentsRequest(page_size=_TOURNAMENTS)
     status, listed, lists, live = await asyncio.gather(
         upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest()),
@@ -31,29 +31,24 @@ async def front_page(upstream: Upstream, hub: Hub) -> Document:
         *(game["name"].partition("/games/")[0] for game in live["games"]),
     }
     fullest = sorted(lists.rating_lists, key=lambda each: -each.games)[:_LISTS]
+    games = (games_pb2.ListGamesRequest(parent=name, page_size=_GAMES) for name in recent)
+    tops = (
+        leaderboards_pb2.GetLeaderboardRequest(variant=each.variant, time_class=each.time_class, page_size=_BEST)
+        for each in fullest
+    )
     known, finished, best = await asyncio.gather(
         tournaments_of(upstream, shown),
-        asyncio.gather(*(_games(upstream, name) for name in recent)),
-        asyncio.gather(*(_best(upstream, each) for each in fullest)),
+        asyncio.gather(*(upstream.call(upstream.games.ListGames, each) for each in games)),
+        asyncio.gather(*(upstream.call(upstream.leaderboards.GetLeaderboard, each) for each in tops)),
     )
+    ended = [game for found in finished for game in found.games if game.moves]
     return {
         "status": document(status),
         "tournaments": document(listed)["tournaments"],
         "known": known,
+        "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
         "running": running,
         "live": live["games"],
         "best": best,
-        "finished": [game for games in finished for game in games],
+        "finished": [{**document(game), "state": "ended", "board": geometry(game.variant)} for game in ended],
     }
-
-
-async def _games(upstream: Upstream, tournament: str) -> list[Document]:
-    wanted = games_pb2.ListGamesRequest(parent=tournament, page_size=_GAMES)
-    found = await upstream.call(upstream.games.ListGames, wanted)
-    return [{**document(game), "state": "ended", "board": geometry(game.variant)} for game in found.games if game.moves]
-
-
-async def _best(upstream: Upstream, of: leaderboards_pb2.RatingList) -> Document:
-    wanted = leaderboards_pb2.GetLeaderboardRequest(variant=of.variant, time_class=of.time_class, page_size=_BEST)
-    found = await upstream.call(upstream.leaderboards.GetLeaderboard, wanted)
-    return document(of) | document(found)

@@ -182,7 +182,8 @@ class Pages:
         plies = len(known["game"]["moves"])
         ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, plies)
         (tournament,) = (await tournaments_of(self._upstream, [name.partition("/games/")[0]])).values()
-        return {**known, "ply": ply, "tournament": tournament}
+        players = {row.label: row for row in tournament.standings}
+        return {**known, "ply": ply, "tournament": tournament, "players": players}
 
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params

@@ -203,6 +203,8 @@ def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site:
     assert f'<meta property="og:url" content="{site.address}{path}?ply=2">' in text
     assert f'<a href="{path}?ply=2" aria-current="step">' in text
     assert f'value="&lt;iframe src=&#34;{site.address}{path}/embed&#34;' in text
+    assert '<span class="points" id="points-first"></span>' in text
+    assert re.search('id="points-first">[01½]<', site.get(path).text)
     assert site.get(f"{path}?ply=99").status == 400
 
 
@@ -211,7 +213,7 @@ def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: 
     listed = site.get("/api/v1/tournaments").document["tournaments"]
     name = next(each["name"] for each in listed if each["variant"] == "gomoku+swap2")
     agreed = site.get(f"/api/v1/{name}/games/1").document["game"]["agreement"]
-    words = re.search('<p id="opening">(.*?)</p>', site.get(f"/{name}/games/1").text)
+    words = re.search('<p id="opening" class="note">(.*?)</p>', site.get(f"/{name}/games/1").text)
     assert words
     assert words[1].startswith(f"Swap2: {agreed['opener']} put the first three stones")
     assert ("added two" in words[1]) == (agreed["stones"] == 5)
