@@ -73,7 +73,7 @@ async def play_nights(
 
 
 def play_night(client: Client, course: Course, now: datetime, warn: Callable[[str], None]) -> str:
-    """Make the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
+    """Create the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
     bots = client.pages(
         client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
     )

@@ -134,7 +134,7 @@ class LocalTournament:
                     return
 
     def _enter(self, connection: Connection) -> int:
-        """Make the tournament, or add what a resumed one lacks; return the owner's key."""
+        """Create the tournament, or add what a resumed one lacks; return the owner's key."""
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
         if self._resumes:

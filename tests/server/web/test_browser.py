@@ -371,7 +371,7 @@ def test_a_page_that_found_no_server_shows_itself_when_there_is_one(site: Site, 
 
         page.route("**/bots", refuse)
         page.goto("/bots")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Away for the moment")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Temporarily unavailable")
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
 
 

@@ -61,7 +61,7 @@ def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site,
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         page.goto("/organise")
         page.get_by_label("Name in addresses").fill("cora-cup")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         refuse_then_agree(page, "Cancel for good", "Cancel cora-cup for good?")
         expect(page.locator(".state")).to_have_text("cancelled")
         page.goto("/me")

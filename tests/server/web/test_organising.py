@@ -56,7 +56,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         page.get_by_label("Format").select_option("knockout")
         page.get_by_label("On the clock").fill("")
         page.get_by_label("Added after each move").fill("")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         expect(page.get_by_role("heading", name="From the browser")).to_be_visible()
         for bot in bots:
             page.get_by_label("My bot").select_option(f"bots/{bot}")
@@ -85,7 +85,7 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
         name, increment = page.get_by_label("Name in addresses"), page.get_by_label("Added after each move")
         name.fill("Spring Cup!")
         page.get_by_label("On the clock").fill("")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         # The server's own limit of the name, and then one of the form.
         for field, words in (
             (increment, "Expected a base time (On the clock), to which the increment is added."),
@@ -97,15 +97,15 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
             expect(page.get_by_role("alert")).to_have_text(words)
             assert "tournament.name" not in page.content()
             increment.fill("")
-            page.get_by_role("button", name="Make the tournament").click()
+            page.get_by_role("button", name="Create the tournament").click()
         name.fill("spring-cup")
         page.get_by_label("Games a pair").fill("0.5")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         expect(page.get_by_role("alert")).to_have_text("Expected a whole number.")
         page.get_by_label("Games a pair").fill("2")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         expect(page.get_by_role("heading", name="spring-cup")).to_be_visible()
         page.goto("/organise")
         name.fill("spring-cup")
-        page.get_by_role("button", name="Make the tournament").click()
+        page.get_by_role("button", name="Create the tournament").click()
         expect(page.get_by_role("alert")).to_have_text("This name is already taken. Choose another.")

@@ -266,7 +266,7 @@ def test_without_its_server_the_site_says_so_and_comes_back() -> None:
 def test_a_new_server_says_what_to_do_next() -> None:
     with serving() as fresh, site_of(fresh.address) as site, ThreadPoolExecutor(4) as pool:
         home, tournaments, leaderboard, bots = pool.map(site.get, ("/", "/tournaments", "/leaderboard", "/bots"))
-        assert "Nothing is being played." in home.text
+        assert "No games are live." in home.text
         assert "noughts tournament create" in tournaments.text
         assert "no rated games" in leaderboard.text
         assert "noughts bot run" in bots.text
@@ -360,7 +360,7 @@ def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(
     numbers = [int(number) for number in re.findall(r"\d+", " ".join(re.findall(r"<td>([\d /]+)</td>", row)))]
     assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
     assert "How its newest 8 games ended" in text
-    assert re.search(r"Its \d+ moves took [\d.]+ (µs|ms|s) in the middle", text)
+    assert re.search(r"Its \d+ moves took a median of [\d.]+ (µs|ms|s);", text)
 
 
 def test_bots_are_searched_by_name(site: Site) -> None:

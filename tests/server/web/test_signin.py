@@ -127,7 +127,7 @@ def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, sit
     answer = visitor.get("/me")
     assert (answer.status, answer.headers["location"]) == (303, "/signin?expired=true&next=/me")
     assert 'noughts_token="";' in answer.headers["set-cookie"]
-    assert "does not know your token any more" in site.get("/signin?expired=true").text
+    assert "is no longer valid" in site.get("/signin?expired=true").text
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
         visitor.post(f"{place}/start")
         assert "Pause" in visitor.get(place).text
         assert visitor.post(f"{place}/pause").status == 303
-        assert (state(site, place), "Go on" in visitor.get(place).text) == ("paused", True)
+        assert (state(site, place), "Resume" in visitor.get(place).text) == ("paused", True)
         assert visitor.post(f"{place}/cancel").status == 303
     assert state(site, place) == "cancelled"
     assert "Cancel for good" not in visitor.get(place).text
@@ -265,9 +265,9 @@ def test_a_bot_is_retired_and_brought_back_by_its_owner_only(server: ServerUnder
     assert As(site, ada).post("/bots/oldie/retire").status == 403
     visitor = As(site, token)
     assert visitor.post("/bots/oldie/retire").status == 303
-    assert "Bring back" in visitor.get("/me").text
+    assert "Restore" in visitor.get("/me").text
     assert visitor.post("/bots/oldie/retire", {"undo": "1"}).status == 303
-    assert "Bring back" not in visitor.get("/me").text
+    assert "Restore" not in visitor.get("/me").text
 
 
 def test_one_challenges_a_bot_with_ones_own(server: ServerUnderTest, site: Site) -> None:

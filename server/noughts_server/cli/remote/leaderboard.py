@@ -113,8 +113,8 @@ def leaderboard(
 ) -> None:
     """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Ranks number only
-    the bots shown. See also `noughts bot show` and `noughts rating-lists`.
+    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Filters do not
+    change ranks. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:

@@ -116,7 +116,7 @@ async function post(action, fields) {
     if (answer.ok) return told;
     say(`${told.message} ${told.hint}`);
   } catch {
-    say("The site cannot be reached: try again.");
+    say("The website cannot be reached. Try again.");
   }
   return null;
 }
@@ -140,7 +140,7 @@ function status() {
   const [me] = table.sides, alone = table.sides.length === 1;
   if (over()) {
     const winner = { "1-0": 0, "0-1": 1 }[game.result];
-    if (winner === undefined) return game.result === "*" ? "This game was called off." : "A draw.";
+    if (winner === undefined) return game.result === "*" ? "This game was cancelled." : "A draw.";
     const why = { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ?? ` (${game.termination.replaceAll("_", " ")})`;
     return alone && winner === me ? `You have won${why}.` : `${table.names[winner]} has won${why}.`;
   }
@@ -175,7 +175,7 @@ async function ask() {
   clearTimeout(asking);
   try {
     const answer = await fetch(`${address}/state`, { cache: "no-store" });
-    if (answer.status === 404) return say("This table was cleared. The page Play has others.");
+    if (answer.status === 404) return say("This table was cleared. Open the page Play to start again.");
     if (answer.ok) {
       const told = await answer.json();
       if (told.game !== game.name) return location.reload();
