@@ -1,7 +1,7 @@
-"""Yardsticks: what grpc.aio does on this machine when nothing is played.
+"""Reference programs: the speed of bare grpc.aio on this machine, without games.
 
     python benchmarks/bare.py pingpong          one small message back and forth on a bidi stream
-    python benchmarks/bare.py echo --flight N   frames as large as those of N games in flight, two bots, no rules
+    python benchmarks/bare.py echo --flight N   frames of the size of N concurrent games, two bots, no rules
 
 Prints one JSON line: {"per_second": ...} with exchanges (pingpong) or turns (echo) per second.
 """
@@ -25,7 +25,7 @@ _WARM_SECONDS = 0.5
 
 
 class _Exchange:
-    """The server's end: writes a message, waits for the answer, and so on; counts the exchanges."""
+    """The server's end: write a message and wait for the answer, repeatedly. Count the exchanges."""
 
     def __init__(self, message: bytes, bots: int) -> None:
         self.count = 0
@@ -47,7 +47,7 @@ class _Exchange:
 
 
 class _FrameExchange(_Exchange):
-    """As above with frames of turns that are composed and read anew each time, as a referee must."""
+    """The same with frames of turns, which are composed and parsed every time, as in a referee."""
 
     def __init__(self, turns: int, bots: int) -> None:
         super().__init__(b"", bots)

@@ -1,13 +1,13 @@
-"""What a cluster makes of its referees, beside a server that is alone and a bare bus.
+"""Measure a cluster with different numbers of referees, compared with a single server and a bare bus.
 
     python -m benchmarks.cluster [--rounds 5] [--seconds 4] [rates] [events] [latency] [sleeping]
 
-`rates`: games a second with 1, 2 and 3 referees, two servers and ten remote bots, and with one server that is alone;
-PostgreSQL holds the games in all. Beside them messages a second over a bare NATS, two processes. `events`: plies a
-second that reach 120 watchers of 60 long games. `latency`: what a ply takes when one game is played at a time, through
-the bus and without. `sleeping`: games a second of engines that think 0.25 s a move, and need no core for it, with 1 to
-16 referees of two seats each.
-All runs alternate; medians of the rounds. NATS and PostgreSQL are those of the tests' wheels, on this machine.
+`rates`: games per second with 1, 2 and 3 referees, two servers and ten remote bots, and with a single server, all with
+PostgreSQL; also messages per second between two processes over a bare NATS. `events`: plies per second that reach 120
+watchers of 60 long games. `latency`: the time of a ply with one game at a time, with and without the bus. `sleeping`:
+games per second of engines that sleep 0.25 s per move and need no core, with 1 to 16 referees of two processes each.
+Runs alternate; the results are medians of the rounds. NATS and PostgreSQL come from the wheels of the tests and run on
+this machine.
 """
 
 import argparse
@@ -47,7 +47,7 @@ Figures = dict[str, float]
 async def _league(
     referees: int, bots: list[str], *, options: tuple[str, ...] = (), remote: bool = True, **settings: Any
 ) -> AsyncIterator[Cluster]:
-    """A tournament that goes on for as long as the block lasts; no referee: one server plays it alone."""
+    """Run a tournament for as long as the block lasts. Without referees, one server plays it."""
     async with running(servers=2 if referees else 0, referees=referees, options=options) as cluster:
         if not referees:
             await cluster.start_server(alone=True)
@@ -63,7 +63,7 @@ async def _league(
 
 
 async def _rate(cluster: Cluster, seconds: float) -> float:
-    """Games that are stored a second."""
+    """Return the number of stored games per second."""
     games, began = cluster.stored(), time.perf_counter()
     await asyncio.sleep(seconds)
     return (cluster.stored() - games) / (time.perf_counter() - began)
@@ -76,7 +76,7 @@ async def _games(referees: int, seconds: float) -> Figures:
 
 
 async def _events(referees: int, seconds: float) -> Figures:
-    """Plies that reach watchers, of long games that are all watched: once at each server, twice at one alone."""
+    """Return the plies of watched long games that reach watchers: one on each of two servers, two on a single one."""
     settings: dict[str, Any] = {"variant": "mnk:30,30,30", "games_per_pair": 2, "concurrency": _GAMES_WATCHED}
     async with _league(referees, _BOTS, **settings) as cluster:
         watched = range(1, _GAMES_WATCHED + 1)
@@ -94,7 +94,7 @@ async def _events(referees: int, seconds: float) -> Figures:
 
 @asynccontextmanager
 async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterator[list[Observer]]:
-    """The watchers for whom there is no second server."""
+    """Return the number of watchers for which there is no second server."""
     if referees:
         yield []
     else:
@@ -103,7 +103,7 @@ async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterato
 
 
 async def _bare_bus(seconds: float) -> Figures:
-    """Messages that reach another process over NATS, as many as one process sends."""
+    """Return the number of messages that one process can send to another over NATS."""
     async with running(servers=0, referees=0) as cluster:
         counter = Forked(cluster.folder / "counter", _count, cluster.nats.url)
         client = await nats.connect(cluster.nats.url)
@@ -124,7 +124,7 @@ async def _bare_bus(seconds: float) -> Figures:
 
 
 def _count(url: str) -> None:
-    """In a process of its own: takes all messages."""
+    """Receive all messages, in a separate process."""
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
     async def take() -> None:
@@ -142,7 +142,7 @@ def _count(url: str) -> None:
 
 
 async def _microseconds_a_ply(referees: int, seconds: float) -> Figures:
-    """One game at a time, on a board that takes 100 plies or so."""
+    """Play one game at a time, on a board that takes about 100 plies."""
     settings: dict[str, Any] = {"variant": "mnk:10,10,10", "games_per_pair": _ENDLESS, "concurrency": 1}
     async with _league(referees, _BOTS[:2], **settings) as cluster:
         await asyncio.sleep(1.5)

@@ -2,11 +2,11 @@
 
     python benchmarks/engines.py [--rounds 5] [--games 2000] [--peer PATH_OF_C_GOMOKU_CLI] [--commit PATH_OF_PYTHON]
 
-The engines are `bots/examples/c/lowest.c` with a `main`, which answers in some microseconds, and two that take 1 ms and
-5 ms a move, to the microsecond. The bare loop is a selector over their pipes: it says TURN, notes the stone, looks for
-five in a row and says RESTART; it has no tournament, no clock, no sandbox and no records. c-gomoku-cli and
-`noughts match` play the same games with what they are used with; Noughts stores them in SQLite. Start-up is left out by
-taking the time of a short match away. `--commit` is the Python of another checkout's environment, measured as well.
+The engines are `bots/examples/c/lowest.c` with a `main`, which answers in a few microseconds, and two that take
+exactly 1 ms and 5 ms per move. The bare loop is a selector over their pipes: it sends TURN, stores the stone, checks
+for five in a row and sends RESTART. It has no tournament, clock, sandbox or records. c-gomoku-cli and `noughts match`
+play the same games with their usual options; Noughts stores them in SQLite. To exclude the start-up time, the time of
+a short match is subtracted. `--commit` is the Python of another checkout's environment to measure as well.
 """
 
 import argparse
@@ -78,7 +78,7 @@ Manager = Callable[[Path, int, int], Cost]
 
 
 def built(folder: Path, source: Path) -> Path:
-    """The engine of a bot in C."""
+    """Return the engine, built from a bot in C."""
     target = folder / f"pbrain-{source.stem}"
     compiler = [found] if (found := shutil.which("cc")) else [sys.executable, "-m", "ziglang", "cc"]
     subprocess.run(
@@ -89,7 +89,7 @@ def built(folder: Path, source: Path) -> Path:
 
 
 class _Game:
-    """A game of the bare loop: two engines, whose turn it is, and their stones."""
+    """A game of the bare loop: two engines, the side to move, and their stones."""
 
     def __init__(self, engine: Path) -> None:
         self.engines = [
@@ -119,7 +119,7 @@ class _Game:
         self.tell(self.first, b"BEGIN\n")
 
     def played(self, side: int, line: bytes) -> bool:
-        """Takes a move; whether the game goes on."""
+        """Make a move. Return whether the game continues."""
         column, row = map(int, line.split(b","))
         stones = self.stones[side]
         stones.add((column, row))
@@ -151,7 +151,7 @@ def _has_five(stones: set[tuple[int, int]], column: int, row: int) -> bool:
 
 
 def bare_loop(engine: Path, games: int, at_once: int) -> Cost:
-    """The cost of so many games in this process."""
+    """Return the cost of this number of games in this process."""
     running = [_Game(engine) for _ in range(at_once)]
     with selectors.DefaultSelector() as selector:
         for game in running:
@@ -180,7 +180,7 @@ def bare_loop(engine: Path, games: int, at_once: int) -> Cost:
 
 
 def processor_seconds() -> float:
-    """Of all processes that have ended."""
+    """Return the processor time of all ended processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -215,7 +215,7 @@ class Ours:
 
 
 def command(*words: str) -> Cost:
-    """The cost of a command and of all that it starts."""
+    """Return the cost of a command and of all processes that it starts."""
     with tempfile.TemporaryDirectory() as folder:
         began, used = time.perf_counter(), processor_seconds()
         subprocess.run(words, check=True, capture_output=True, cwd=folder)
@@ -223,7 +223,7 @@ def command(*words: str) -> Cost:
 
 
 def without_start(manager: Manager, engine: Path, games: int, few: int, at_once: int) -> Cost:
-    """The cost of `games - few` games."""
+    """Return the cost of `games - few` games."""
     if manager is bare_loop:
         return manager(engine, games - few, at_once)
     most, least = manager(engine, games, at_once), manager(engine, few, at_once)
@@ -231,7 +231,7 @@ def without_start(manager: Manager, engine: Path, games: int, few: int, at_once:
 
 
 def plies_of(engine: Path) -> int:
-    """Of a game between two of this engine, which are all the same."""
+    """Return the number of plies of a game of this engine against itself; all its games are the same."""
     game = _Game(engine)
     plies, over = 0, False
     game.begin()
@@ -246,7 +246,7 @@ def plies_of(engine: Path) -> int:
 def compare(
     managers: Mapping[str, Manager], engine: Path, games: int, few: int, at_once: int, rounds: int
 ) -> list[Row]:
-    """The medians of each manager: games a second, processor seconds a game."""
+    """Return the medians for each manager: games per second, processor seconds per game."""
     rows: dict[str, list[Cost]] = {name: [] for name in managers}
     for _ in range(rounds):
         for name, manager in managers.items():
@@ -279,7 +279,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         folder = Path(name)
         if options.only != "quick":
-            print("wall time a ply x games at once / thinking time")
+            print("wall time per ply x games at once / thinking time")
             for milliseconds, games in THINKING_GAMES.items():
                 source = folder / f"thinker{milliseconds}.c"
                 source.write_text(_THINKER % milliseconds)
@@ -290,7 +290,7 @@ def main() -> None:
                         over = at_once / row.games_per_second / plies / (milliseconds / 1e3)
                         print(f"{milliseconds} ms, {at_once} at once  {row.name:<14} {over:.3f}", flush=True)
         if options.only != "thinking":
-            print("engines that answer at once: games/s, and ms of processor time a game")
+            print("engines that answer immediately: games/s, and ms of processor time per game")
             engine = built(folder, EXAMPLES / "lowest.c")
             for at_once in (1, 2, 8):
                 for row in compare(managers, engine, options.games, FEW_GAMES, at_once, options.rounds):

@@ -1,7 +1,8 @@
-"""A thousand boards in each step beside PettingZoo's environments, one after the other: `python -m benchmarks.gym`.
+"""Compare a thousand boards per step with PettingZoo's environments: `python -m benchmarks.gym`.
 
-The same work on both sides: in each step every one of 1,024 boards gets a legal action, and a board whose game is over
-begins anew; the actions are drawn from the masks that the environments show. In alternating runs; medians.
+Both sides do the same work. In each step, each of 1,024 boards gets a legal action, chosen at random from the mask of
+the environment, and finished boards restart. PettingZoo's environments run one after the other. The results are
+medians of alternating runs.
 """
 
 import statistics
@@ -17,7 +18,7 @@ BOARDS, STEPS, RUNS = 1_024, 20, 5
 
 
 def arrays(variant: str) -> float:
-    """Boards a second."""
+    """Return the number of boards per second."""
     env = NoughtsVectorEnv(BOARDS, variant, opponent=None)
     _, info = env.reset(seed=1)
     draw = np.random.default_rng(1)
@@ -29,7 +30,7 @@ def arrays(variant: str) -> float:
 
 
 def one_by_one(variant: str) -> float:
-    """The same with PettingZoo's raw environments, without the wrappers that check each call."""
+    """Return the same for PettingZoo's raw environments, without the wrappers that check each call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pettingzoo.classic import connect_four_v3, tictactoe_v3
@@ -51,7 +52,7 @@ def one_by_one(variant: str) -> float:
 
 
 def main() -> None:
-    """Prints a line for each variant."""
+    """Print a line for each variant."""
     for variant in ("tictactoe", "connect4"):
         ours, theirs = [], []
         for _ in range(RUNS):

@@ -1,7 +1,7 @@
-"""What a page of a leaderboard, of a bot's games, its history and a head-to-head cost, in a small and in a large store.
+"""Measure pages of leaderboards, games, rating history and head-to-head scores in a small and in a large store.
 
-The small one holds 100 bots and 10,000 games, the large one 1,000 bots and 1,000,000. Their games are made up and
-written in bulk. Every query runs many times in each of them, by turns; the median of five such rounds counts.
+The small store has 100 bots and 10,000 games, the large one 1,000 bots and 1,000,000 games. The games are invented and
+written in bulk. Every query runs many times in both stores alternately; the result is the median of five rounds.
 Usage: python benchmarks/history.py [--games 1000000]
 """
 
@@ -49,7 +49,7 @@ QUERIES: dict[str, Callable[[Connection], Any]] = {
 
 
 def build(connection: Connection, bots: int, games: int) -> None:
-    """Fills an empty store: a running tournament of all bots with a tenth of the games, and ten smaller, finished ones.
+    """Fill an empty store: a running tournament of all bots with a tenth of the games, and ten smaller, finished ones.
 
     Each bot is in two tournaments; every owner has ten bots.
     """
@@ -95,7 +95,7 @@ def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, 
 
 
 def _derive(connection: Connection) -> None:
-    """Scores and made-up ratings; the log is one run for each tournament."""
+    """Write scores and invented ratings; the log has one run for each tournament."""
     for statement in _DERIVED:
         _driver(connection).execute(statement)
 
@@ -139,7 +139,7 @@ def _seconds(query: Callable[[Connection], Any], connection: Connection) -> floa
 
 
 async def measure(folder: Path, games: int) -> None:
-    """Builds both stores and prints the table."""
+    """Build both stores and print the table."""
     stores = []
     for bots, count in ((100, 10_000), (1_000, games)):
         store = await Store.open(f"sqlite:///{folder / f'{count}.db'}")
@@ -148,7 +148,7 @@ async def measure(folder: Path, games: int) -> None:
         stores.append(store)
         print(f"{bots:,} bots, {count:,} games: built in {time.perf_counter() - begin:.1f} s")
     print(
-        f"median of {ROUNDS} rounds by turns; milliseconds a query in the small and in the large store, and their ratio"
+        f"median of {ROUNDS} alternating rounds; milliseconds per query in the small and the large store, and the ratio"
     )
     for name, query in QUERIES.items():
         times: tuple[list[float], list[float]] = ([], [])

@@ -1,10 +1,10 @@
-"""How long the pages of the site take over a small store and over a large one.
+"""Compare the time of the website's pages with a small store and with a large one.
 
     python benchmarks/pages.py [--games 1000000] [--bots 30] [--rounds 7]
 
-Two servers with their sites, of 10,000 games and of GAMES, made up as in `history.py`: as many bots and tournaments in
-both. Every page is asked for by turns; the median of the rounds counts, each of ten times. Prints milliseconds and
-their ratio.
+Two servers with websites have 10,000 games and GAMES games, invented as in `history.py`, with the same number of bots
+and tournaments. The requests for each page alternate, ten per round; the result is the median of the rounds. Prints
+milliseconds and their ratio.
 """
 
 import argparse

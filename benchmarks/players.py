@@ -1,17 +1,17 @@
-"""What a move of a child player costs, and its start, beside a bare pipe and a bare asyncio pipe.
+"""Measure the moves and the start of child players, compared with a bare pipe and a bare asyncio pipe.
 
     python benchmarks/players.py [--rounds 5] [--seconds 1] [--flight 1024] [--no-lock] [--spec NAME=KIND:TARGET ...]
     python benchmarks/players.py --arrays [--rounds 5] [--seconds 1] [--flight 1024] [--no-lock]
 
-Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
-asyncio's streams; a bare gRPC ping-pong; then for each kind a pair of such players in a referee without a server,
-behind the lock: microseconds a ply with one game at a time, milliseconds from asking the warm launcher for one to its
-first answer, and plies a second with many games at once (`gomoku`). Prints medians. The library is
+Each round measures, one after the other: the round trip of a byte to an echoing process on two pipes, blocking and
+with asyncio's streams; a bare gRPC ping-pong; and for each kind a pair of sandboxed players in a referee without a
+server. For each pair it measures microseconds per ply with one game at a time, milliseconds from the request to the
+warm launcher to the first answer, and plies per second with many concurrent games (`gomoku`). Prints medians. The library is
 `bots/examples/c/lowest.c`, compiled with gcc.
 
 With `--arrays`, each round measures a bot that plays a random free cell, with many games at once on 3x3 and 15x15:
 as an `ArrayBot`, with `choose_batch` and arrays made of its positions, and with `choose_batch` and `position.free`. All
-play the same games. Prints medians of plies a second, and of microseconds of processor time a ply.
+play the same games. Prints medians of plies per second, and of microseconds of processor time per ply.
 """
 
 import argparse
@@ -48,7 +48,7 @@ _TIMES = ChildSettings()
 _WARM_SECONDS = 0.3
 _STARTS, _PAUSE_SECONDS = 6, 0.05
 _ECHO = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
-# A program that knows protobuf and nothing of ours beyond the messages.
+# A program that knows only protobuf and the messages.
 _FRAMES = """
 import os, struct
 from noughts_proto.v1 import play_pb2 as pb
@@ -116,7 +116,7 @@ play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 
 
 class _Pair:
-    """Two players of one kind in a referee, for as long as it is measured."""
+    """Two players of one kind in a referee, for the duration of the measurement."""
 
     def __init__(self, command: ChildCommand, variant: str, flight: int, locking: Locking) -> None:
         self._command = command
@@ -130,7 +130,7 @@ class _Pair:
         self._playing = asyncio.Event()
 
     def _add_games(self) -> None:
-        """Keeps enough games in the queue; a few at a time, as a director does."""
+        """Keep enough games in the queue, a few at a time, as a director does."""
         if self.referee.plies:
             self._playing.set()
         flight = self._conditions.concurrency
@@ -140,11 +140,11 @@ class _Pair:
             self.referee.add(Unit(self._conditions, 1, slots))
 
     async def plies_per_second(self, seconds: float) -> float:
-        """How quickly they play."""
+        """Return how fast the players are."""
         return (await self.speed(seconds))[0]
 
     async def speed(self, seconds: float) -> tuple[float, float, float]:
-        """Plies a second, and microseconds of processor time a ply: of both players, and of the referee."""
+        """Return plies per second, and microseconds of processor time per ply of both players and of the referee."""
         async with launching(self._locking, _say) as launcher, asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
             self._add_games()
@@ -171,7 +171,7 @@ class _Pair:
 
 
 def _processor_seconds() -> tuple[float, float]:
-    """Of all processes that this one has started and that still run, and of this one."""
+    """Return the processor time of this process and of all its running child processes."""
     here = psutil.Process()
     players, referee = (
         sum(sum(each.cpu_times()[:2]) for each in processes) for processes in (here.children(recursive=True), (here,))
@@ -182,7 +182,7 @@ def _processor_seconds() -> tuple[float, float]:
 def _tell(fault: Fault) -> None:
     print(f"a player failed: {fault.death.text}", file=sys.stderr)
     if fault.benched:
-        raise SystemExit("a player cannot be started")
+        raise SystemExit("cannot start a player")
 
 
 def _say(note: str) -> None:
@@ -204,7 +204,7 @@ async def _start_ms(command: ChildCommand, locking: Locking) -> float:
             assert answer is not None
             await child.stop()
             await asyncio.sleep(_PAUSE_SECONDS)
-    # What starts children is started with the first of them.
+    # The zygote starts with the first child.
     return statistics.median(took[1:])
 
 
@@ -220,7 +220,7 @@ def _first_question() -> pb.PlayResponse:
 
 
 def _ping_pongs() -> float:
-    """A second, of gRPC as it comes."""
+    """Return the exchanges per second of gRPC with its defaults."""
     program = (sys.executable, str(Path(__file__).with_name("bare.py")), "pingpong")
     done = subprocess.run(
         program, capture_output=True, text=True, env={**os.environ, "GRPC_EXPERIMENTS": ""}, check=True
@@ -276,7 +276,7 @@ def compiled(folder: Path) -> Path:
 
 
 def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
-    """What is measured, by name."""
+    """Return the measurements by name."""
     (folder / "frames.py").write_text(_FRAMES)
     (folder / "next_bot.py").write_text(_PLUGIN)
     (folder / "piped.py").write_text(_PIPED)
@@ -294,7 +294,7 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
 
 
 def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) -> None:
-    print("us of processor time a ply: of both players + of the referee")
+    print("us of processor time per ply: both players + referee")
     print(f"{'board':<10} {'bot':<34} {'plies/s':>10} {'us a ply':>14} {'plies/s of arrays to it':>24}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "array_bots.py"
@@ -324,7 +324,7 @@ def main() -> None:
     parser.add_argument("--flight", type=int, default=1_024)
     parser.add_argument("--spec", action="append", default=[], help="another player, e.g. C=dll:./corner.so")
     parser.add_argument("--no-lock", action="store_true")
-    parser.add_argument("--arrays", action="store_true", help="compare bots of arrays with bots of positions")
+    parser.add_argument("--arrays", action="store_true", help="compare array bots with bots that get positions")
     options = parser.parse_args()
     locking = Locking.OFF if options.no_lock else Locking.USUAL
     tune_collector()  # as a server does
@@ -351,7 +351,7 @@ def main() -> None:
     )
     for name, rows in found.items():
         alone, start, many = (statistics.median(column) for column in zip(*rows, strict=True))
-        # Rounds are compared with the yardsticks of the same round: the machine's speed changes.
+        # Each round is compared with the reference programs of the same round: the machine's speed changes.
         ratio = statistics.median(row[0] / streams for row, (_, streams, _) in zip(rows, bare, strict=True))
         per_ping = statistics.median(row[2] / pings for row, (_, _, pings) in zip(rows, bare, strict=True))
         print(f"{name:<20} {alone:>10.1f} {ratio:>14.2f} {start:>12.1f} {many:>24,.0f} {per_ping:>14.1f}", flush=True)

@@ -1,9 +1,10 @@
-"""How long a batch fit of ratings takes, and how it compares with statsmodels on the same games in the same run.
+"""Measure a batch fit of ratings, compared with statsmodels on the same games in the same run.
 
-Games are drawn by the logistic model. Counting them, the fit with its errors, and the table are timed.
+Games come from the logistic model. The time includes counting them, the fit with its intervals, and the table.
 Usage: python benchmarks/ratings.py [--rounds 3]
 
-With --fits 10000 it checks instead that so many random fits converge: small ones, with far anchors and with a prior.
+With --fits 10000 it checks instead that 10,000 random fits converge: small ones, with distant anchors and with a
+prior.
 The expected points must be the points scored, and SciPy's L-BFGS-B must find no higher likelihood.
 """
 
@@ -26,7 +27,7 @@ from noughts_server.statistics.rating_table import AdvantageBound
 
 
 class Drawn(NamedTuple):
-    """Games: names, and a row for each with the first mover, the second, and the first's score."""
+    """Games: names, and one row per game with the first mover, the second, and the first mover's score."""
 
     names: list[str]
     first: npt.NDArray[np.int64]
@@ -35,7 +36,8 @@ class Drawn(NamedTuple):
 
 
 def drawn(bots: int, games: int, seed: int = 1) -> Drawn:
-    """Ratings scatter by 200, moving first is worth 60, a fifth of the games between equals is drawn."""
+    """Return random games: ratings vary by 200, the first-move advantage is 60, and equal bots draw a fifth of their
+    games."""
     chance = np.random.default_rng(seed)
     strength = chance.normal(0, 200, bots)
     first = chance.integers(0, bots, games)
@@ -48,7 +50,7 @@ def drawn(bots: int, games: int, seed: int = 1) -> Drawn:
 
 
 def fitted(games: Drawn) -> BatchRatings:
-    """Ours, from rows to the table."""
+    """Run the fit of Noughts, from rows to the table."""
     return rate(count_columns(*games))
 
 
@@ -67,7 +69,7 @@ def by_statsmodels(games: Drawn) -> dict[str, float]:
 
 
 class Convergence(NamedTuple):
-    """How near to the maximum a fit came."""
+    """How close a fit came to the maximum."""
 
     surplus: float
     """The largest difference between points and expected points of a free player, as a share of all games."""
@@ -78,7 +80,7 @@ class Convergence(NamedTuple):
 
 
 def random_fit(seed: int) -> Convergence:
-    """Fit a few random games of two to six bots. Some are anchors, up to 3,000 Elo from the mean, a few far more."""
+    """Fit a few random games of two to six bots. Some are anchors, up to 3,000 Elo from the mean, a few much further."""
     chance = np.random.default_rng(seed)
     bots, prior = int(chance.integers(2, 7)), bool(chance.random() < 0.5)
     number = int(chance.integers(1, 60))
@@ -154,17 +156,17 @@ def _convergence(found: BatchFit) -> Convergence:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Seconds by the clock, seconds of the processor, and the result."""
+    """Return wall time and processor time in seconds, and the result."""
     clock, processor = time.perf_counter(), time.process_time()
     result = work()
     return time.perf_counter() - clock, time.process_time() - processor, result
 
 
 def main() -> None:
-    """Prints a line for each size."""
+    """Print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
-    parser.add_argument("--fits", type=int, help="check that so many random fits converge")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs; the best one counts")
+    parser.add_argument("--fits", type=int, help="check that this number of random fits converge")
     arguments = parser.parse_args()
     if arguments.fits:
         worst = Convergence(*map(max, zip(*map(random_fit, range(arguments.fits)), strict=True)))

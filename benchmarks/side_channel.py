@@ -1,8 +1,9 @@
-"""What a bot learns from time about another bot's thinking in other games: `python -m benchmarks.side_channel`.
+"""Measure what timing reveals about another bot's thinking: `python -m benchmarks.side_channel`.
 
-A victim plays one match and thinks either for 30 ms of processor time or not at all. A spy plays another match at the
-same server and tries to tell which, from the time until its next question and from the speed of a loop of its own.
-Prints for both the probability that a time during thinking exceeds one without (0.5: nothing is learnt, 1.0: all).
+A victim plays one match and thinks either for 30 ms of processor time or not at all. A spy plays another match on the
+same server and tries to detect this, from the time until its next question and from the speed of a loop in its own
+code. Prints for both the probability that a time during thinking exceeds one without thinking (0.5: the spy learns
+nothing, 1.0: everything).
 """
 
 import argparse
@@ -80,7 +81,7 @@ async def measured(folder: Path, seconds: float) -> None:
 
 
 def report(folder: Path) -> None:
-    """Compare times of the spy while the victim thought with the others."""
+    """Compare the spy's times while the victim was thinking with its other times."""
     busy = [(begin, end) for begin, end, thinks in read(folder / "victim") if thinks]
     asked: dict[bool, list[float]] = {True: [], False: []}
     looped: dict[bool, list[float]] = {True: [], False: []}
@@ -88,7 +89,7 @@ def report(folder: Path) -> None:
         asked[any(begin < question and answered < end for begin, end in busy)].append(question - answered)
         looped[any(begin < after and question < end for begin, end in busy)].append(loop)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {len(asked[True]) + len(asked[False]):,} questions")
-    for what, times in (("time until the next question", asked), ("time of an own loop", looped)):
+    for what, times in (("time until the next question", asked), ("time of the spy's own loop", looped)):
         during, without = times[True], times[False]
         probability = mannwhitneyu(during, without).statistic / len(during) / len(without)
         medians = (sorted(each)[len(each) // 2] * 1e3 for each in (during, without))

@@ -29,7 +29,7 @@ _GROWTH = 4 / 3
 
 
 class _Watch:
-    """Prints how it goes, and ends it in time."""
+    """Print the progress, and stop the run in time."""
 
     def __init__(self, seconds: float, stop: LocalStop) -> None:
         self.warm_memory = 0.0

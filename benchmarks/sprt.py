@@ -1,7 +1,7 @@
-"""How often the sequential test errs, and how many games it takes: many tests played out on simulated pairs of games.
+"""Measure how often the sequential test is wrong and how many games it takes, on simulated pairs of games.
 
-At both bounds at most alpha and beta of the tests may err; the plan's figures stand beside those that were found. The
-LLR is computed after every pair of every test by Newton's method on arrays; one of them is compared with the server's.
+At both limits, the error rates must be at most alpha and beta. The table also shows the figures of the plan. Newton's
+method on arrays computes the LLR after every pair of every test; one of them is compared with the server's LLR.
 Usage: python benchmarks/sprt.py [--tests 10000] [--elo1 10]
 """
 
@@ -22,18 +22,18 @@ _AGREES = 1e-6
 
 
 class PlayedTests(NamedTuple):
-    """What came of many tests."""
+    """The results of many tests."""
 
     accepted: float
     """The share in which H1 was accepted."""
     games: float
     """The mean number of games."""
     games95: float
-    """95 % of the tests took at most so many."""
+    """95 % of the tests took at most this number of games."""
 
 
 def llr_of_many(test: Sprt, counts: Floats) -> Floats:
-    """The LLR of the logistic model for each row of counts: Newton's method, kept within bounds by halving."""
+    """The LLR of the logistic model for each row of counts: Newton's method, kept within limits by bisection."""
     cells = np.where(counts == 0, 0.001, counts)
     total = cells.sum(axis=1, keepdims=True)
     shares = cells / total
@@ -60,7 +60,7 @@ def llr_of_many(test: Sprt, counts: Floats) -> Floats:
 
 
 def played_out(test: Sprt, truth: TrueStrength, *, tests: int, seed: int) -> PlayedTests:
-    """Plays so many tests on pairs of games. Raises RuntimeError where the server's LLR is another."""
+    """Run this number of tests on pairs of games. Raises RuntimeError if the server's LLR differs."""
     shares = np.array(truth.pair_shares(test.model))
     chance = np.random.default_rng(seed)
     counts = np.zeros((tests, 5))
@@ -81,13 +81,13 @@ def played_out(test: Sprt, truth: TrueStrength, *, tests: int, seed: int) -> Pla
 
 
 def main() -> None:
-    """Prints a line for each true strength."""
+    """Print a line for each true strength."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tests", type=int, default=10_000)
     parser.add_argument("--elo1", type=float, default=10.0)
     arguments = parser.parse_args()
     test = Sprt(0, arguments.elo1)
-    print(f"{arguments.tests:,} tests each of {test}, 30 % draws, moving first worth 80 Elo")
+    print(f"{arguments.tests:,} tests each of {test}, 30 % draws, a first-move advantage of 80 Elo")
     for elo in (0.0, arguments.elo1 / 2, arguments.elo1):
         truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
         began = time.perf_counter()

@@ -1,8 +1,8 @@
-"""What storing a finished game costs, beside SQLite alone.
+"""Measure the cost of storing a finished game, compared with bare SQLite.
 
 Stores batches of 3,000 finished 3x3 games of one tournament, as the recorder does: rows, scores, ratings, progress,
-commit. The yardstick writes the same rows with a bare `executemany` of the standard library. Runs alternate,
-the median of five counts. Usage: python benchmarks/store.py [--batches 20] [--entries 2]
+commit. The reference writes the same rows with a bare `executemany` of the standard library. Runs alternate; the
+result is the median of five. Usage: python benchmarks/store.py [--batches 20] [--entries 2]
 """
 
 import argparse
@@ -30,11 +30,11 @@ from noughts_server.store.tournaments.tournaments import NewTournament, Tourname
 BATCH = 3_000
 RUNS = 5
 SHUFFLED = 1_024
-"""Games end out of order within so many: as with that many in flight."""
+"""Games end out of order within this number, as with that number of concurrent games."""
 
 
 def prepare(connection: Connection, entries: int, games: int) -> Tournament:
-    """A running tournament of at least so many games, all of whose units are claimed."""
+    """Create a running tournament of at least this number of games, with all its units claimed."""
     owner = create_owner(connection, "benchmark")
     pairs = entries * (entries - 1) // 2
     settings = TournamentSettings(games_per_pair=-(-games // pairs))
@@ -46,7 +46,7 @@ def prepare(connection: Connection, entries: int, games: int) -> Tournament:
 
 
 def played_games(connection: Connection, tournament: Tournament, count: int) -> list[FinishedGame]:
-    """Made-up results of the first `count` slots, in an order in which they might have ended."""
+    """Return invented results of the first `count` scheduled games, in a possible order of their ends."""
     games: list[FinishedGame] = []
     for number in unfinished_units(connection, tournament.id):
         if len(games) >= count:
@@ -73,13 +73,13 @@ def played_games(connection: Connection, tournament: Tournament, count: int) -> 
 
 
 def batches(games: list[FinishedGame]) -> Iterator[list[FinishedGame]]:
-    """The games, as many as a commit takes."""
+    """Yield the games in groups of the size of a commit."""
     for begin in range(0, len(games), BATCH):
         yield games[begin : begin + BATCH]
 
 
 async def run_store(path: Path, entries: int, count: int) -> tuple[float, list[FinishedGame]]:
-    """Microseconds a game, and the games."""
+    """Return microseconds per game, and the number of games."""
     store = await Store.open(f"sqlite:///{path}")
     try:
         tournament = await store.write(partial(prepare, entries=entries, games=count))
@@ -97,7 +97,7 @@ async def run_store(path: Path, entries: int, count: int) -> tuple[float, list[F
 
 
 def run_bare(path: Path, games: list[FinishedGame]) -> tuple[float, float]:
-    """Microseconds and bytes a game of SQLite alone."""
+    """Return microseconds and bytes per game of bare SQLite."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")

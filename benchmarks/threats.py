@@ -1,11 +1,11 @@
-"""What `threats` is worth: games against `fives` on Gomoku and against `minimax` on small boards, with real clocks.
+"""Measure the strength of `threats` against `fives` on Gomoku and `minimax` on small boards, with real clocks.
 
     python benchmarks/threats.py [--games 200] [--time 0.2/move] [--small 1/move] [--only gomoku] [--format json]
 
-A real server on the loopback interface keeps the clocks, one game at a time; each bot is a process of its own. On
-Gomoku the bots play 50 openings of three stones, every opening twice with either side before the next is begun
-again; on the small boards every first stone, once with either side. Opening stones are answered at once and do not
-count among the times. Prints a table for people, or JSON.
+A real server on the loopback interface keeps the clocks, one game at a time; each bot is a separate process. On
+Gomoku, the bots play 50 openings of three stones, each twice with either side in a row. On the small boards, they play
+every first stone once with either side. The bots play opening stones immediately, and the times do not include them.
+Prints a table for people, or JSON.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def openings(variant: Variant) -> list[OpeningChoice]:
 
 
 class Opened(Bot):
-    """Plays a game's opening, then what another bot plays. One game at a time."""
+    """A bot that plays the opening of a game, then the moves of another bot. One game at a time."""
 
     max_games = 1
 
@@ -125,7 +125,7 @@ async def _bot_process(spec: str, variant: Variant, address: str, ticket: str) -
 
 
 class Match(NamedTuple):
-    """What is to be played."""
+    """The matches to play."""
 
     name: str
     variant: str
@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--time", default="0.2/move", help="on Gomoku")
     parser.add_argument("--small", default="1/move", help="time on the small boards")
     parser.add_argument("--only", choices=("gomoku", "tictactoe", "four"), help="one match instead of all three")
-    parser.add_argument("--spec", default=_SUBJECT, help="how threats is to be played, e.g. threats:nodes=1000")
+    parser.add_argument("--spec", default=_SUBJECT, help="spec of threats, e.g. threats:nodes=1000")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one document at the end")
     parser.add_argument("--play", help=argparse.SUPPRESS)
     parser.add_argument("--variant", help=argparse.SUPPRESS)

@@ -1,10 +1,10 @@
-"""How many plies a second a whole server makes: two bot processes, clocks, persistence and Elo on.
+"""Measure the plies per second of a complete server with two bot processes, clocks, storage and Elo.
 
     python benchmarks/throughput.py [--flights 1,8,64,256,1024,4096] [--rounds 5] [--seconds 2]
 
-Each round runs, one after the other, a bare grpc.aio ping-pong, a bare echo of frames of the same size, and the
-server at that number of games in flight; each in fresh processes. Prints medians, and the plies that are made in the
-time of one ping-pong: a ratio that says more than a figure of this machine.
+Each round runs, one after the other, a bare grpc.aio ping-pong, a bare echo of frames of the same size, and the server
+with that number of concurrent games, each in new processes. Prints medians, and the number of plies in the time of one
+ping-pong, which depends less on the machine.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _OUR_ENGINE = os.environ.get("GRPC_EXPERIMENTS", "")
 
 
 async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
-    """One run of the server; its own process, so that the peak of memory is its own."""
+    """Run the server once, in a separate process, to measure its own peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "noughts.sqlite"
         plan = LocalPlan(
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--variant", default="tictactoe")
     parser.add_argument("--specs", default="random random")
-    parser.add_argument("--one", type=int, help="measure the server once at this flight, print JSON")
+    parser.add_argument("--one", type=int, help="measure the server once with this number of games, print JSON")
     options = parser.parse_args()
     if options.one:
         print(json.dumps(run_loop(measure(options.one, options.seconds, options.variant, options.specs))))
@@ -108,8 +108,9 @@ def main() -> None:
 
 
 def _round(flight: int, options: argparse.Namespace) -> tuple[float, ...]:
-    # The yardsticks are gRPC as it comes. The server and its bots choose gRPC's engine (see noughts_proto): what a
-    # ping-pong makes of that is shown beside it.
+    # The reference programs use gRPC's defaults. The server and its bots choose gRPC's engine (see noughts_proto);
+
+    # the next column compares with a ping-pong on that engine.
     bare = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS="")["per_second"]
     echo = run(str(_HERE / "bare.py"), "echo", "--flight", str(flight), GRPC_EXPERIMENTS="")["per_second"]
     like_us = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS=_OUR_ENGINE)["per_second"]

@@ -1,12 +1,12 @@
-"""What browsers that watch cost a game: the site with thousands of streams of events.
+"""Measure the cost of browsers that watch games: the website with thousands of event streams.
 
     python benchmarks/watchers.py [--rate 5] [--watchers 2000] [--others 200] [--rounds 5] [--seconds 10]
 
-A server, its site, two bots that play eleven games at once, RATE plies a second in each, and the browsers, each in a
-process of their own: WATCHERS watch the first game, OTHERS the ten others. Rounds without and with browsers
-alternate. Prints the games' rate in both (the median of the rounds), whether each browser was told every ply of its
-game in order, how many were given a snapshot because they lagged, and what a browser costs the site in processor time.
-Linux only: processor times are read in /proc.
+The server, its website, the two bots and the browsers are separate processes. The bots play eleven games at once with
+RATE plies per second each. WATCHERS browsers watch the first game, OTHERS the ten others. Rounds without and with
+browsers alternate. Prints the speed of the games in both (the median of the rounds), whether each browser received
+every ply of its game in order, how many got a snapshot because they lagged, and the website's processor time per
+browser. Linux only, because processor times come from /proc.
 """
 
 import argparse
@@ -49,7 +49,7 @@ _CHILD = "noughts_server.cli.operator.web_child"
 
 
 class Paced(Bot):
-    """A move in each game at its own pace: whoever is late does not hurry later."""
+    """Makes a move in each game at a fixed pace. A late bot does not speed up later."""
 
     answers = 0
 
@@ -63,7 +63,7 @@ class Paced(Bot):
 
 
 async def _bots(address: str, token: str, rate: float) -> None:
-    """Plays, and prints the number of answers so far for each line that comes in, once both are online."""
+    """Play, and print the number of answers so far for each input line, as soon as both bots are online."""
     online: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         for name in ("ada", "bob"):
@@ -78,7 +78,7 @@ async def _bots(address: str, token: str, rate: float) -> None:
 
 
 class _Browser(asyncio.Protocol):
-    """Keeps what it is sent, and looks at it later: the watched are measured, not the watchers."""
+    """A browser that stores what it receives and parses it later, so that only the server is measured."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -95,7 +95,7 @@ class _Browser(asyncio.Protocol):
         self.begun.set()
 
     def told(self) -> tuple[int, int, int]:
-        """Plies told as increments, gaps, and snapshots after the first."""
+        """The plies received as increments, gaps, and snapshots after the first."""
         plies = gaps = snapshots = known = 0
         for kind, document in _events(b"".join(self._kept)):
             if kind == "snapshot":
@@ -111,7 +111,7 @@ class _Browser(asyncio.Protocol):
 
 
 def _events(answer: bytes) -> Any:
-    """The events of an answer in chunks; one that was cut off at the end is left out."""
+    """Return the events of a chunked answer, without an incomplete one at the end."""
     body, rest = bytearray(), answer.partition(b"\r\n\r\n")[2]
     while rest:
         size, _, rest = rest.partition(b"\r\n")
@@ -127,7 +127,7 @@ def _events(answer: bytes) -> Any:
 
 
 async def _browsers(site: str, watchers: int, others: int) -> None:
-    """For each line that comes in: connects all, or lets all go and prints what they were told."""
+    """For each input line, connect all browsers, or disconnect them and print what they received."""
     host, _, port = site.removeprefix("http://").rpartition(":")
     loop = asyncio.get_running_loop()
     games = [1] * watchers + [2 + number % (_GAMES - 1) for number in range(others)]
@@ -176,7 +176,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _asked(process: "subprocess.Popen[str]") -> str:
-    """The line that answers a line."""
+    """Return the line that answers a line."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("\n")
@@ -185,7 +185,7 @@ def _asked(process: "subprocess.Popen[str]") -> str:
 
 
 def _measured(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> tuple[float, float, float]:
-    """Plies a second in each game, and the shares of a core of the server and the site."""
+    """Return plies per second in each game, and the cores used by the server and the website."""
     began, plies, cpu = time.monotonic(), int(_asked(bots)), (_cpu_seconds(server), _cpu_seconds(site))
     time.sleep(seconds)
     took = time.monotonic() - began

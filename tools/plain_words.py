@@ -3,7 +3,7 @@
 python -m tools.plain_words [FILE...]
 
 Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, and the docstrings and texts of
-the packages. It skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to
+the packages and benchmarks. It skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to
 use instead. `ALLOWED` has exceptions.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "proto/**/*.proto")
-PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py")
+PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py", "benchmarks/**/*.py")
 
 BANNED = {
     r"(?:^|[.:;] )(?:Who|Whose|Whoever) [a-z]+(?![^.]*\?)": "a subject, e.g. `Anyone who`, `A bot that`",

@@ -34,7 +34,7 @@ class Bot(_message.Message):
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
-    """Output only. The owner: that of the token which registered the bot."""
+    """Output only. The owner, which is the owner of the token that registered the bot."""
     latest_version: _builtins.str
     """Output only. `bots/NAME/versions/V` of the newest version."""
     online: _builtins.bool
@@ -45,7 +45,7 @@ class Bot(_message.Message):
 
     @_builtins.property
     def retire_time(self) -> _timestamp_pb2.Timestamp:
-        """Output only. The time of its retirement; unset for a bot in service."""
+        """Output only. The time of its retirement; unset for an active bot."""
 
     def __init__(
         self,
@@ -408,7 +408,7 @@ class RegisterBotRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """`bots/NAME`: a free name, or a bot of yours."""
+    """`bots/NAME`: a free name, or one of your bots."""
     version: _builtins.str
     """The version that it will log in as; empty: `1`."""
     def __init__(

@@ -93,7 +93,7 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RetireBot(self, request, context):
-        """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+        """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
         neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -101,7 +101,7 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SubmitBot(self, request_iterator, context):
-        """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+        """Uploads a bot: first its description, then its file in pieces. The server tests it, and from then on runs it
         whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -40,11 +40,11 @@ class BotServiceStub:
     UpdateBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]
     """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues."""
     RetireBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]
-    """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+    """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
     neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
     """
     SubmitBot: _grpc.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]
-    """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+    """Uploads a bot: first its description, then its file in pieces. The server tests it, and from then on runs it
     whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]
@@ -62,11 +62,11 @@ class BotServiceAsyncStub(BotServiceStub):
     UpdateBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]  # type: ignore[assignment]
     """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues."""
     RetireBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]  # type: ignore[assignment]
-    """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+    """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
     neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
     """
     SubmitBot: _aio.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]  # type: ignore[assignment]
-    """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+    """Uploads a bot: first its description, then its file in pieces. The server tests it, and from then on runs it
     whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]  # type: ignore[assignment]
@@ -105,7 +105,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bots_pb2.RetireBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.RetireBotResponse, _abc.Awaitable[_bots_pb2.RetireBotResponse]]:
-        """Takes a bot out of service, or returns it to service. A retired bot keeps its name, games and ratings. It can
+        """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
         neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
         """
 
@@ -115,7 +115,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_bots_pb2.SubmitBotRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.SubmitBotResponse, _abc.Awaitable[_bots_pb2.SubmitBotResponse]]:
-        """Uploads a bot: first its description, then its file in pieces. The server tries it, and from then on plays it
+        """Uploads a bot: first its description, then its file in pieces. The server tests it, and from then on runs it
         whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
         """
 

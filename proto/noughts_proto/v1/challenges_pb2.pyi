@@ -56,7 +56,7 @@ class CreateChallengeRequest(_message.Message):
     OPPONENT_BEGINS_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     challenger: _builtins.str
-    """`bots/NAME` or `bots/NAME/versions/V`: a bot of yours that is online. Without a version: the newest that is online."""
+    """`bots/NAME` or `bots/NAME/versions/V`: one of your online bots. Without a version: the newest that is online."""
     opponent: _builtins.str
     """Any bot that is online and accepts challenges, in the same form. Your own bots cannot decline yours."""
     variant: _builtins.str

@@ -215,7 +215,7 @@ class Resync(_message.Message):
         REASON_NOT_KEPT: Resync._Reason.ValueType  # 2
         """It resumed with numbers that this server does not have: of another epoch, or too old."""
         REASON_PLAYED_AGAIN: Resync._Reason.ValueType  # 3
-        """The game is played again from the start, by a fault of the server."""
+        """The game is played again from the start, because of a fault of the server."""
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper): ...
     REASON_UNSPECIFIED: Resync.Reason.ValueType  # 0
@@ -224,7 +224,7 @@ class Resync(_message.Message):
     REASON_NOT_KEPT: Resync.Reason.ValueType  # 2
     """It resumed with numbers that this server does not have: of another epoch, or too old."""
     REASON_PLAYED_AGAIN: Resync.Reason.ValueType  # 3
-    """The game is played again from the start, by a fault of the server."""
+    """The game is played again from the start, because of a fault of the server."""
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: Global___Resync.Reason.ValueType
@@ -396,7 +396,7 @@ class WatchedPly(_message.Message):
     """The time left on the clocks after the move; unset for a side without a limit."""
     second_clock_us: _builtins.int
     score: _builtins.float
-    """The mover's score of its position, on a scale of its own; higher is better for the mover. Unset if the bot sent
+    """The mover's score of its position, on its own scale; higher is better for the mover. Unset if the bot sent
     none. The server does not store it.
     """
     def __init__(

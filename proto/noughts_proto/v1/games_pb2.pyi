@@ -174,9 +174,9 @@ class Agreement(_message.Message):
     rule: _builtins.str
     """`swap` or `swap2`."""
     opener: _builtins.str
-    """The label of the entry that put the first three stones."""
+    """The label of the entry that placed the first three stones."""
     stones: _builtins.int
-    """The number of stones put by agreement: three or five, or fewer if the game ended before."""
+    """The number of stones placed by agreement: three or five, or fewer if the game ended earlier."""
     def __init__(
         self,
         *,

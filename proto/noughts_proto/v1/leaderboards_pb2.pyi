@@ -295,7 +295,7 @@ class BotRating(_message.Message):
     """E.g. `tictactoe/untimed`."""
     @_builtins.property
     def row(self) -> Global___LeaderboardRow:
-        """Its row. `rank` counts the bots of the list that are in service, and this one."""
+        """Its row. `rank` counts the active bots of the list, and this one."""
 
     def __init__(
         self,

@@ -581,7 +581,7 @@ class Moves(_message.Message):
     @_builtins.property
     def scored(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Indexes of rows whose move has a score, and the scores: columns of equal length. A score says what the mover thinks
-        of the position after its move, on a scale of its own; higher is better for the mover. Only spectators see it. NaN
+        of the position after its move, on its own scale; higher is better for the mover. Only spectators see it. NaN
         and infinities are not allowed.
         """
 
@@ -674,7 +674,7 @@ Global___Ends: _TypeAlias = Ends  # noqa: Y015
 
 @_typing.final
 class Heartbeat(_message.Message):
-    """A question whether the other end is there, and its echo."""
+    """A check that the other end is alive, and its echo."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -62,7 +62,7 @@ class TokenServiceServicer(object):
     """
 
     def CreateToken(self, request, context):
-        """Creates a token. It cannot permit more, or live longer, than the caller's token.
+        """Creates a token. It cannot permit more, or expire later, than the caller's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

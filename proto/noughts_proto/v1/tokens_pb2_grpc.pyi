@@ -34,7 +34,7 @@ class TokenServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TokenServiceAsyncStub: ...
     CreateToken: _grpc.UnaryUnaryMultiCallable[_tokens_pb2.CreateTokenRequest, _tokens_pb2.CreateTokenResponse]
-    """Creates a token. It cannot permit more, or live longer, than the caller's token."""
+    """Creates a token. It cannot permit more, or expire later, than the caller's token."""
     GetToken: _grpc.UnaryUnaryMultiCallable[_tokens_pb2.GetTokenRequest, _tokens_pb2.GetTokenResponse]
     """A token."""
     ListTokens: _grpc.UnaryUnaryMultiCallable[_tokens_pb2.ListTokensRequest, _tokens_pb2.ListTokensResponse]
@@ -50,7 +50,7 @@ class TokenServiceAsyncStub(TokenServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateToken: _aio.UnaryUnaryMultiCallable[_tokens_pb2.CreateTokenRequest, _tokens_pb2.CreateTokenResponse]  # type: ignore[assignment]
-    """Creates a token. It cannot permit more, or live longer, than the caller's token."""
+    """Creates a token. It cannot permit more, or expire later, than the caller's token."""
     GetToken: _aio.UnaryUnaryMultiCallable[_tokens_pb2.GetTokenRequest, _tokens_pb2.GetTokenResponse]  # type: ignore[assignment]
     """A token."""
     ListTokens: _aio.UnaryUnaryMultiCallable[_tokens_pb2.ListTokensRequest, _tokens_pb2.ListTokensResponse]  # type: ignore[assignment]
@@ -69,7 +69,7 @@ class TokenServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tokens_pb2.CreateTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tokens_pb2.CreateTokenResponse, _abc.Awaitable[_tokens_pb2.CreateTokenResponse]]:
-        """Creates a token. It cannot permit more, or live longer, than the caller's token."""
+        """Creates a token. It cannot permit more, or expire later, than the caller's token."""
 
     @_abc_1.abstractmethod
     def GetToken(

@@ -107,7 +107,7 @@ class _MatchDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchDe
     MATCH_DECISION_FORFEITS: _MatchDecision.ValueType  # 4
     """Points stayed equal, and the winner had fewer forfeits."""
     MATCH_DECISION_SEED: _MatchDecision.ValueType  # 5
-    """All was equal, and the better seed advances."""
+    """Everything was equal, and the better seed advances."""
     MATCH_DECISION_WALKOVER: _MatchDecision.ValueType  # 6
     """The opponent was withdrawn."""
 
@@ -125,7 +125,7 @@ MATCH_DECISION_EXTRA_PAIR: MatchDecision.ValueType  # 3
 MATCH_DECISION_FORFEITS: MatchDecision.ValueType  # 4
 """Points stayed equal, and the winner had fewer forfeits."""
 MATCH_DECISION_SEED: MatchDecision.ValueType  # 5
-"""All was equal, and the better seed advances."""
+"""Everything was equal, and the better seed advances."""
 MATCH_DECISION_WALKOVER: MatchDecision.ValueType  # 6
 """The opponent was withdrawn."""
 Global___MatchDecision: _TypeAlias = MatchDecision  # noqa: Y015
@@ -248,12 +248,12 @@ class Tournament(_message.Message):
     """Whether a match of a knockout ends as soon as the lead is out of reach."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
-        """The time control of every entry without one of its own (`own_times`)."""
+        """The time control of every entry that does not have its own (`own_times`)."""
 
     @_builtins.property
     def absence_limit(self) -> _duration_pb2.Duration:
         """Output only, and not in lists. How long an entry can keep its games waiting, because it is offline or owes an
-        answer in a game without a clock. Then it is withdrawn and loses its remaining games. Unset: for ever.
+        answer in a game without a clock. Then it is withdrawn and loses its remaining games. Unset: forever.
         """
 
     @_builtins.property
@@ -280,7 +280,7 @@ class Tournament(_message.Message):
     def join_until(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
     def start_at(self) -> _timestamp_pb2.Timestamp:
-        """The time at which it starts by itself, or is cancelled if there are too few entries. Unset: the owner starts it."""
+        """The time at which it starts automatically, or is cancelled if there are too few entries. Unset: the owner starts it."""
 
     @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
@@ -360,7 +360,7 @@ class Openings(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """`random`: random legal moves; `balanced`: random moves after which a quick search sees neither side ahead; `list`:
+    """`random`: random legal moves; `balanced`: random moves after which a quick search finds neither side ahead; `list`:
     openings of `text`.
     """
     plies: _builtins.int
@@ -372,7 +372,7 @@ class Openings(_message.Message):
     symmetries: _builtins.bool
     """Whether each opening is turned or mirrored at random."""
     text: _builtins.str
-    """Input only. For `list`: one opening a line, its cells in the order of play, separated by spaces; at most 10,000
+    """Input only. For `list`: one opening per line, its cells in the order of play, separated by spaces; at most 10,000
     openings and 1,000,000 characters.
     """
     count: _builtins.int
