@@ -6,8 +6,8 @@
 Each round measures, one after the other: the round trip of a byte to an echoing process on two pipes, blocking and
 with asyncio's streams; a bare gRPC ping-pong; and for each kind a pair of sandboxed players in a referee without a
 server. For each pair it measures microseconds per ply with one game at a time, milliseconds from the request to the
-warm launcher to the first answer, and plies per second with many concurrent games (`gomoku`). Prints medians. The library is
-`bots/examples/c/lowest.c`, compiled with gcc.
+warm launcher to the first answer, and plies per second with many concurrent games (`gomoku`). Prints medians.
+The library is `bots/examples/c/lowest.c`, compiled with gcc.
 
 With `--arrays`, each round measures a bot that plays a random free cell, with many games at once on 3x3 and 15x15:
 as an `ArrayBot`, with `choose_batch` and arrays made of its positions, and with `choose_batch` and `position.free`. All

@@ -80,7 +80,7 @@ class Convergence(NamedTuple):
 
 
 def random_fit(seed: int) -> Convergence:
-    """Fit a few random games of two to six bots. Some are anchors, up to 3,000 Elo from the mean, a few much further."""
+    """Fit a few random games of two to six bots. Some are anchors, mostly up to 3,000 Elo from the mean."""
     chance = np.random.default_rng(seed)
     bots, prior = int(chance.integers(2, 7)), bool(chance.random() < 0.5)
     number = int(chance.integers(1, 60))

@@ -91,10 +91,10 @@ def main() -> None:
         print(json.dumps(run_loop(measure(options.one, options.seconds, options.variant, options.specs))))
         return
     flights = [int(flight) for flight in options.flights.split(",")]
-    print(f"{'in flight':>9} {'plies/s':>10} {'ping-pongs/s':>12} {'plies per':>10} {'time per ply':>13} "
-          f"{'plies per':>11} {'of a bare':>10} {'peak':>8} {'bytes a':>8}")  # fmt: skip
+    print(f"{'games':>9} {'plies/s':>10} {'ping-pongs/s':>12} {'plies per':>10} {'time per ply':>13} "
+          f"{'same, no':>11} {'of a bare':>10} {'peak':>8} {'bytes per':>9}")  # fmt: skip
     print(f"{'':>9} {'':>10} {'':>12} {'ping-pong':>10} {'in ping-pongs':>13} "
-          f"{'ours':>11} {'echo':>10} {'MiB':>8} {'game':>8}")  # fmt: skip
+          f"{'engine':>11} {'echo':>10} {'MiB':>8} {'game':>9}")  # fmt: skip
     for flight in flights:
         rounds = [_round(flight, options) for _ in range(options.rounds)]
         plies, bare, ratio, ours, echo, memory, size = (
@@ -102,7 +102,7 @@ def main() -> None:
         )
         print(
             f"{flight:>9,} {plies:>10,.0f} {bare:>12,.0f} {ratio:>10.1f} {1 / ratio:>13.2f} "
-            f"{ours:>11.1f} {echo:>10.0%} {memory:>8.0f} {size:>8.0f}",
+            f"{ours:>11.1f} {echo:>10.0%} {memory:>8.0f} {size:>9.0f}",
             flush=True,
         )
 

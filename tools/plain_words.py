@@ -3,8 +3,8 @@
 python -m tools.plain_words [FILE...]
 
 Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, and the docstrings and texts of
-the packages and benchmarks. It skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to
-use instead. `ALLOWED` has exceptions.
+the packages and benchmarks. It skips code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with
+the words to use instead. `ALLOWED` has exceptions.
 """
 
 from __future__ import annotations
