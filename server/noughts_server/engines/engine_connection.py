@@ -151,8 +151,10 @@ class EngineConnection:
 
     def _change_game(self, outbox: Outbox) -> None:
         if outbox.ends:
-            if self._cores is not None and self._game is not None:
-                self._cores.end(self._game.handle, self._game.times_us)
+            if self._cores is not None and (game := self._game) is not None:
+                if self.seat.process is not None:
+                    self._cores.thought(self.seat.process, game.times_us[game.side_of(self.player) :: 2])
+                self._cores.end(game.handle, game.times_us)
             self._game, self._is_asked, self._chosen_cell = None, False, None
             self.seat.finish()
             if self.seat.transcript is not None:

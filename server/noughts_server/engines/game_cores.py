@@ -8,13 +8,15 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from noughts_referee.children.watch import family
+from noughts_referee.children.watch import family, processor_seconds
 
 QUICK_US = 1_000
 """Engines that answer faster than this on average wait for the event loop more than they think.
 
 Several games of such engines keep all cores busy with the event loop, so that the scheduler places them better.
 """
+_OWN_SHARE, _OWN_SECONDS = 1.25, 0.25
+"""An engine can use this factor of its thinking time, and this much more, before it counts as pondering."""
 
 
 class GameCores:
@@ -31,19 +33,34 @@ class GameCores:
         """Whether the engines of the last game were quick."""
         self._games: dict[int, int] = {}
         """The core of each running game, by handle."""
+        self._used: dict[int, float] = {}
+        """The processor time of engines at the start of their games, by process."""
+        self._leaves_alone = False
+        """Whether no game is placed because an engine thinks in its opponent's time or has several threads."""
 
     def begin(self, game: int, process: int) -> None:
         """Move the process of an engine, and what it has started, to the core of its game."""
+        if not self._games:
+            self._used.clear()
+        if not self._is_quick:
+            self._used[process] = _used_seconds(process)
         # A process may have ended, and where it may not be moved it plays without that.
         with suppress(OSError):
             before = os.sched_getaffinity(process)
             core = self._games.get(game)
             if core is None:
                 core = self._games[game] = self._free_core(before)
-            cores = set(self._cores) if self._is_quick and not self._shares_loop else {core}
+            is_free = self._leaves_alone or (self._is_quick and not self._shares_loop)
+            cores = set(self._cores) if is_free else {core}
             if before != cores:
                 for each in family(process):
                     os.sched_setaffinity(each, cores)
+
+    def thought(self, process: int, times_us: Sequence[int]) -> None:
+        """Compare an engine's thinking times in the game that ends with its processor time."""
+        if (used := self._used.pop(process, None)) is not None:
+            most = sum(times_us) / 1e6 * _OWN_SHARE + _OWN_SECONDS
+            self._leaves_alone |= _used_seconds(process) - used > most
 
     def end(self, game: int, times_us: Sequence[int]) -> None:
         """Release the core of a game. Further calls for the same game do nothing."""
@@ -52,7 +69,7 @@ class GameCores:
             return
         self._is_quick = sum(times_us) < QUICK_US * len(times_us)
         if self._shares_loop:
-            self._bind_loop(core, self._is_quick)
+            self._bind_loop(core, self._is_quick and not self._leaves_alone)
 
     def close(self) -> None:
         """Let the event loop run on all cores again."""
@@ -66,3 +83,7 @@ class GameCores:
         if bound != self._loop_is_bound:
             self._loop_is_bound = bound
             os.sched_setaffinity(0, (core,) if bound else self._cores)  # 0 is the thread that calls
+
+
+def _used_seconds(process: int) -> float:
+    return sum(map(processor_seconds, family(process)))

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from noughts_bots.specs import parse_spec
+from noughts_referee.children.watch import processor_seconds
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.engines.game_cores import GameCores
 from noughts_server.local.plan import LocalPlan
@@ -94,6 +96,25 @@ def test_several_games_of_quick_engines_are_placed_by_the_scheduler(engines: lis
         assert cores_of(engines[0]) == [expected] * 2
         cores.end(2 * game + 1, [took_us] * 10)
     assert os.sched_getaffinity(0) == set(CORES)
+
+
+def test_games_of_an_engine_that_ponders_are_placed_by_the_scheduler(engines: list[int]) -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as pondering:
+        cores = GameCores(1)
+        for game, used, asked in ((1, 0.1, 60_000_000), (2, 1.0, 100_000)):
+            cores.begin(game, engines[0])
+            cores.begin(game, pondering.pid)
+            assert os.sched_getaffinity(pondering.pid) == {CORES[0]}
+            until = processor_seconds(pondering.pid) + used
+            while processor_seconds(pondering.pid) < until:
+                time.sleep(0.01)
+            cores.thought(pondering.pid, [asked])
+            cores.thought(engines[0], [asked])
+            cores.end(game, [asked, asked])
+        cores.begin(3, engines[0])
+        cores.begin(3, pondering.pid)
+        assert os.sched_getaffinity(pondering.pid) == os.sched_getaffinity(engines[0]) == set(CORES)
+        pondering.kill()
 
 
 def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
