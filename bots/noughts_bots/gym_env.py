@@ -8,6 +8,7 @@ action is a cell, or with gravity a column. `info["action_mask"]` marks the lega
 reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the extra `gym`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
@@ -21,13 +22,13 @@ from noughts_bots.adapters.planes import action_count, actions_of, cell_of_actio
 from noughts_bots.arrays import supports
 from noughts_bots.bot import Bot, Move
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Position, Variant, parse_variant
+from noughts_referee.rules import Position, parse_variant
 
 Observation = npt.NDArray[np.int8]
 _SEEDS = 2**63
 _NAME = "Noughts-v0"
-_HELD, _FREE = -2, -1
-"""Two cells after those of the board: one that both sides always hold, and one that neither ever holds."""
+_OWN, _OTHER = 0, 1
+_WORD = 64
 
 
 class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
@@ -121,13 +122,24 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         self.single_action_space = spaces.Discrete(action_count(rules))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._lines = _lines_through(rules)
         self._drops = bool(rules.gravity) and rules.layers == 1
-        # The padding of this table, the number of cells, is `_HELD`.
+        # The padding of this table, the number of cells, is a cell that both sides hold.
         self._below = supports(rules) if rules.gravity and not self._drops else None
-        self._stones: Observation = np.zeros((2, num_envs, rules.cells + 2), np.int8)
-        """Stones of the side to move, and of the other side."""
+        self._width = rules.cells + 1
+        self._stones: Observation = np.zeros((num_envs, 2, self._width), np.int8)
+        """The learner's stones and the opponent's; without an opponent, those of the two sides in turn."""
+        self._stones[:, :, -1] = 1
+        self._mover = _OWN
+        words = range(-(-rules.cells // _WORD))
+        self._cell_bits = [_words([1 << cell for cell in range(rules.cells)], word) for word in words]
+        most = max(map(len, rules.lines_through))
+        padded = [lines + (-1,) * (most - len(lines)) for lines in rules.lines_through]  # nobody holds all cells
+        self._line_bits = [np.array([_words(lines, word) for lines in padded]) for word in words]
+        """By word of 64 cells: the lines through each cell."""
+        self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
+        """The stones again, as sets of cells: a line is found by comparing words."""
         self._plies: npt.NDArray[np.int64] = np.zeros(num_envs, np.int64)
+        self._heights: npt.NDArray[np.int64] = np.zeros((num_envs, rules.columns), np.int64)
         self._every = np.arange(num_envs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
@@ -140,64 +152,63 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
     ) -> tuple[Observation, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         rewards = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, np.bool_)
-        self._move(self._every, np.asarray(actions, np.int64), rewards, done, 1.0)
-        if self._plays_random:
+        self._move(self._every, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
+        lost = np.flatnonzero(done)
+        if not self._plays_random:
+            self._mover ^= 1
+        elif lost.size < self.num_envs:
             going = np.flatnonzero(~done)
-            if going.size:
-                self._move(going, self._drawn(going), rewards, done, -1.0)
+            self._move(going, self._drawn(going), _OTHER, rewards, done, -1.0)
         info: dict[str, Any] = {}
         over = np.flatnonzero(done)
         if over.size:
             info["final_obs"], info["_final_obs"] = self._observation(), done
+            if self._plays_random:
+                info["final_obs"][lost] = info["final_obs"][lost, ::-1]
             self._clear(over)
         info["action_mask"] = self.action_masks()
         return self._observation(), rewards, done, np.zeros(self.num_envs, np.bool_), info
 
     def action_masks(self) -> Observation:
         """Return the legal actions, as an array of shape (num_envs, actions)."""
-        both = self._stones[0] | self._stones[1]
-        free: Observation = 1 - both[:, : self.variant.columns if self._drops else _HELD]
+        if self._drops:
+            return (self._heights < self.variant.rows).view(np.int8)
+        both = self._stones[:, 0] | self._stones[:, 1]
+        free: Observation = 1 - both[:, :-1]
         return free if self._below is None else free & both[:, self._below].min(axis=2)
 
     def _move(
         self,
         boards: npt.NDArray[np.int64],
         actions: npt.NDArray[np.int64],
+        mover: int,
         rewards: npt.NDArray[np.float64],
         done: npt.NDArray[np.bool_],
         reward: float,
     ) -> None:
-        """Play the mover's actions on these boards. The other side is to move afterwards."""
-        cells = self._cells(boards, actions)
-        legal = self._legal(boards, actions, cells)
-        self._stones[0, boards[legal], cells[legal]] = 1
-        self._plies[boards] += 1
-        lines = self._lines[cells]
-        won = self._stones[0][boards[:, None, None], lines].all(axis=2).any(axis=1) & legal
-        full = self._plies[boards] == self.variant.cells
-        rewards[boards] = np.where(won, reward, np.where(legal, rewards[boards], -reward))
-        done[boards] = won | full | ~legal
-        self._stones[:, boards] = self._stones[::-1, boards]
-
-    def _cells(self, boards: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        inside: npt.NDArray[np.int64] = np.clip(actions, 0, action_count(self.variant) - 1)
-        if not self._drops:
-            return inside
-        columns = self.variant.columns
-        taken = (self._stones[0] | self._stones[1])[boards, :_HELD].reshape(len(boards), -1, columns)
-        height = taken[np.arange(len(boards)), :, inside].sum(axis=1, dtype=np.int64)
-        cells: npt.NDArray[np.int64] = np.maximum(self.variant.rows - 1 - height, 0) * columns + inside
-        return cells
-
-    def _legal(
-        self, boards: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        both = self._stones[0] | self._stones[1]
-        legal: npt.NDArray[np.bool_] = (both[boards, cells] == 0) & (actions >= 0)
-        legal &= actions < action_count(self.variant)
+        """Play the actions of a side, `_OWN` or `_OTHER`, on these boards."""
+        rules, stones = self.variant, self._stones.reshape(-1)
+        inside: npt.NDArray[np.int64] = np.clip(actions, 0, action_count(rules) - 1)
+        cells = inside
+        if self._drops:
+            cells = np.maximum(rules.rows - 1 - self._heights[boards, inside], 0) * rules.columns + inside
+        first = boards * (2 * self._width)
+        places = first + cells
+        legal = (stones[places] | stones[places + self._width] == 0) & (inside == actions)
         if self._below is not None:
-            legal &= both[boards[:, None], self._below[cells]].all(axis=1)
-        return legal
+            below = first[:, None] + self._below[cells]
+            legal &= (stones[below] | stones[below + self._width]).all(axis=1)
+        stones[places + mover * self._width] |= legal
+        self._heights[boards, inside % rules.columns] += legal
+        self._plies[boards] += 1
+        lines: Any = True
+        for bits, of_cell, of_lines in zip(self._bits[mover], self._cell_bits, self._line_bits, strict=True):
+            bits[boards] = own = bits[boards] | of_cell[cells] * legal
+            through = of_lines[cells]
+            lines = (own[:, None] & through == through) & lines
+        won = lines.any(axis=1) & legal
+        rewards[boards] = np.where(won, reward, np.where(legal, rewards[boards], -reward))
+        done[boards] = won | ~legal | (self._plies[boards] == rules.cells)
 
     def _drawn(self, boards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         masks = self.action_masks()[boards]
@@ -207,36 +218,24 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
 
     def _clear(self, boards: npt.NDArray[np.int64]) -> None:
         """Begin new games. With an opponent, it begins half of them."""
-        self._stones[:, boards] = 0
-        self._stones[:, boards, _HELD] = 1
+        self._stones[boards, :, :-1] = 0
+        self._bits[:, :, boards] = 0
         self._plies[boards] = 0
+        self._heights[boards] = 0
         if self._plays_random:
             begun = boards[self.np_random.random(len(boards)) < 0.5]
             if begun.size:
                 nothing, nobody = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
-                self._move(begun, self._drawn(begun), nothing, nobody, 0.0)
+                self._move(begun, self._drawn(begun), _OTHER, nothing, nobody, 0.0)
 
     def _observation(self) -> Observation:
-        shape = (2, self.num_envs, -1, self.variant.columns)
-        return np.ascontiguousarray(self._stones[:, :, :_HELD].reshape(shape).swapaxes(0, 1))
+        sides = self._stones[:, ::-1] if self._mover else self._stones
+        return sides[:, :, :-1].copy().reshape(self.observation_space.shape or ())
 
 
-def _lines_through(variant: Variant) -> npt.NDArray[np.int64]:
-    """Return the cells of the lines through each cell, in the shape (cells, most lines, longest line).
-
-    Shorter lines are padded with `_HELD`, and missing lines consist of `_FREE`.
-    """
-    through: list[list[tuple[int, ...]]] = [[] for _ in range(variant.cells)]
-    for line in variant.line_cells:
-        for cell in line:
-            through[cell].append(tuple(line))
-    most, longest = max(map(len, through)), max(map(len, variant.line_cells))
-    table = np.full((variant.cells, most, longest), _FREE, np.int64)
-    for cell, lines in enumerate(through):
-        for row, line in enumerate(lines):
-            table[cell, row, : len(line)] = line
-            table[cell, row, len(line) :] = _HELD
-    return table
+def _words(sets: Iterable[int], word: int) -> npt.NDArray[np.uint64]:
+    """Return one word of 64 cells of each set."""
+    return np.array([each >> word * _WORD & (1 << _WORD) - 1 for each in sets], np.uint64)
 
 
 def register() -> None:
