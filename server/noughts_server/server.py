@@ -54,6 +54,7 @@ from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Store, default_database_url
+from noughts_server.store.engine.schema import REVISION
 
 if TYPE_CHECKING:
     from noughts_server.cluster.control import Control
@@ -209,6 +210,8 @@ async def running_server(
             logger.warning("database_made_private")
         if store.created:
             logger.info("database_created", database=store.url)
+        if store.migrated_from is not None:
+            logger.info("database_migrated", from_schema=store.migrated_from, to_schema=REVISION)
         logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
         yield server
 

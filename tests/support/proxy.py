@@ -38,9 +38,9 @@ def proxy_before(server: str, folder: Path, website: str = "", public: str = "")
         ("listen 7450", f"listen {address}"),
         ("/etc/noughts/server.pem", str(identity.certificate)),
         ("/etc/noughts/server.key", str(identity.key)),
-        ("127.0.0.1:7450;", f"{server};"),
+        ("127.0.0.1:17450;", f"{server};"),
         ("listen 7480", f"listen {public or f'127.0.0.1:{free_port()}'}"),
-        ("127.0.0.1:7480;", f"{website or server};"),
+        ("127.0.0.1:17480;", f"{website or server};"),
     ):
         assert before in setting
         setting = setting.replace(before, after)

@@ -72,7 +72,7 @@ def test_ports_are_open_to_this_machine_only() -> None:
 
 def test_the_proxy_before_the_server_has_the_setting_of_the_page() -> None:
     plain = re.sub(r"    ssl_certificate.*\n", "", the_setting_of_the_page()).replace(" ssl", "")
-    setting = plain.replace("127.0.0.1:7", "server:7").split()
+    setting = plain.replace("127.0.0.1:17", "server:7").split()
     assert " ".join(setting) in " ".join((ROOT / FILE["configs"]["nginx"]["file"]).read_text(encoding="utf-8").split())
     address = SERVICES["proxy"]["networks"]["default"]["ipv4_address"]
     assert f"--proxy={address}" in SERVICES["server"]["command"]

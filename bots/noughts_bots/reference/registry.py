@@ -76,7 +76,7 @@ _DEPTHS = range(1, 10)
 _FILE = Option("file", "FILE", lambda text: Path(text).expanduser(), required=True)
 
 _TABLE = (
-    ReferenceBot("random", "random_:Random", "a free cell, each with the same chance"),
+    ReferenceBot("random", "random_:Random", "a random free cell"),
     ReferenceBot("first-free", "first_free:FirstFree", "the lowest free cell"),
     ReferenceBot(
         "three-stage", "three_stage:ThreeStage", "wins at once if it can, else blocks, else takes the lowest free cell"
@@ -84,42 +84,42 @@ _TABLE = (
     ReferenceBot(
         "coursework",
         "coursework:Coursework",
-        "lots, though never for the last cell (level 1); before that the centre, a win or a block (level 2, default)",
+        "a random cell, but not the last one (level 1); before that the centre, a win or a block (level 2, default)",
         (_whole_number("level", range(1, 3)),),
     ),
     ReferenceBot(
         "pascal",
         "pascal:Pascal",
-        "rates cells by human reasons; lots weighted by rating (level 0) or among the best (level 1, default)",
+        "rates cells by human reasons; random, weighted by rating (level 0) or among the best (level 1, default)",
         (_whole_number("level", range(2)),),
     ),
     ReferenceBot(
         "nextstep",
         "nextstep:NextStep",
-        "looks ahead `depth` half-moves (default: 9 on 3x3, less on larger boards); lots among the best",
+        "looks `depth` plies ahead (default: 9 on 3x3, less on larger boards); random among the best",
         (_whole_number("depth", _DEPTHS),),
     ),
     ReferenceBot(
         "minimax",
         "minimax:Minimax",
-        "sees everything, or `depth` half-moves; does not hurry unless told (faster=true); takes the first best cell",
+        "searches to the end, or `depth` plies; takes the first best cell; prefers fast wins only with faster=true",
         (_yes_or_no("faster"), _whole_number("depth", _DEPTHS)),
     ),
     ReferenceBot(
         "fives",
         "fives:Fives",
-        "adds up what each run of k cells open to one side gives to its free cells; lots among the best",
+        "adds up what each run of k cells open to one side gives to its free cells; random among the best",
     ),
     ReferenceBot(
         "table",
         "table:Table",
-        "ratings from a file (`noughts bot table build`): lots by rating (level 0) or among the best (level 1)",
+        "ratings from a file (`noughts bot table build`): random by rating (level 0) or among the best (level 1)",
         (_FILE, _whole_number("level", range(2))),
     ),
     ReferenceBot(
         "learner",
         "learner:Learner",
-        "a table that `noughts bot learn` has trained; lots among the best; learns further only if learn=true",
+        "a table that `noughts bot learn` has trained; random among the best; learns further only if learn=true",
         (_FILE, _yes_or_no("learn")),
     ),
     ReferenceBot(

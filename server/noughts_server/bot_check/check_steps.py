@@ -229,7 +229,7 @@ async def _starts(trial: _Trial) -> None:
 async def _is_called(trial: _Trial) -> None:
     await trial.session()
     if not trial.name:
-        raise NotForThisBot("it has no name of its own, so its spec is its name")
+        raise NotForThisBot("it declares no name, so its spec is its name")
     if not _NAME.fullmatch(trial.name):
         raise StepFailed(f"it calls itself {trial.name[:100]!r}")
 
@@ -237,14 +237,14 @@ async def _is_called(trial: _Trial) -> None:
 async def _claims(trial: _Trial) -> None:
     await trial.session()
     if not trial.variants:
-        raise NotForThisBot("it declares none, which means all")
+        raise NotForThisBot("it declares none, so it must play all")
     for name in trial.variants:
         if is_family(name):
             continue
         try:
             parse_variant(name)
         except VariantError as error:
-            raise StepFailed(f"it claims {name!r}: {error}") from None
+            raise StepFailed(f"it declares {name!r}: {error}") from None
 
 
 def _side(side: int) -> Callable[[_Trial], Awaitable[None]]:
@@ -276,7 +276,7 @@ def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
 
 def _unclaimed(failure: Exception) -> str:
     """Return the failure of a bot that declares no variants, which can be entered in all by mistake."""
-    return f"it claims no variants, and would lose here: {failure}. Name those that it plays"
+    return f"it declares no variants, and would lose here: {failure}. Declare those that it plays"
 
 
 async def _full_board(trial: _Trial) -> None:
@@ -522,11 +522,11 @@ _LEGAL = "play one of the free cells of the position that is asked about; positi
 _STEPS = (
     _Step("starts and says hello", "see what it printed; its first frame is a hello", _starts),
     _Step("has a name that can be used", "1 to 63 of a-z A-Z 0-9 and -_.:=,#+", _is_called),
-    _Step("claims variants that there are", "`noughts variants` lists them", _claims),
+    _Step("declares known variants", "`noughts variants` lists them", _claims),
     _Step("plays a game moving first", _LEGAL, _side(0)),
     _Step("plays a game moving second", _LEGAL, _side(1)),
     *(
-        _Step(f"plays {name}", f"{_LEGAL}; or claim only what it plays: `variants = (...)`", _plays(name))
+        _Step(f"plays {name}", f"{_LEGAL}; or declare only what it plays: `variants = (...)`", _plays(name))
         for name in (
             "tictactoe",
             "connect4",

@@ -129,11 +129,13 @@ class GameSource(AtServer):
 class TournamentPlace(AtServer):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
-    database: options.DatabaseOption = None
+    database: options.GivenDatabaseOption = None
 
     @contextmanager
     def file(self, source: str) -> Iterator[str]:
         """Yield the file of games that `source` names; for `tournaments/NAME`, a temporary one of JSON lines."""
+        if not (Path(source).exists() or Path(source).suffix or "/" in source or source == "-"):
+            raise UsageProblem(f"{source}: got no such file", f"Write a tournament as tournaments/{source}.")
         if Path(source).exists() or not source.startswith("tournaments/"):
             yield source
             return

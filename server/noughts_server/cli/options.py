@@ -111,7 +111,9 @@ MemoryTotalOption = Annotated[
         "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of this machine"
     ),
 ]
-DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]
+GivenDatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]
+_IN_DATA_FOLDER = "Database: a file or an SQLAlchemy URL. Default: noughts.db in your data folder"
+DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help=_IN_DATA_FOLDER)]
 ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
 LimitOption = Annotated[
     int | None,

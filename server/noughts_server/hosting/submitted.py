@@ -220,11 +220,11 @@ class SubmittedBots:
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
             said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
-            told = f"What to do: {failed[0].advice}." + (f" It printed:\n{said}" if said else "")
+            told = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}." + (f" It printed:\n{said}" if said else "")
             raise _refusal(got, "one that passes all steps of noughts bot check", told)
         if report.faults:
             said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
-            told = f"It printed:\n{said}" if said else hint
+            told = f"Correct the bot. It printed:\n{said}" if said else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
 
     async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:

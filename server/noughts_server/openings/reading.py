@@ -1,6 +1,6 @@
 """Read openings from files, one a line, in any mixture of these formats:
 
-- Gomocup's offsets, as c-gomoku-cli's `type=offset`: `8,-3, 6,-4, 5,-4`, each a column and a row counted from the
+- Gomocup's offsets, as c-gomoku-cli's `type=offset`: `3,-3, 2,-4, 1,-4`, each a column and a row counted from the
   middle, to the right and down. The middle is cell size / 2, rounded down, from 0: (10, 10) on 20x20, (7, 7) on 15x15.
 - Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`. Rows count from the bottom.
 - Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`, or a game of `-o` with an opening.

@@ -29,12 +29,12 @@ class Language(NamedTuple):
 LANGUAGES = {
     each.name: each
     for each in (
-        Language("python", "nothing else", "py:./bot.py:$CLASS", ""),
-        Language("c", "a C compiler; for WebAssembly Zig or clang", "dll:./$NAME.so", "make"),
-        Language("zig", "Zig 0.14 or newer", "dll:./$NAME.so", "make"),
-        Language("rust", "Rust 1.78 or newer", "dll:./target/release/libbot.so", "make"),
-        Language("node", "Node.js 18 or newer", "exec{frames=json}:node --jitless bot.js", ""),
-        Language("go", "Go 1.21 or newer", "exec{frames=json}:./bot", "make"),
+        Language("python", "Noughts", "py:./bot.py:$CLASS", ""),
+        Language("c", "Noughts, and a C compiler (for WebAssembly Zig or clang)", "dll:./$NAME.so", "make"),
+        Language("zig", "Noughts, and Zig 0.14 or newer", "dll:./$NAME.so", "make"),
+        Language("rust", "Noughts, and Rust 1.78 or newer", "dll:./target/release/libbot.so", "make"),
+        Language("node", "Noughts, and Node.js 18 or newer", "exec{frames=json}:node --jitless bot.js", ""),
+        Language("go", "Noughts, and Go 1.21 or newer", "exec{frames=json}:./bot", "make"),
     )
 }
 

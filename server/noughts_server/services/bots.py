@@ -157,9 +157,9 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""
         accepts = () if self._hosting is None else self._hosting.accepts
         if self._hosting is None or kind not in accepts:
-            got = f"taking {' and '.join(accepts)}" if accepts else "taking no bots"
+            got = f"accepting bots of kind {' and '.join(accepts)}" if accepts else "accepting no submitted bots"
             hint = "The operator chooses the kinds: noughts serve --accept wasm,py"
-            raise WrongState("the server", got=got, expected=f"one that takes bots of kind {kind!r}", hint=hint)
+            raise WrongState("the server", got=got, expected=f"one that accepts bots of kind {kind!r}", hint=hint)
         return self._hosting
 
 

@@ -92,7 +92,8 @@ class Tally:
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
         self.terminations[game.termination].add(game.result, plies)
-        self.openings[tuple(game.opening)].add(game.result, plies)
+        if moves or game.termination != "adjudicated":  # else an entry was withdrawn before the game began
+            self.openings[tuple(game.opening)].add(game.result, plies)
         # Result files have no moves, so repeats cannot be recognised.
         played = hash((first, second, *moves)) if moves else ~self.games
         self._distinct.add(played)

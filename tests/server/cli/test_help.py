@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,6 +82,12 @@ def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:
     for option in ("--class", "--entry"):
         said = noughts(f"bot submit gone.py {option} gone.py:Mine --server 127.0.0.1:1", code=1).stderr
         assert said.startswith("Error: gone.py: No such file or directory")
+
+
+def test_submit_takes_a_file_as_bot_check_does(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("bot")
+    said = noughts(f"bot submit py:{tmp_path}/bot.py --server 127.0.0.1:1", code=1).stderr
+    assert "server 127.0.0.1:1 cannot be reached" in said
 
 
 @pytest.mark.parametrize("line", commands())

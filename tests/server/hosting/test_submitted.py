@@ -449,7 +449,7 @@ async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, 
         await submit(client, token, "mine", GOOD)
     async with hosting(tmp_path, ("wasm",)) as (client, _):
         assert await online(client) == []
-        assert "taking wasm" in (await refused(submit(client, token, "mine", FIRST))).trailing
+        assert "accepting bots of kind wasm" in (await refused(submit(client, token, "mine", FIRST))).trailing
         await submit(client, token, "lots", lots, "wasm")
 
 

@@ -13,6 +13,7 @@ from alembic.script import ScriptDirectory  # noqa: TID251
 from sqlalchemy import create_engine  # noqa: TID251
 
 from noughts_referee.work_units import pack_times
+from noughts_server.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata
@@ -122,6 +123,21 @@ async def test_an_older_database_is_brought_up_and_its_variants_get_their_new_na
     with closing(sqlite3.connect(path)) as connection:
         variants = connection.execute("SELECT variant FROM rating_lists ORDER BY id").fetchall()
     assert variants == [("gomoku",), ("gomoku20",), ("mnk:7,6,4",)]
+
+
+async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    migrated(path, "0014")
+    before = anatomy(path)
+    with pytest.raises(DatabaseUnusable, match="has schema 0014"):
+        await Store.open(f"sqlite:///{path}", reading=True)
+    assert anatomy(path) == before
+    store = await Store.open(f"sqlite:///{path}")
+    await store.close()
+    assert store.migrated_from == "0014"
+    again = await Store.open(f"sqlite:///{path}", reading=True)
+    await again.close()
+    assert again.migrated_from is None
 
 
 async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def test_openings_are_named_by_their_cells_the_most_played_first() -> None:
         ("b2 a3", 2, 1),
         ("(empty board)", 1, 1),
     ]
+    unplayed = game("A", "B", moves=[], termination="adjudicated")
+    assert rows(TableKind.OPENINGS, *opened, unplayed)[-1]["games"] == 1
     assert make_table(TableKind.OPENINGS, Tally(opened), 1).notes[-1] == "The first 1 of 2 openings."
 
 

@@ -239,7 +239,7 @@ def _list_reference_bots() -> None:
     console.print("\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.")
     console.print(
         "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND."
-        " Try one with: noughts bot check SPEC"
+        " Try one with: noughts bot check SPEC\nBots at a server: noughts bot list --server HOST:PORT"
     )
 
 

@@ -117,7 +117,7 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
         score = f"{found.wins} won, {found.draws} drawn, {found.losses} lost"
         resigned = f", {found.resigned} of them resigned" if found.resigned else ""
         played = output.count(len(found.games), "game")
-        lines.append(f"{found.spec}{name}: {played} of {found.variant} against chance: {score}{resigned}.")
+        lines.append(f"{found.spec}{name}: {played} of {found.variant} against random moves: {score}{resigned}.")
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
         # An engine starts with its first game.
         there = "" if found.rules else f"Started after {found.start_ms:.0f} ms; "
@@ -166,7 +166,7 @@ def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepRe
         "testsuite", name=f"noughts bot check {found.spec}", tests=str(len(taken) + 1), failures=str(failed),
         skipped=str(sum(step.outcome == "skipped" for step in taken)),
     )  # fmt: skip
-    games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name="plays against chance")
+    games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name="plays against random moves")
     if found.faults:
         ElementTree.SubElement(games, "failure", message="; ".join(found.faults)).text = _for_xml(found.said)
     for step in taken:

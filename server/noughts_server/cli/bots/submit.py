@@ -54,6 +54,9 @@ def submit(
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`.
     """
+    prefix, _, path = str(file).partition(":")
+    if prefix in ("py", "wasm") and not file.exists():
+        file = Path(path)  # as in the spec that `bot check` takes
     content, kind = _read(file)
     announced = pb.Submission(
         bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,

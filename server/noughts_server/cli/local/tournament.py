@@ -80,7 +80,7 @@ class MachineOptions:
     messages: child_options.MessagesOption = None
     require_lock: child_options.RequireLockOption = False
     no_lock: child_options.NoLockOption = False
-    database: options.DatabaseOption = None
+    database: options.GivenDatabaseOption = None
     resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False

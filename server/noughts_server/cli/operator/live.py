@@ -33,7 +33,7 @@ def live(
         str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
     ] = DEFAULT_SERVER,
     pace: PaceOption = 0.8,
-    database: options.DatabaseOption = None,
+    database: options.GivenDatabaseOption = None,
 ) -> None:
     """Run a server, its website and reference bots that keep playing, until Ctrl-C. Your bot can join them.
 

@@ -32,7 +32,7 @@ OffersOption = Annotated[
     configured=True,
 )
 def referee(
-    database: options.DatabaseOption = None,
+    database: options.GivenDatabaseOption = None,
     bus: bus_options.BusOption = None,
     seats: Annotated[
         int,

@@ -38,7 +38,12 @@ InsecureOption = Annotated[
 ]
 LimitOption = Annotated[
     list[str] | None,
-    Option("--limit", metavar="NAME=NUMBER", help="Limit to change, see docs/reference/limits.md (repeatable)"),
+    Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help="Limit to change, see docs/reference/limits.md (repeatable)",
+        rich_help_panel="Options",
+    ),
 ]
 WebOption = Annotated[
     str | None, Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free")

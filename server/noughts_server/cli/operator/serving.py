@@ -92,7 +92,9 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
     address, database = server.address, settings.database
     # An address with a password in it must not stay on the screen.
     place = "" if database is None else f" --db {'URL' if '@' in database else shlex.quote(database)}"
-    to = "" if address == DEFAULT_SERVER else f" --server {address}"
+    # Clients cannot call 0.0.0.0 or [::]: no certificate has that name.
+    called = address if host_of(address).strip("[]0.:") else "HOST" + address[address.rindex(":") :]
+    to = "" if address == DEFAULT_SERVER else f" --server {called}"
     if settings.identity is not None:
         to += " --tls-ca CA.pem"
     output.announce(

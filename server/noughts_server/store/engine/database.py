@@ -53,6 +53,8 @@ class Store:
         """The address, without a password."""
         self.created = False
         """Whether `open` created the database."""
+        self.migrated_from: str | None = None
+        """The schema from which `open` migrated the database, if it did."""
         self.now_ms = now_ms
         """Milliseconds since 1970 in UTC."""
         self.trouble: DatabaseTrouble | None = None
@@ -89,9 +91,9 @@ class Store:
     ) -> "Store":
         """Open a database, create it if it is missing and `create` is true, and migrate its schema to this version.
 
-        With `reading`, the file can be read-only if it has the current schema. With `alone`, only one store can be open
-        at a time, because two servers would play the same tournaments. Transactions wait up to `busy_seconds` (default:
-        `BUSY_SECONDS`) for another process that locks the database. Raises BadDatabaseUrl, DatabaseTooNew and
+        With `reading`, it must have the current schema, and the file can be read-only. With `alone`, only one store can
+        be open at a time, because two servers would play the same tournaments. Transactions wait up to `busy_seconds`
+        (default: `BUSY_SECONDS`) for another process that locks the database. Raises BadDatabaseUrl, DatabaseTooNew and
         DatabaseUnusable (missing, read-only, damaged, locked, not a database of Noughts).
         """
         parsed = dialect.parse_url(url)
@@ -104,10 +106,11 @@ class Store:
         try:
             store.created = is_new
             loop = asyncio.get_running_loop()
-            if reading and not kind.is_writable(parsed):
+            if reading:
                 await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
             else:
-                store.closed_to_others = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
+                prepared = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
+                store.closed_to_others, store.migrated_from = prepared
             store._identity = kind.identity(parsed)
             if alone:
                 store._lock = _lock(parsed)
@@ -292,14 +295,14 @@ def _check_current(engine: Engine, url: URL) -> None:
         raise kind.unusable(url, kind.named(error) or DatabaseReadOnly(str(error))) from error
 
 
-def _prepare(engine: Engine, url: URL) -> bool:
-    """Create what is missing and try to write; return whether a file was closed to other users."""
+def _prepare(engine: Engine, url: URL) -> tuple[bool, str | None]:
+    """Create what is missing and try to write; return whether a file was closed to others, and the former schema."""
     kind = dialect.of_url(url)
     place = kind.place(url)
     try:
         closed = kind.prepare_place(url)
         with engine.begin() as connection:
-            upgrade(connection, place)
+            former = upgrade(connection, place)
             kind.write_for_real(connection)
     except OSError as error:
         path = Path(place)
@@ -310,4 +313,4 @@ def _prepare(engine: Engine, url: URL) -> bool:
         if name is None:
             raise DatabaseUnusable(place, str(error), hint="Is it a database of Noughts?") from error
         raise kind.unusable(url, name) from error
-    return closed
+    return closed, former

@@ -10,10 +10,11 @@ from noughts_server.store.engine.schema import REVISION, metadata
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
-def upgrade(connection: Connection, database: str) -> None:
+def upgrade(connection: Connection, database: str) -> str | None:
     """Create the schema in an empty database, or migrate an older one, in the transaction of `connection`.
 
-    Raises DatabaseTooNew, and DatabaseUnusable if the database has tables of other programs.
+    Return the schema from which it was migrated, or None. Raises DatabaseTooNew, and DatabaseUnusable if the database
+    has tables of other programs.
     """
     found = _revision(connection, database)
     # Both usual cases avoid importing Alembic, which takes longer than everything else here.
@@ -21,14 +22,19 @@ def upgrade(connection: Connection, database: str) -> None:
         _create(connection)
     elif found != REVISION:
         _migrate(connection, database, found)
+        return found
+    return None
 
 
 def check_current(connection: Connection, database: str) -> None:
-    """Raise DatabaseUnusable unless the database has the schema of this version, because it cannot be migrated."""
+    """Raise DatabaseTooNew or DatabaseUnusable unless the database has the schema of this version."""
     found = _revision(connection, database)
+    if found is not None and found > REVISION:
+        raise DatabaseTooNew(database, found=found, known=REVISION)
     if found != REVISION:
-        problem = f"it cannot be written and has schema {found}, not {REVISION}"
-        raise DatabaseUnusable(database, problem, hint="Copy it to a folder where it can be written.")
+        problem = f"it has schema {found or 'none'}, this command reads {REVISION} and does not migrate"
+        hint = "Read it with the version of Noughts that wrote it, or start `noughts serve`, which migrates it."
+        raise DatabaseUnusable(database, problem, hint=hint)
 
 
 def _create(connection: Connection) -> None:

@@ -90,11 +90,6 @@ def remove_if_empty(url: URL) -> None:
     """Do nothing."""
 
 
-def is_writable(url: URL) -> bool:
-    """Return True: PostgreSQL itself refuses what a user may not do."""
-    return True
-
-
 def size_bytes(url: URL) -> int:
     """Return 0: the database takes no space on this machine's disk."""
     return 0

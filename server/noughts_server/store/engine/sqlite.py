@@ -97,7 +97,7 @@ def is_new(url: URL) -> bool:
     return not Path(str(url.database)).exists()
 
 
-def is_writable(url: URL) -> bool:
+def _is_writable(url: URL) -> bool:
     """Return whether the file is missing, or writable as far as its mode and disk tell."""
     return is_new(url) or troubles.unwritable(Path(place(url))) is None
 
@@ -136,7 +136,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     With `writes`, a transaction locks the database before it reads anything. Without, statements that would change the
     database fail, and the file can be read-only.
     """
-    target, read_only = place(url), not writes and not is_writable(url)
+    target, read_only = place(url), not writes and not _is_writable(url)
     if read_only:
         # SQLite cannot create the log here. Unless a log is in use, it must know that no process writes.
         log = Path(f"{target}-wal")

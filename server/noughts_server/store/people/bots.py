@@ -23,8 +23,8 @@ FIRST_VERSION = "1"
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _UNKNOWN_BOT = (
-    "`noughts bot list` shows the registered bots. Register this one with `noughts bot register NAME`, or start it:"
-    " a bot is registered when it logs in for the first time."
+    "`noughts bot list --server HOST:PORT` shows the registered bots. Register this one with"
+    " `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
 )
 
 

@@ -90,3 +90,4 @@ def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
     shown = noughts("bot list").stdout
     assert "nextstep" in shown
     assert "depth" in shown
+    assert "Bots at a server: noughts bot list --server HOST:PORT" in shown

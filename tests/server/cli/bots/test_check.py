@@ -52,13 +52,13 @@ def centre(tmp_path: Path) -> str:
 
 def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     shown = noughts(f"bot check py:{centre} --games 4").stdout
-    assert "4 games of tictactoe against chance" in shown
+    assert "4 games of tictactoe against random moves" in shown
     assert "  loaded in" in shown
     counted, *left_out, last = shown.splitlines()[-4:]
     assert counted == "32 of 34 steps passed, 2 left out:"
     assert left_out == [
-        "  has a name that can be used: it has no name of its own, so its spec is its name",
-        "  claims variants that there are: it declares none, which means all",
+        "  has a name that can be used: it declares no name, so its spec is its name",
+        "  declares known variants: it declares none, so it must play all",
     ]
     assert last == "Nothing is wrong."
     found = json.loads(
@@ -100,7 +100,7 @@ def odd_engine(habits: str = "") -> str:
 
 def test_an_engine_is_checked_on_the_board_that_it_plays(noughts: Any) -> None:
     shown = noughts(f"bot check {odd_engine()}").stdout
-    assert "2 games of gomoku against chance: 2 won" in shown
+    assert "2 games of gomoku against random moves: 2 won" in shown
     assert re.search(r"^2\d of 34 steps passed", shown, re.MULTILINE)
     assert shown.endswith("Nothing is wrong.\n")
 

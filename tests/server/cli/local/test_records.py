@@ -67,6 +67,10 @@ def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Pa
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "games.csv").read_text()
 
 
+def test_name_of_a_tournament_is_told_from_that_of_a_file(noughts: Any) -> None:
+    assert "Write a tournament as tournaments/autumn." in noughts("records convert autumn games.sgf", code=2).stderr
+
+
 @pytest.mark.parametrize(
     "names, message, code",
     [

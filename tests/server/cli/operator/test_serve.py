@@ -46,6 +46,13 @@ def test_ports_that_face_the_network_are_reported(start: Any, database: str, opt
     assert all(words in errors for words in told), errors
 
 
+def test_bots_are_sent_to_a_host_and_not_to_all_addresses(start: Any, database: str) -> None:
+    with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --log-level error") as process:
+        port = process.stdout.readline().rpartition(":")[2].strip()
+        process.terminate()
+        assert f"noughts bot run minimax --name mybot --server HOST:{port}" in "".join(process.communicate(timeout=30))
+
+
 @pytest.mark.parametrize("url", ["games.example", "ftp://games.example", "https://", "https://me@x", "https://x/y", ""])
 def test_a_public_url_is_a_scheme_and_a_host(noughts: Any, url: str) -> None:
     refused = noughts(f"serve --public-url '{url}' --no-web --listen 127.0.0.1:0", code=2)
