@@ -50,6 +50,7 @@ check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rule
 
 docs: $(STAMP) ## build the documentation; the website serves it under /docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs server/noughts_server/web/handbook
+	@echo "Open server/noughts_server/web/handbook/index.html in a browser."
 
 browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
 	@$(BIN)/python -m tests.support.browser_program

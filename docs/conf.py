@@ -38,6 +38,11 @@ toc_object_entries = False
 
 html_theme = "furo"
 html_title = f"Noughts {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "scorer.js")
+# Quotes and hyphens of commands stay as they are typed.
+smartquotes = False
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options: dict[str, object] = {"top_of_page_buttons": []}

@@ -87,7 +87,8 @@ def of_panel(panel: str) -> str:
 
 def _described(command: Command) -> str:
     itself, context = command.itself, command.context
-    usage = " ".join(piece.strip("{}") for piece in itself.collect_usage_pieces(context))
+    usage = " ".join(itself.collect_usage_pieces(context))
+    usage = usage.replace("[[", "[").replace("]]", "]").replace("...}...", "...").replace("{", "").replace("}", "")
     parameters = [each for each in itself.get_params(context) if not each.hidden and each.name != "help"]
     panels: dict[str, list[Any]] = {}
     for each in parameters:
@@ -118,7 +119,12 @@ def described(parameter: Any, context: Any, folder: str = _HERE) -> tuple[str, s
             default = code(part.removeprefix("default: "))
         elif found := _BOUNDS.search(part):
             bounds = _range(found["least"] or found["minimum"], found["most"])
-    return code(written.replace(" <str>", "").strip()), sentence(_linked(prose(text), folder)), default, bounds
+    return (
+        code(written.replace(" <str>", "").replace(" <list[str]>", "").strip()),
+        sentence(_linked(prose(text), folder)),
+        default,
+        bounds,
+    )
 
 
 def _range(least: str | None, most: str | None) -> str:

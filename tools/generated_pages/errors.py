@@ -30,7 +30,7 @@ def _is_for_operators(kind: type[NoughtsError]) -> bool:
 
 
 def _row(kind: type[NoughtsError]) -> tuple[str, str, str]:
-    return code(kind.reason), Code.Name(CODES[kind]), prose(_first_paragraph(kind))
+    return code(kind.reason), code(Code.Name(CODES[kind])), prose(_first_paragraph(kind))
 
 
 def _first_paragraph(kind: type) -> str:
