@@ -208,7 +208,7 @@ async def test_there_are_only_so_many_watchers(server: ServerUnderTest) -> None:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks, LiveSettings(most_watchers=1))
         async with hub.watching("featured"):
-            with pytest.raises(Failure, match="1 browsers watch already") as caught:
+            with pytest.raises(Failure, match="1 browsers are already watching") as caught:
                 await hub.watching("featured").__aenter__()
         assert caught.value.status == 503
         hub.close()

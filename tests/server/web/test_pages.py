@@ -220,6 +220,7 @@ def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: 
 
 
 def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Site) -> None:
+    server.match("fives", "random", variant="gomoku", time="60+0", games=1)
     with live_game(server, site) as game:
         game.play(0, 3)
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
@@ -229,6 +230,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
         assert re.search(r'class="rating">1[45]\d\d<', text)
         assert "Longest game" in text
         assert "Quickest win" in text
+        assert "Closest clock" in text
         assert "moves a second" in text.partition("<footer>")[2]
         game.play(1, 4, 2)
 
