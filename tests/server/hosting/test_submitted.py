@@ -238,7 +238,7 @@ async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothin
         (GOOD, "py", {"size": len(GOOD) + 5}, "bytes that were announced"),
         (GOOD, "py", {"size": len(GOOD) - 5}, "more bytes than were announced"),
         (GOOD, "py", {"sha256": bytes(32)}, "a different hash"),
-        (GOOD, "dll", {}, "one that takes bots of kind 'dll'"),
+        (GOOD, "dll", {}, "one that accepts bots of kind 'dll'"),
         (GOOD, "py", {"bot": "no name!"}, "submission.bot"),
         (GOOD, "py", {"variant": "chess"}, "submission.variant"),
         ("import socket\n" + GOOD, "py", {}, "socket at bot.py:1"),
