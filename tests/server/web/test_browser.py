@@ -97,11 +97,15 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
 def test_a_game_plays_itself_to_its_end(site: Site, browser: Browser, cup: str) -> None:
     plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
     with page_in(browser, site.address) as page:
+        page.clock.install()
         page.goto(f"/{cup}/games/1")
+        page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
         page.get_by_label("Speed").select_option("4")
         page.locator("#board").focus()
         page.keyboard.press(" ")
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
+        page.clock.run_for(60_000)
         expect(page.locator("#words")).to_contain_text(f"Move {plies} of {plies}")
         expect(page.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
         page.reload()
