@@ -14,16 +14,12 @@ from noughts_server.errors import BadBusUrl
 BusOption = Annotated[
     str | None, Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: with commas)")
 ]
-CredentialsOption = Annotated[
-    Path | None, Option("--bus-creds", metavar="FILE", help="NATS credentials file, as nsc writes it")
-]
+CredentialsOption = Annotated[Path | None, Option("--bus-creds", help="NATS credentials file, as nsc writes it")]
 AuthoritiesOption = Annotated[
-    Path | None, Option("--bus-ca", metavar="FILE", help="Certificate authorities of the bus (PEM); turns TLS on")
+    Path | None, Option("--bus-ca", help="Certificate authorities of the bus (PEM); turns TLS on")
 ]
-CertificateOption = Annotated[
-    Path | None, Option("--bus-cert", metavar="FILE", help="Client certificate for the bus (PEM)")
-]
-KeyOption = Annotated[Path | None, Option("--bus-key", metavar="FILE", help="Private key of --bus-cert (PEM)")]
+CertificateOption = Annotated[Path | None, Option("--bus-cert", help="Client certificate for the bus (PEM)")]
+KeyOption = Annotated[Path | None, Option("--bus-key", help="Private key of --bus-cert (PEM)")]
 
 
 def read_bus(

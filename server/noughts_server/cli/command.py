@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
+from typer.models import OptionInfo
 
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
 from noughts_server.cli.connection_options import Encryption, encryption
@@ -29,6 +31,8 @@ _PANELS = {
     "Connection": "--server --token --token-file --tls --tls-ca --insecure",
 }
 _PANEL_OF = {option: panel for panel, names in _PANELS.items() for option in names.split()}
+_VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None: "FILE"}
+"""What the help calls the value of an option that declares no metavar, by type."""
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
@@ -129,10 +133,14 @@ def _callback(line: str, function: Any) -> Callable[..., None]:
         parameters += _fields(Output)
     if calls:
         parameters += _fields(Encryption)
-
     if function.configured:
-        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters += [*_fields(Configuration), context]
+        parameters += _fields(Configuration)
+    for parameter in parameters:
+        declared = parameter.annotation.__metadata__[0]
+        if isinstance(declared, OptionInfo) and declared.metavar is None:
+            declared.metavar = _VALUES.get(parameter.annotation.__origin__)
+    if function.configured:
+        parameters.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
     def run(**values: Any) -> None:
         if function.configured:

@@ -49,7 +49,6 @@ class Configuration:
         Path | None,
         Option(
             "--config",
-            metavar="FILE",
             help="TOML file with settings; options given here override it",
             is_eager=True,
             callback=_load,

@@ -32,10 +32,9 @@ TokenOption = Annotated[
         "--token", metavar="TOKEN", help=f"Your token, visible to other users here; {TOKEN_VARIABLE} or a file is safer"
     ),
 ]
-TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="File that contains the token")]
+TokenFileOption = Annotated[Path | None, Option("--token-file", help="File that contains the token")]
 CaOption = Annotated[
-    Path | None,
-    Option("--tls-ca", metavar="FILE", help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA"),
+    Path | None, Option("--tls-ca", help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA")
 ]
 InsecureOption = Annotated[bool, Option("--insecure", help="Send the token to another machine unencrypted")]
 

@@ -27,7 +27,6 @@ RoundsOption = Annotated[
         "--rounds",
         min=1,
         max=OPTIONS["rounds"],
-        metavar="N",
         help="Rounds of a `swiss` or `danish`. Default: log2 of the bots, rounded up",
     ),
 ]
@@ -50,7 +49,6 @@ ForfeitAfterOption = Annotated[
         "--forfeit-after",
         min=1,
         max=OPTIONS["forfeit_after"],
-        metavar="N",
         help="Number of crashes, illegal or late moves after which a bot is withdrawn",
     ),
 ]

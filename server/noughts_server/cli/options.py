@@ -116,8 +116,7 @@ _IN_DATA_FOLDER = "Database: a file or an SQLAlchemy URL. Default: noughts.db in
 DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help=_IN_DATA_FOLDER)]
 ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
 LimitOption = Annotated[
-    int | None,
-    Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Largest number of rows. Default: 50; all in JSON"),
+    int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows. Default: 50; all in JSON")
 ]
 _ROWS_OF_TEXT = 50
 
@@ -139,20 +138,13 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
 
 
 GamesFileOption = Annotated[
-    Path | None,
-    Option("-o", "--output", metavar="FILE", help="File for the games, one JSON object per line; `-`: stdout"),
+    Path | None, Option("-o", "--output", help="File for the games, one JSON object per line; `-`: stdout")
 ]
 TimesOption = Annotated[bool, Option("--times", help="With -o: add the thinking time of each move")]
 
 EveryOption = Annotated[
     int | None,
-    Option(
-        "--every",
-        min=1,
-        max=1_000_000_000,
-        metavar="N",
-        help="Without a terminal: print the score to stderr every N games",
-    ),
+    Option("--every", min=1, max=1_000_000_000, help="Without a terminal: print the score to stderr every N games"),
 ]
 
 

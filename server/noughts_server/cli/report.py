@@ -22,9 +22,7 @@ def report(
     games: GameSource,
     folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Folder for `report.html`")] = Path(),
     title: Annotated[str, Option("--title", help="Title of the page. Default: title of the tournament")] = "",
-    most_games: Annotated[
-        int, Option("--games", min=0, max=100_000, metavar="N", help="Largest number of games to replay")
-    ] = 500,
+    most_games: Annotated[int, Option("--games", min=0, max=100_000, help="Largest number of games to replay")] = 500,
     sprt: Annotated[
         str | None,
         Option("--sprt", metavar="TEST", help=f"Sequential test of a two-bot match, plotted. Default: {_DEFAULT_TEST}"),

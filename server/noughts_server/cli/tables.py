@@ -50,8 +50,7 @@ def tables(
     games: GameSource,
     kind: Annotated[Kind, Option("--kind", help="Table to show")] = Kind.ALL,
     limit: Annotated[
-        int | None,
-        Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Largest number of rows of each table"),
+        int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows of each table")
     ] = None,
     output_format: Annotated[
         TablesFormat, Option("--format", help="Output format; `csv` is one table, `markdown` is for pages")

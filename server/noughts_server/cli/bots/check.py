@@ -35,7 +35,7 @@ def check(
     spec: Annotated[str, completion.spec_argument("Bot, e.g. `py:./centre.py:Centre` or `dll:./player.so`")],
     variant: options.VariantOfKindOption = None,
     games: Annotated[
-        int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Total games; the bot alternates sides")
+        int, Option("--games", min=1, max=_LARGEST_GAMES, help="Total games; the bot alternates sides")
     ] = 10,
     move_seconds: Annotated[
         float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="Longest wait for a move, in seconds")
@@ -54,9 +54,7 @@ def check(
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
     steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
-    junit: Annotated[
-        Path | None, Option("--junit", metavar="FILE", help="Report of the steps as JUnit XML, for CI")
-    ] = None,
+    junit: Annotated[Path | None, Option("--junit", help="Report of the steps as JUnit XML, for CI")] = None,
 ) -> None:
     """Start a bot as a referee does, play a few games against random moves, and report faults.
 

@@ -132,9 +132,7 @@ def games(
 def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
     second: Annotated[str, Argument(metavar="B", help="Opponent of A", autocompletion=completion.bots)],
-    limit: Annotated[
-        int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Number of their newest games to show")
-    ] = 5,
+    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Number of their newest games to show")] = 5,
     at: AtServer = AtServer(),
 ) -> None:
     """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""

@@ -86,11 +86,7 @@ class BotOptions:
     max_games: Annotated[
         int,
         Option(
-            "--max-games",
-            min=0,
-            max=65_536,
-            metavar="N",
-            help="Concurrent games. Default 0: 1 in timed games, 1,024 in untimed",
+            "--max-games", min=0, max=65_536, help="Concurrent games. Default 0: 1 in timed games, 1,024 in untimed"
         ),
     ] = 0
     challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
@@ -134,9 +130,7 @@ def run(
     name: Annotated[
         str, Option("--name", metavar="NAME", help="Name of a single bot. Default: the name in its spec")
     ] = "",
-    config: Annotated[
-        Path | None, Option("--config", metavar="FILE", help="TOML file with bots and their options")
-    ] = None,
+    config: Annotated[Path | None, Option("--config", help="TOML file with bots and their options")] = None,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
 ) -> None:

@@ -36,7 +36,7 @@ _GAMES_A_LOOK = 50
 )
 def build(
     spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `pascal` or `nextstep:depth=3`")],
-    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="Table to write")],
+    file: Annotated[Path, Option("-o", "--output", help="Table to write")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
     """Write a bot's moves in every position as a table, from which `table:file=FILE` plays identically.
@@ -70,8 +70,8 @@ def build(
     "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
 )
 def learn(
-    file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Table to continue or create")],
-    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Number of games to train")],
+    file: Annotated[Path, Option("--file", "-o", help="Table to continue or create")],
+    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, help="Number of games to train")],
     against: Annotated[
         list[str],
         Option("--against", metavar="SPEC", help="Opponent; `self` for itself (repeatable: opponents take turns)"),
@@ -79,8 +79,7 @@ def learn(
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,
     curve: Annotated[
-        Path | None,
-        Option("--curve", metavar="FILE.svg", help="Learning curve as a chart; its numbers go to FILE.csv"),
+        Path | None, Option("--curve", metavar="FILE.svg", help="Learning curve as a chart; its numbers go to FILE.csv")
     ] = None,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.

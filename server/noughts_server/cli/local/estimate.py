@@ -35,12 +35,11 @@ def estimate(
         str, Option("--variants", metavar="NAMES", help="Reference pools, e.g. tictactoe,connect4; or all")
     ] = "tictactoe,connect4",
     games: Annotated[
-        int,
-        Option("--games", min=2, max=_MOST_GAMES, metavar="N", help="Games per pair (the bot and each reference bot)"),
+        int, Option("--games", min=2, max=_MOST_GAMES, help="Games per pair (the bot and each reference bot)")
     ] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Chart of the bot in each pool")] = None,
+    svg: Annotated[Path | None, Option("--svg", help="Chart of the bot in each pool")] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,

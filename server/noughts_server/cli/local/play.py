@@ -73,9 +73,7 @@ def play(
     ] = None,
     wait: Annotated[bool, Option("--wait", help="Wait on a server until someone challenges you")] = False,
     name: Annotated[str, Option("--name", metavar="NAME", help="Your name on a server. Default: OWNER-person")] = "",
-    games: Annotated[
-        int, Option("--games", min=1, max=100, metavar="N", help="Total games with --with; sides alternate")
-    ] = 1,
+    games: Annotated[int, Option("--games", min=1, max=100, help="Total games with --with; sides alternate")] = 1,
     time: Annotated[
         str | None,
         Option(

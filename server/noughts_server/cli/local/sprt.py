@@ -22,9 +22,9 @@ _LARGEST_COUNT = 1_000_000_000_000
     extra="server",
 )
 def sprt(
-    wins: Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A won")] = 0,
-    draws: Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Drawn games")] = 0,
-    losses: Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A lost")] = 0,
+    wins: Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, help="Games that A won")] = 0,
+    draws: Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, help="Drawn games")] = 0,
+    losses: Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, help="Games that A lost")] = 0,
     penta: Annotated[
         str | None,
         Option(

@@ -88,13 +88,7 @@ class MachineOptions:
     fatal: format_options.FatalOption = False
     fuel: Annotated[
         int | None,
-        Option(
-            "--fuel",
-            min=1,
-            max=10**15,
-            metavar="N",
-            help="Fuel of each move of a wasm: bot (about one unit per instruction)",
-        ),
+        Option("--fuel", min=1, max=10**15, help="Fuel of each move of a wasm: bot (about one unit per instruction)"),
     ] = None
     dry_run: format_options.DryRunOption = False
 
@@ -125,10 +119,7 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: Annotated[
-        int,
-        Option(
-            "--games", min=1, max=LARGEST_GAMES, metavar="N", help="Total games; sides alternate and A begins the first"
-        ),
+        int, Option("--games", min=1, max=LARGEST_GAMES, help="Total games; sides alternate and A begins the first")
     ] = 2
     sprt: SprtOption = None
 

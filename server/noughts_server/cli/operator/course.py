@@ -41,14 +41,11 @@ FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="Folder of the 
 def init(
     folder: FolderArgument,
     class_list: Annotated[
-        Path,
-        Option(
-            "--class", metavar="FILE", help="CSV with a column `login` (`name`, `email` optional), or one login a line"
-        ),
+        Path, Option("--class", help="CSV with a column `login` (`name`, `email` optional), or one login a line")
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
     variant: options.VariantOption = "connect4",
-    games: Annotated[int, Option("--games", min=2, max=1_000, metavar="N", help="Games per pair each night")] = 10,
+    games: Annotated[int, Option("--games", min=2, max=1_000, help="Games per pair each night")] = 10,
     time: options.TimeOption = "1/move",
     nightly: Annotated[
         str, Option("--nightly", metavar="HH:MM", help="Start time of the nightly tournament")

@@ -35,10 +35,7 @@ def referee(
     database: options.GivenDatabaseOption = None,
     bus: bus_options.BusOption = None,
     seats: Annotated[
-        int,
-        Option(
-            "--seats", min=0, max=1024, metavar="N", help="Concurrent games of the offered bots; 0: the number of cores"
-        ),
+        int, Option("--seats", min=0, max=1024, help="Concurrent games of the offered bots; 0: the number of cores")
     ] = 0,
     offers: OffersOption = None,
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",

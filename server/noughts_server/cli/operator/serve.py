@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
     from noughts_server.server import Server
 
-CertificateOption = Annotated[
-    Path | None, Option("--tls-cert", metavar="FILE", help="Certificate of the server (PEM); turns TLS on")
-]
-KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM)")]
+CertificateOption = Annotated[Path | None, Option("--tls-cert", help="Certificate of the server (PEM); turns TLS on")]
+KeyOption = Annotated[Path | None, Option("--tls-key", help="Private key of --tls-cert (PEM)")]
 InsecureOption = Annotated[
     bool, Option("--insecure", help="Allow unencrypted access from other machines: others can read tokens")
 ]
@@ -81,8 +79,7 @@ class ServeOptions:
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: Annotated[
-        Path | None,
-        Option("--tls-client-ca", metavar="FILE", help="Require client certificates of these authorities (PEM)"),
+        Path | None, Option("--tls-client-ca", help="Require client certificates of these authorities (PEM)")
     ] = None
     insecure: InsecureOption = False
     metrics: Annotated[

@@ -38,8 +38,7 @@ def web(
         bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
     ] = False,
     token_file: Annotated[
-        Path | None,
-        Option("--token-file", metavar="FILE", help="File with a token of scope `play`, for games in the browser"),
+        Path | None, Option("--token-file", help="File with a token of scope `play`, for games in the browser")
     ] = None,
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,

@@ -55,10 +55,7 @@ def challenge(
         str, Option("--name", metavar="NAME", help="Name of the --with bot on the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
-        int,
-        Option(
-            "--games", min=1, max=_MOST_GAMES, metavar="N", help="Total games; sides alternate and you begin the first"
-        ),
+        int, Option("--games", min=1, max=_MOST_GAMES, help="Total games; sides alternate and you begin the first")
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,

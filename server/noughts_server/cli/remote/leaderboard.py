@@ -92,14 +92,7 @@ def leaderboard(
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner")] = "",
     online: Annotated[bool, Option("--online", help="Only bots that are online")] = False,
     min_games: Annotated[
-        int,
-        Option(
-            "--min-games",
-            min=0,
-            max=_MOST_GAMES,
-            metavar="N",
-            help="Only bots with at least N rated games in this list",
-        ),
+        int, Option("--min-games", min=0, max=_MOST_GAMES, help="Only bots with at least N rated games in this list")
     ] = 0,
     settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
     retired: Annotated[bool, Option("--retired", help="Include retired bots")] = False,

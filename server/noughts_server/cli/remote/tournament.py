@@ -57,10 +57,8 @@ def create(
         str | None,
         Option("--start-at", metavar="WHEN", help="Time of an automatic start. Default: none (`tournament start`)"),
     ] = None,
-    entries_min: Annotated[
-        int, Option("--min-entries", min=2, max=4_096, metavar="N", help="Fewest entries for a start")
-    ] = 2,
-    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, metavar="N", help="Most entries")] = 4_096,
+    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096, help="Fewest entries for a start")] = 2,
+    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, help="Most entries")] = 4_096,
     dry_run: format_options.DryRunOption = False,
     at: AtServer = AtServer(),
 ) -> None:
@@ -228,10 +226,8 @@ def cancel(name: NameArgument, at: AtServer) -> None:
 def extend(
     name: NameArgument,
     at: AtServer,
-    games: Annotated[int, Option("--games", min=0, max=1_000_000, metavar="N", help="Further games per pair")] = 0,
-    rounds: Annotated[
-        int, Option("--rounds", min=0, max=4_096, metavar="N", help="Further rounds of a `swiss` or `danish`")
-    ] = 0,
+    games: Annotated[int, Option("--games", min=0, max=1_000_000, help="Further games per pair")] = 0,
+    rounds: Annotated[int, Option("--rounds", min=0, max=4_096, help="Further rounds of a `swiss` or `danish`")] = 0,
 ) -> None:
     """Add games to a tournament that is running or finished. They are played immediately.
 
