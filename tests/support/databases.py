@@ -17,6 +17,8 @@ from noughts_server.store.engine.migrate import upgrade
 from tests.support.postgresql import server
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+SCHEMA_1_0 = Path(__file__).with_name("schema_1_0")
+"""The tables that version 1.0.0 made, as SQL, of each kind of database."""
 _TEMPLATE = "noughts_template"
 # Tables and indexes by name, with their numbers of columns, and the migration that was the last.
 _SHAPE = """

@@ -5,12 +5,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command  # noqa: TID251
 from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares what only the store may import
 from alembic.config import Config  # noqa: TID251
 from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
-from sqlalchemy import create_engine  # noqa: TID251
 
 from noughts_referee.work_units import pack_times
 from noughts_server.errors import DatabaseUnusable
@@ -18,6 +16,7 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata
 from tests.support.arena import Arena
+from tests.support.databases import SCHEMA_1_0
 
 
 @pytest.fixture(autouse=True)
@@ -30,15 +29,16 @@ def differences(connection: Connection) -> list[object]:
     return list(compare_metadata(context, metadata))
 
 
-def migrated(path: Path, revision: str = "head") -> None:
-    """Makes a database there by migrations alone."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+def of_version_1_0(path: Path) -> None:
+    """Makes an empty database there as version 1.0.0 did."""
     with closing(sqlite3.connect(path)) as connection:
-        engine = create_engine("sqlite://", creator=lambda: connection)
-        with engine.begin() as begun:
-            config.attributes["connection"] = begun
-            command.upgrade(config, revision)
+        connection.executescript((SCHEMA_1_0 / "sqlite.sql").read_text())
+
+
+async def migrated(path: Path) -> None:
+    """Makes a database there as version 1.0.0 did, and opens it once with this version."""
+    of_version_1_0(path)
+    await (await Store.open(f"sqlite:///{path}")).close()
 
 
 def anatomy(path: Path) -> dict[str, object]:
@@ -69,7 +69,7 @@ def anatomy(path: Path) -> dict[str, object]:
 
 
 async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
-    migrated(tmp_path / "migrated.db")
+    of_version_1_0(tmp_path / "migrated.db")
     store = await Store.open(f"sqlite:///{tmp_path / 'migrated.db'}")
     try:
         assert await store.read(differences) == []
@@ -78,7 +78,7 @@ async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
 
 
 async def test_a_new_database_is_as_the_migrations_would_have_made_it(tmp_path: Path) -> None:
-    migrated(tmp_path / "migrated.db")
+    await migrated(tmp_path / "migrated.db")
     store = await Store.open(f"sqlite:///{tmp_path / 'new.db'}")
     await store.close()
     assert anatomy(tmp_path / "new.db") == anatomy(tmp_path / "migrated.db")
@@ -94,7 +94,7 @@ def test_newest_migration_is_the_one_that_the_code_knows() -> None:
     config.set_main_option("script_location", str(MIGRATIONS))
     script = ScriptDirectory.from_config(config)
     assert script.get_heads() == [REVISION]
-    assert script.get_bases() == ["0001"]
+    assert script.get_bases() == ["0014"]
 
 
 async def test_empty_file_becomes_a_database(tmp_path: Path) -> None:
@@ -106,23 +106,15 @@ async def test_empty_file_becomes_a_database(tmp_path: Path) -> None:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
 
 
-async def test_an_older_database_is_brought_up_and_its_variants_get_their_new_names(tmp_path: Path) -> None:
+async def test_database_from_before_the_first_release_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+    of_version_1_0(path)
     with closing(sqlite3.connect(path)) as connection:
-        engine = create_engine("sqlite://", creator=lambda: connection)
-        with engine.begin() as begun:
-            config.attributes["connection"] = begun
-            command.upgrade(config, "0001")
-            for variant in ("mnk:15,15,5", "mnk:20,20,5", "mnk:7,6,4"):
-                begun.exec_driver_sql("INSERT INTO rating_lists (variant, time_class) VALUES (?, 1)", (variant,))
-        engine.dispose()
-    store = await Store.open(f"sqlite:///{path}")
-    await store.close()
-    with closing(sqlite3.connect(path)) as connection:
-        variants = connection.execute("SELECT variant FROM rating_lists ORDER BY id").fetchall()
-    assert variants == [("gomoku",), ("gomoku20",), ("mnk:7,6,4",)]
+        connection.execute("UPDATE alembic_version SET version_num = '0013'")
+        connection.commit()
+    with pytest.raises(DatabaseUnusable, match="schema 0013, of a version before 1") as refused:
+        await Store.open(f"sqlite:///{path}")
+    assert refused.value.hint == "Open it once with Noughts 1.0.0, which migrates it."
 
 
 async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_path: Path) -> None:
@@ -142,7 +134,7 @@ async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_
 
 async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    migrated(path, "0014")
+    of_version_1_0(path)
     # By the times of the choices, and then of the moves: nothing put, three stones, three and a move, five.
     games = [(b"", [9]), (bytes(3), [9, 0, 0, 5]), (bytes(4), [9, 7, 0, 5]), (bytes(5), [9, 7, 1, 0, 0])]
     with closing(sqlite3.connect(path)) as connection:

@@ -38,7 +38,7 @@ def check_current(connection: Connection, database: str) -> None:
 
 
 def _create(connection: Connection) -> None:
-    """Create the tables as the code defines them; a test checks that the migrations produce the same ones."""
+    """Create the tables as the code defines them; a test checks that the migrations lead to the same ones."""
     metadata.create_all(connection, checkfirst=False)
     connection.execute(
         text(
@@ -69,6 +69,9 @@ def _migrate(connection: Connection, database: str, found: str) -> None:
     # A percent sign in the path would be read as an interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found < min(known):
+        hint = "Open it once with Noughts 1.0.0, which migrates it."
+        raise DatabaseUnusable(database, f"it has schema {found}, of a version before 1.0.0", hint=hint)
     if found not in known:
         raise DatabaseTooNew(database, found=found, known=REVISION)
     config.attributes["connection"] = connection
