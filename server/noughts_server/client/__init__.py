@@ -1,4 +1,4 @@
 """Calls to a server: its services, deadlines, pages of lists, and what a failed call means.
 
-The command line uses `Client`, which blocks; the website uses `AsyncClient`. Both raise `CallFailed`.
+The command line uses `Client`, whose calls block; the website awaits its calls (`web/upstream.py`).
 """

@@ -52,7 +52,7 @@ class _Reading:
         route = self._route
         wanted = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
-        got = await self._upstream.call(route.callable(self._upstream), wanted)
+        got = await self._upstream.call(self._upstream.method(route.method), wanted)
         shown = document(got)[route.within] if route.within else document(got)
         if kind == CSV:
             return answer(request, csv_text(shown[route.rows]).encode(), CSV, _HEADERS | _next_page(request, shown))

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from noughts_server.web.upstream import Upstream
+from noughts_server.web.upstream import described
 
 PREFIX = "/api/v1"
 
@@ -29,27 +28,16 @@ class Route:
     within: str = ""
     """The only field of the response that is returned; empty: all of it."""
 
-    def callable(self, upstream: Upstream) -> Any:
-        """Return the method of this server."""
-        service, _, method = self.method.partition(".")
-        return getattr(getattr(upstream, service), method)
-
     @cached_property
     def request(self) -> Any:
         """The class of the request."""
-        return GetMessageClass(self._described.input_type)
+        return GetMessageClass(described(self.method).input_type)
 
     @cached_property
     def answered(self) -> Descriptor:
         """The descriptor of the returned message."""
-        response: Descriptor = self._described.output_type
+        response: Descriptor = described(self.method).output_type
         return response.fields_by_name[self.within].message_type or response if self.within else response
-
-    @property
-    def _described(self) -> Any:
-        service, _, method = self.method.partition(".")
-        (found,) = import_module(f"noughts_proto.v1.{service}_pb2").DESCRIPTOR.services_by_name.values()
-        return found.methods_by_name[method]
 
 
 _TOURNAMENT = "tournaments/{tournament}"

@@ -7,12 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import games_pb2
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
-from noughts_server.web.documents import Document, csv_text, document
+from noughts_server.web.documents import Document, csv_text
 from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE = 1_000
@@ -35,12 +34,11 @@ class Downloads:
 
     async def _game(self, request: Request) -> Response:
         name, number = request.path_params["tournament"], request.path_params["number"]
-        wanted = games_pb2.GetGameRequest(name=f"{tournament_name(name)}/games/{number}")
-        found = await self._upstream.call(self._upstream.games.GetGame, wanted)
-        if not found.game.HasField("end_time"):
+        game = (await self._upstream.ask("games.GetGame", name=f"{tournament_name(name)}/games/{number}"))["game"]
+        if game["end_time"] is None:
             raise Failure(409, f"Game {number} is not over.", "Wait for its end.")
         headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
-        return Response(_text("sgf", document(found.game), number), headers=headers, media_type=_KINDS["sgf"])
+        return Response(_text("sgf", game, number), headers=headers, media_type=_KINDS["sgf"])
 
     def _file(self, kind: str) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
@@ -55,18 +53,16 @@ class Downloads:
 
     async def _texts(self, parent: str, kind: str) -> AsyncIterator[str]:
         """Yield the file, one text for each page of games. Raises Failure."""
-        wanted = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE)
-        numbers = count(1)
+        token, numbers = "", count(1)
         while True:
-            page = await self._upstream.call(self._upstream.games.ListGames, wanted)
-            games = document(page)["games"]
+            page = await self._upstream.ask("games.ListGames", parent=parent, page_size=_PAGE, page_token=token)
+            games = page["games"]
             if kind == "csv":
-                yield csv_text(games, _COLUMNS, head=not wanted.page_token)
+                yield csv_text(games, _COLUMNS, head=not token)
             else:
                 yield "".join(_text(kind, game, next(numbers)) for game in games)
-            if not page.next_page_token:
+            if not (token := page["next_page_token"]):
                 return
-            wanted.page_token = page.next_page_token
 
 
 def recorded(game: Document) -> RecordedGame:

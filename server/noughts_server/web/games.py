@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Iterable
 
-from noughts_proto.v1 import games_pb2, tournaments_pb2
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.board_geometry import geometry
-from noughts_server.web.documents import Document, document
+from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream
 
@@ -14,8 +14,7 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
     """Return `game` and `notes`, from the record, or from the feed if the game is not over. Raises Failure."""
     got: Document | None = None
     try:
-        stored = await upstream.call(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
-        got = document(stored)
+        got = await upstream.ask("games.GetGame", token, name=name)
     except Failure as failure:
         if failure.status != 404:
             raise

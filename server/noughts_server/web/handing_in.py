@@ -7,7 +7,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2 as pb
-from noughts_proto.v1 import tournaments_pb2
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.web.forms import in_form
 from noughts_server.web.people import People, Person
@@ -47,8 +46,8 @@ class HandingIn:
             submit: Any = self._upstream.bots.SubmitBot  # a method that takes a stream of requests
             made = await self._upstream.call(submit, requests, person.visitor.token, seconds=TRIAL_SECONDS)
             if tournament := form.get("tournament", ""):
-                joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.version.name)
-                await self._upstream.call(self._upstream.tournaments.JoinTournament, joining, person.visitor.token)
+                joining = {"name": tournament, "bot": made.version.name}
+                await self._upstream.ask("tournaments.JoinTournament", person.visitor.token, **joining)
         except Failure as failure:
             if failure.status == 401:
                 raise

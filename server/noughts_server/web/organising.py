@@ -107,41 +107,33 @@ class Organising:
         form = await read_form(request)
         values = {name: form.get(name, "").strip() for name in _FORM}
         try:
-            wanted = tournaments_pb2.CreateTournamentRequest(tournament=_tournament(values))
-            made = await self._upstream.call(self._upstream.tournaments.CreateTournament, wanted, person.visitor.token)
+            token, wanted = person.visitor.token, _tournament(values)
+            made = await self._upstream.ask("tournaments.CreateTournament", token, tournament=wanted)
         except Failure as failure:
             if failure.status == 401:
                 raise
             if failure.status == 409:
                 failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
             return self._shown(request, values, in_form(failure, _FORM, _RENAMED))
-        return RedirectResponse(f"/{made.tournament.name}", 303)
+        return RedirectResponse(f"/{made['tournament']['name']}", 303)
 
     async def _act(self, request: Request, person: Person) -> Response:
-        form, calls = await read_form(request), self._upstream.tournaments
+        form = await read_form(request)
         name = tournament_name(request.path_params["tournament"])
         label = form.get("label", "")
-        wanted: dict[str, tuple[Any, Any]] = {
-            "start": (calls.StartTournament, tournaments_pb2.StartTournamentRequest(name=name)),
-            "pause": (calls.PauseTournament, tournaments_pb2.PauseTournamentRequest(name=name)),
-            "cancel": (calls.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name)),
-            "join": (
-                calls.JoinTournament,
-                tournaments_pb2.JoinTournamentRequest(name=name, bot=form.get("bot", ""), label=label),
-            ),
-            "withdraw": (calls.WithdrawTournament, tournaments_pb2.WithdrawTournamentRequest(name=name, label=label)),
-            "extend": (
-                calls.ExtendTournament,
-                tournaments_pb2.ExtendTournamentRequest(
-                    name=name, games_per_pair=number_of(form, "games_per_pair"), rounds=number_of(form, "rounds")
-                ),
-            ),
+        wanted: dict[str, Document] = {
+            "start": {},
+            "pause": {},
+            "cancel": {},
+            "join": {"bot": form.get("bot", ""), "label": label},
+            "withdraw": {"label": label},
+            "extend": {field: number_of(form, field) for field in ("games_per_pair", "rounds")},
         }
         action = request.path_params["action"]
         if action not in wanted:
             raise Failure(404, f"Unknown action {action!r}.")
-        method, message = wanted[action]
-        await self._upstream.call(method, message, person.visitor.token)
+        method = f"tournaments.{action.title()}Tournament"
+        await self._upstream.ask(method, person.visitor.token, name=name, **wanted[action])
         return RedirectResponse(f"/{name}", 303)
 
     async def _challenge(self, request: Request, person: Person) -> Response:

@@ -11,13 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.charts import Line, Point, rating_line
-from noughts_server.web.documents import Document, document
+from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import whole_number
 from noughts_server.web.front_page import front_page
@@ -46,6 +45,7 @@ class Pages:
 
     def __init__(self, upstream: Upstream, hub: Hub, views: Views, organising: Organising) -> None:
         self._upstream = upstream
+        self._ask = upstream.ask
         self._hub = hub
         self._views = views
         self._organising = organising
@@ -76,23 +76,18 @@ class Pages:
         return self._views.page(request, "home", **await front_page(self._upstream, self._hub))
 
     async def _tournaments(self, request: Request) -> Response:
-        wanted = tournaments_pb2.ListTournamentsRequest(
-            page_size=_PAGE,
-            page_token=request.query_params.get("page_token", ""),
-            challenges=request.query_params.get("challenges") == "true",
-        )
-        found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
+        challenges = request.query_params.get("challenges") == "true"
+        found = await self._ask("tournaments.ListTournaments", **_page_of(request), challenges=challenges)
         return self._views.page(
             request,
             "tournaments",
             tournaments=found["tournaments"],
             next_page=_next_page(request, found),
-            challenges=wanted.challenges,
+            challenges=challenges,
         )
 
     async def _atom(self, request: Request) -> Response:
-        wanted = tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
-        found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
+        found = await self._ask("tournaments.ListTournaments", page_size=_PAGE)
         body = self._views.text(request, "tournaments.atom", tournaments=found["tournaments"])
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
@@ -106,15 +101,9 @@ class Pages:
     async def _known_tournament(self, request: Request) -> Document:
         name = tournament_name(request.path_params["tournament"])
         got, crosstable, faults = await asyncio.gather(
-            self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
-            self._ask(
-                self._upstream.tournaments.GetCrosstable,
-                tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE),
-            ),
-            self._ask(
-                self._upstream.games.ListGames,
-                games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_FAULTS),
-            ),
+            self._ask("tournaments.GetTournament", name=name),
+            self._ask("tournaments.GetCrosstable", name=name, top=_MOST_IN_CROSSTABLE),
+            self._ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
         )
         tournament = got["tournament"]
         row = request.query_params.get("row", "")
@@ -141,12 +130,9 @@ class Pages:
 
     async def _games(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])
-        wanted = games_pb2.ListGamesRequest(
-            parent=name, page_size=_PAGE, page_token=request.query_params.get("page_token", "")
-        )
         tournament, found = await asyncio.gather(
-            self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
-            self._ask(self._upstream.games.ListGames, wanted),
+            self._ask("tournaments.GetTournament", name=name),
+            self._ask("games.ListGames", parent=name, **_page_of(request)),
         )
         return self._views.page(
             request,
@@ -187,25 +173,21 @@ class Pages:
 
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params
-        wanted = leaderboards_pb2.GetLeaderboardRequest(
-            variant=query.get("variant", ""),
-            time_class=query.get("time_class", ""),
-            page_size=_PAGE,
-            page_token=query.get("page_token", ""),
-            owner=query.get("owner", ""),
-            online_only=query.get("online") == "true",
-            min_games=min(int(least), 2**63) if (least := query.get("min_games", "0")).isdecimal() else 0,
-            exclude_provisional=query.get("sure") == "true",
-            search=query.get("search", "").strip(),
-        )
-        lists = await self._ask(
-            self._upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
-        )
-        if not wanted.variant and lists["rating_lists"]:
+        shown_list = {name: query.get(name, "") for name in ("variant", "time_class")}
+        filters: dict[str, Any] = {
+            "owner": query.get("owner", ""),
+            "online_only": query.get("online") == "true",
+            "min_games": min(int(least), 2**63) if (least := query.get("min_games", "0")).isdecimal() else 0,
+            "exclude_provisional": query.get("sure") == "true",
+            "search": query.get("search", "").strip(),
+        }
+        lists = await self._ask("leaderboards.ListRatingLists", page_size=1000)
+        if not shown_list["variant"] and lists["rating_lists"]:
             # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
-            wanted.variant, wanted.time_class = fullest["variant"], fullest["time_class"]
-        found = await self._ask(self._upstream.leaderboards.GetLeaderboard, wanted)
+            shown_list = {name: fullest[name] for name in shown_list}
+        filtered = any(filters.values())
+        found = await self._ask("leaderboards.GetLeaderboard", **_page_of(request), **shown_list, **filters)
         return self._views.page(
             request,
             "leaderboard",
@@ -213,40 +195,26 @@ class Pages:
             lists=lists["rating_lists"],
             rows=found["rows"],
             next_page=_next_page(request, found),
-            owner=wanted.owner,
-            online=wanted.online_only,
-            sure=wanted.exclude_provisional,
-            min_games=wanted.min_games,
-            search=wanted.search,
-            filtered=bool(
-                wanted.owner or wanted.online_only or wanted.exclude_provisional or wanted.min_games or wanted.search
-            ),
+            online=filters.pop("online_only"),
+            sure=filters.pop("exclude_provisional"),
+            filtered=filtered,
+            **filters,
         )
 
     async def _bots(self, request: Request) -> Response:
-        wanted = bots_pb2.ListBotsRequest(
-            page_size=_PAGE,
-            page_token=request.query_params.get("page_token", ""),
-            online_only=request.query_params.get("online") == "true",
-            search=request.query_params.get("search", "").strip(),
-        )
-        found = await self._ask(self._upstream.bots.ListBots, wanted)
-        return self._views.page(
-            request,
-            "bots",
-            bots=found["bots"],
-            next_page=_next_page(request, found),
-            online=wanted.online_only,
-            search=wanted.search,
-        )
+        online = request.query_params.get("online") == "true"
+        search = request.query_params.get("search", "").strip()
+        found = await self._ask("bots.ListBots", **_page_of(request), online_only=online, search=search)
+        next_page = _next_page(request, found)
+        return self._views.page(request, "bots", bots=found["bots"], next_page=next_page, online=online, search=search)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])
         bot, ratings, games, statistics = await asyncio.gather(
-            self._ask(self._upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
-            self._ask(self._upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
-            self._ask(self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
-            self._ask(self._upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)),
+            self._ask("bots.GetBot", name=name),
+            self._ask("leaderboards.ListBotRatings", bot=name),
+            self._ask("games.ListGames", parent=name, page_size=_RECENT),
+            self._ask("leaderboards.GetBotStatistics", bot=name),
         )
         histories = await asyncio.gather(
             *(self._history(name, each, bot["versions"]) for each in ratings["ratings"][:_MOST_CURVES])
@@ -264,8 +232,7 @@ class Pages:
 
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")
-        wanted = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
-        found = await self._ask(self._upstream.leaderboards.GetRatingHistory, wanted)
+        found = await self._ask("leaderboards.GetRatingHistory", bot=bot, variant=variant, time_class=time_class)
         points = found["points"]
         began = []
         for version in reversed(versions):
@@ -278,17 +245,10 @@ class Pages:
     async def _against(self, request: Request) -> Response:
         bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
         tournament = request.query_params.get("tournament", "")
-        wanted = leaderboards_pb2.GetHeadToHeadRequest(bot=bot, opponent=opponent)
-        listed = games_pb2.ListGamesRequest(
-            parent=bot,
-            opponent=opponent,
-            page_size=_PAGE,
-            page_token=request.query_params.get("page_token", ""),
-            tournament=tournament_name(tournament) if tournament else "",
-        )
+        only = {"tournament": tournament_name(tournament)} if tournament else {}
         found, games = await asyncio.gather(
-            self._ask(self._upstream.leaderboards.GetHeadToHead, wanted),
-            self._ask(self._upstream.games.ListGames, listed),
+            self._ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
+            self._ask("games.ListGames", parent=bot, opponent=opponent, **only, **_page_of(request)),
         )
         return self._views.page(
             request,
@@ -302,8 +262,10 @@ class Pages:
             next_page=_next_page(request, games),
         )
 
-    async def _ask(self, method: Any, request: Any, token: str = "") -> Document:
-        return document(await self._upstream.call(method, request, token))
+
+def _page_of(request: Request) -> Document:
+    """Return the fields of a request for the page of a list that the address names."""
+    return {"page_size": _PAGE, "page_token": request.query_params.get("page_token", "")}
 
 
 def _next_page(request: Request, found: Document) -> str:

@@ -9,9 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.resource_names import token_name
-from noughts_server.web.documents import Document, document
+from noughts_server.resource_names import bot_name, token_name
+from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
 from noughts_server.web.signin import (
     Visitor,
@@ -53,7 +52,7 @@ class People:
 
     def __init__(self, upstream: Upstream, views: Views, *, secure: bool) -> None:
         """`secure`: browsers use HTTPS, and send the cookie only over HTTPS."""
-        self._upstream = upstream
+        self._ask = upstream.ask
         self._views = views
         self._secure = secure
         self._failed = Recent()
@@ -91,15 +90,13 @@ class People:
         visitor = visitor_of(request)
         if visitor is None:
             return None
-        got = await self._upstream.call(
-            self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), visitor.token
-        )
-        return Person(visitor, got.token.owner, tuple(got.token.scopes))
+        token = (await self._ask("tokens.GetToken", visitor.token, name=_SELF))["token"]
+        return Person(visitor, token["owner"], tuple(token["scopes"]))
 
     async def bots(self, person: Person, *, retired: bool = False) -> list[Document]:
         """Return the user's bots by name."""
-        wanted = bots_pb2.ListBotsRequest(owner=person.owner, page_size=_MOST, show_retired=retired)
-        found: list[Document] = (await self._ask(self._upstream.bots.ListBots, wanted))["bots"]
+        got = await self._ask("bots.ListBots", owner=person.owner, page_size=_MOST, show_retired=retired)
+        found: list[Document] = got["bots"]
         return found
 
     async def _sign_in_page(self, request: Request) -> Response:
@@ -120,7 +117,7 @@ class People:
         form = await read_form(request)
         try:
             token = read_token(form.get("token", ""))
-            await self._upstream.call(self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), token)
+            await self._ask("tokens.GetToken", token, name=_SELF)
         except Failure as failure:
             if failure.status in (400, 401):
                 self._failed.add(address)
@@ -142,15 +139,12 @@ class People:
         self, request: Request, person: Person, failure: Failure | None = None, form: str = "", secret: str = ""
     ) -> Response:
         """Return the user's own page, with the failure of one of its forms: `hand-in` or `tokens`."""
-        wanted = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
-            self._ask(self._upstream.tournaments.ListTournaments, wanted),
-            self._ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest()),
-            self._ask(self._upstream.status.GetStatus, status_pb2.GetStatusRequest()),
-            self._ask(
-                self._upstream.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=_MOST), person.visitor.token
-            ),
+            self._ask("tournaments.ListTournaments", owner=person.owner, page_size=_RECENT),
+            self._ask("tournaments.ListTournaments"),
+            self._ask("status.GetStatus"),
+            self._ask("tokens.ListTokens", person.visitor.token, page_size=_MOST),
         )
         return self._views.page(
             request,
@@ -172,9 +166,7 @@ class People:
         """Return the newest games of all active bots together."""
         of_each = await asyncio.gather(
             *(
-                self._ask(
-                    self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=bot["name"], page_size=_RECENT)
-                )
+                self._ask("games.ListGames", parent=bot["name"], page_size=_RECENT)
                 for bot in [bot for bot in bots if not bot["retire_time"]][:_RECENT]
             )
         )
@@ -186,30 +178,25 @@ class People:
         scopes = [scope for scope in ("play", "submit", "organise", "admin") if form.get(scope)]
         if bot := form.get("bot"):
             scopes.append(f"play:{bot}")
-        wanted = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label=form.get("label", ""), scopes=scopes))
+        wanted: Document = {"token": {"label": form.get("label", ""), "scopes": scopes}}
         try:
             if not scopes:
                 raise Failure(400, "The token permits nothing.", "Choose at least one permission.")
             if days := form.get("days", "").strip():
-                wanted.ttl.CopyFrom(Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS))
-            made = await self._upstream.call(self._upstream.tokens.CreateToken, wanted, person.visitor.token)
+                wanted["ttl"] = Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS)
+            made = await self._ask("tokens.CreateToken", person.visitor.token, **wanted)
         except Failure as failure:
             return await self.shown(request, person, in_form(failure, _TOKEN_FORM, {"scopes": "bot"}), "tokens")
-        return await self.shown(request, person, secret=made.secret)
+        return await self.shown(request, person, secret=made["secret"])
 
     async def _revoke(self, request: Request, person: Person) -> Response:
         await read_form(request)
         name = token_name(request.path_params["number"])
-        await self._upstream.call(
-            self._upstream.tokens.RevokeToken, tokens_pb2.RevokeTokenRequest(name=name), person.visitor.token
-        )
+        await self._ask("tokens.RevokeToken", person.visitor.token, name=name)
         return RedirectResponse("/me", 303)
 
     async def _retire(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
-        wanted = bots_pb2.RetireBotRequest(name=f"bots/{request.path_params['bot']}", undo=bool(form.get("undo")))
-        await self._upstream.call(self._upstream.bots.RetireBot, wanted, person.visitor.token)
+        name = bot_name(request.path_params["bot"])
+        await self._ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
         return RedirectResponse("/me", 303)
-
-    async def _ask(self, method: Any, request: Any, token: str = "") -> Document:
-        return document(await self._upstream.call(method, request, token))

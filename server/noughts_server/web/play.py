@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2
-from noughts_server.web.documents import Document, document
+from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import in_form, time_of, whole_number
 from noughts_server.web.games import known_game
@@ -67,10 +66,8 @@ class Play:
     async def _menu_shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
         online: list[Document] = []
         if self._tables is not None:
-            wanted = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
-            got = await self._upstream.call(self._upstream.bots.ListBots, wanted)
-            found = document(got)["bots"]
-            online = [bot for bot in found if not self._tables.is_seat(bot["name"])]
+            found = await self._upstream.ask("bots.ListBots", online_only=True, page_size=_MOST_BOTS)
+            online = [bot for bot in found["bots"] if not self._tables.is_seat(bot["name"])]
         return self._views.page(
             request,
             "play",

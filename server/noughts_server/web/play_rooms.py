@@ -20,7 +20,7 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.stream import BotRefused
 from noughts_bots.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
-from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
+from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import challenge_message, time_control
@@ -336,15 +336,14 @@ class PlayRooms:
 
     async def _owner(self) -> str:
         """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
-        wanted = tokens_pb2.GetTokenRequest(name="tokens/self")
         try:
-            got = await self._upstream.call(self._upstream.tokens.GetToken, wanted, self._token)
+            got = await self._upstream.ask("tokens.GetToken", self._token, name="tokens/self")
         except Failure as failure:
             if failure.status != 401:
                 raise
             # The visitor and its token did not cause this.
             raise Failure(409, f"The website's own token is not valid: {failure.message}", failure.hint) from failure
-        return got.token.owner[:_LONGEST_OWNER]
+        return str(got["token"]["owner"])[:_LONGEST_OWNER]
 
     def _check(self, wish: Wish) -> None:
         try:
@@ -383,7 +382,7 @@ class PlayRooms:
     async def _log_in(self, name: str, bot: Bot) -> _Seat:
         """Log in a bot and return when the server has accepted it. Raises Failure."""
         online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        login = self._upstream.login(self._token, name, _LOGIN_VERSION)
+        login = Login(self._upstream.address, self._token, name, _LOGIN_VERSION, self._upstream.dialling)
         session = self._tasks.create_task(_session(bot, login, online), name=f"seat {name}")
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -430,9 +429,8 @@ class PlayRooms:
         """Cancel the live game, if there is one."""
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
-            wanted = tournaments_pb2.CancelTournamentRequest(name=name)
             try:
-                await self._upstream.call(self._upstream.tournaments.CancelTournament, wanted, self._token)
+                await self._upstream.ask("tournaments.CancelTournament", self._token, name=name)
             except Failure as failure:
                 # The game is already over, because the server ended it after a player's timeout.
                 if failure.status != 409:

@@ -1,13 +1,20 @@
 """The server behind the website, and what its errors mean to a browser."""
 
-from typing import TypeVar
+import asyncio
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 import grpc
 import grpc.aio
+from google.protobuf.message_factory import GetMessageClass
 
-from noughts_proto.security import Dialling
-from noughts_server.client.async_client import AsyncClient
-from noughts_server.client.failures import CallFailed
+from noughts_proto.security import Dialling, SecurityProblem
+from noughts_proto.transport import TOKEN_KEY
+from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
+from noughts_server.client.stubs import AsyncStubs
+from noughts_server.web.documents import Document, document
 
 AWAY_HINT = "Running games resume when it is back, and so does this page."
 _HINTS = {
@@ -29,6 +36,9 @@ _STATUSES = {
 }
 """HTTP statuses by gRPC status; 502 for all others."""
 
+_AT_ONCE = 32
+"""Limit of concurrent calls; more wait. The server has its own limit per address (`limits.address_strangers`)."""
+
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 
@@ -48,11 +58,28 @@ class Failure(Exception):
         """What is right in that field; empty if the message says it."""
 
 
-class Upstream(AsyncClient):
+class Upstream(AsyncStubs):
     """The server's services, whose errors are Failures. Must be made inside a running event loop."""
 
     def __init__(self, address: str, dialling: Dialling) -> None:
-        super().__init__(address, dialling, _HINTS)
+        self.address = address
+        self.dialling = dialling
+        self._channels = dialling.async_channels(address)
+        # A connection has a limit of concurrent calls. The long calls of the feed must not use up that of the others.
+        self._feed_channels = dialling.async_channels(address, apart=True)
+        super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._long_room = asyncio.Semaphore(_AT_ONCE)
+        """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
+
+    async def ask(self, method: str, token: str = "", **fields: Any) -> Document:
+        """Return the answer of a method, e.g. `games.GetGame`, to a request with these fields. Raises Failure."""
+        request = GetMessageClass(described(method).input_type)(**fields)
+        return document(await self.call(self.method(method), request, token))
+
+    def method(self, name: str) -> Any:
+        """Return the method of the server with this name, e.g. `games.GetGame`."""
+        return attrgetter(name)(self)
 
     async def call(
         self,
@@ -64,15 +91,37 @@ class Upstream(AsyncClient):
     ) -> Response:
         """Return the method's answer, called with this token. Raises Failure."""
         try:
-            return await super().call(method, request, token, seconds=seconds)
-        except CallFailed as failed:
-            raise _failure(failed) from failed
+            self.dialling.check(self.address, token)
+        except SecurityProblem as problem:
+            raise Failure(501, str(problem), problem.advice) from problem
+        metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
+        try:
+            async with self._room if seconds is None else self._long_room:
+                await self.connect()
+                return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
+        except grpc.aio.AioRpcError as error:
+            raise self.failure(error, seconds or DEADLINE_SECONDS) from error
+        except grpc.aio.UsageError as error:  # the channels are closed
+            raise Failure(503, "the client is closed", "Try again in a moment.") from error
 
-    def failure(self, error: grpc.aio.AioRpcError) -> Failure:
-        """Return what a failed call means to a browser."""
-        return _failure(self.explain(error))
+    def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
+        """Return what the error of a call with this deadline means to a browser."""
+        failed = explain_call(error, self.address, _HINTS, seconds=seconds)
+        status = _STATUSES.get(failed.code, 502)
+        return Failure(status, failed.message, failed.hint, field=failed.field, expected=failed.expected)
+
+    async def connect(self) -> None:
+        """Choose the server of the next call, if there are several addresses."""
+        await asyncio.gather(self._channels.connect(), self._feed_channels.connect())
+
+    async def close(self) -> None:
+        """End all calls."""
+        await asyncio.gather(self._channels.close(), self._feed_channels.close())
 
 
-def _failure(failed: CallFailed) -> Failure:
-    status = _STATUSES.get(failed.code, 502)
-    return Failure(status, failed.message, failed.hint, field=failed.field, expected=failed.expected)
+@cache
+def described(method: str) -> Any:
+    """Return the descriptor of a method of the contract, e.g. `games.GetGame`."""
+    service, _, name = method.partition(".")
+    (found,) = import_module(f"noughts_proto.v1.{service}_pb2").DESCRIPTOR.services_by_name.values()
+    return found.methods_by_name[name]
