@@ -12,8 +12,8 @@ from noughts_referee.rules import Variant
 OFF_BOARD = 0xFFFFFFFF
 """What a column of unsigned numbers holds instead of an invalid cell number."""
 
-Chosen = int | Move | Resign
-"""A cell, with or without a score, or a resignation, whose text says why."""
+Chosen = int | Resign
+"""A cell, or a resignation, whose text says why."""
 Resigning = Callable[[int, Exception], Resign]
 """Reports that the bot failed or resigned in a row of the questions, and returns the resignation."""
 
@@ -47,7 +47,7 @@ class Answers:
     plies: Sequence[int]
     chosen: Sequence[Chosen]
     scores: Mapping[int, float] = field(default_factory=dict)
-    """Scores by row, of those that are not in `chosen`."""
+    """Scores by row."""
 
 
 class Boards(Protocol):

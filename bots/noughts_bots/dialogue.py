@@ -8,11 +8,11 @@ import functools
 import logging
 import operator
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from noughts_bots.boards import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
-from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
+from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Resign, TimeLimits, method_of
 from noughts_bots.events import Complaint
 from noughts_bots.failures import Failures, in_words
 from noughts_bots.position_boards import PositionBoards
@@ -47,10 +47,10 @@ class Dialogue:
         self._answers: list[_Answer] = []
         self._batches: deque[Answers] = deque()
         self._choices: list[pb.Choice] = []
-        self._gives_scores = False
-        """Whether the answers can contain a `Move`. If not, they are not searched for scores."""
+        self._scores: dict[tuple[int, int], float] = {}
+        """Scores of answers, by game and ply."""
         self._resigns = False
-        """Whether the answers can contain a resignation, likewise."""
+        """Whether the answers can contain a resignation. If not, they are not searched for one."""
         self._heartbeat = 0
 
     @property
@@ -195,7 +195,7 @@ class Dialogue:
             answers = self._answers[:]
             del self._answers[: len(answers)]
             games, plies, chosen = zip(*answers, strict=True)
-            self._write(request.moves, Answers(games, plies, chosen))
+            self._write(request.moves, Answers(games, plies, chosen, self._scores_of(answers) if self._scores else {}))
         for _ in range(len(self._batches)):
             self._write(request.moves, self._batches.popleft())
         if self._choices:
@@ -204,11 +204,17 @@ class Dialogue:
             request.choices.extend(choices)
         return request
 
+    def _scores_of(self, answers: list[_Answer]) -> dict[int, float]:
+        """Take out the scores of these answers, by row."""
+        keys = [(game, ply) for game, ply, _ in answers]
+        scores = {row: self._scores[key] for row, key in enumerate(keys) if key in self._scores}
+        for key in keys:
+            self._scores.pop(key, None)
+        return scores
+
     def _write(self, moves: pb.Moves, answers: Answers) -> None:
         before = len(moves.game)
         cells = answers.chosen
-        if self._gives_scores:
-            cells = _without_scores(cells, moves, before)
         if answers.scores:
             moves.scored.extend([before + row for row in answers.scores])
             moves.score.extend(answers.scores.values())
@@ -220,7 +226,7 @@ class Dialogue:
             cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
         moves.game.extend(answers.games)
         moves.ply.extend(answers.plies)
-        moves.cell.extend(cells)  # type: ignore[arg-type]  # scores and resignations are gone
+        moves.cell.extend(cells)  # type: ignore[arg-type]  # resignations are gone
 
     def answer_all(self, questions: Questions) -> None:
         """Get all answers from the bot with one call, or one for each variant; see `Bot.choose_batch`."""
@@ -248,7 +254,7 @@ class Dialogue:
                 position.moves.append(chosen)
                 answer = chosen
             else:
-                answer = self._read(position, chosen)
+                answer = self._read(handle, ply, position, chosen)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
@@ -258,20 +264,19 @@ class Dialogue:
         answer: Chosen
         try:
             chosen = self._ask(position)
-            answer = self._read(position, await chosen if isinstance(chosen, Awaitable) else chosen)
+            answer = self._read(handle, ply, position, await chosen if isinstance(chosen, Awaitable) else chosen)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
-    def _read(self, position: Position, chosen: object) -> Chosen:
-        """Return the bot's answer, and add its cell to the position's moves. Raises TypeError if invalid."""
+    def _read(self, handle: int, ply: int, position: Position, chosen: object) -> int:
+        """Return the cell of the bot's answer, add it to the position's moves, and keep its score. Raises TypeError."""
         cell, score = read_choice(chosen, position.variant)
         if cell != OFF_BOARD:
             position.moves.append(cell)
-        if score is None:
-            return cell
-        self._gives_scores = True
-        return Move(cell, score)
+        if score is not None:
+            self._scores[handle, ply] = score
+        return cell
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
         """Return the answer of a bot that failed or resigned: for this game, or for `games` that begin with it."""
@@ -295,15 +300,6 @@ def _boards_of(bot: Bot) -> Boards:
             raise TypeError(f"choose_arrays: got a {type(bot).__name__}, expected a subclass of ArrayBot")
         return ArrayBoards(bot)
     return PositionBoards(bot)
-
-
-def _without_scores(answers: Sequence[Chosen], moves: pb.Moves, before: int) -> list[int | Resign]:
-    """Move the scores of the answers to the message, where the first is row `before`. Return the rest."""
-    scores = {row: answer.score for row, answer in enumerate(answers, before) if isinstance(answer, Move)}
-    given = {row: score for row, score in scores.items() if score is not None}
-    moves.scored.extend(given.keys())
-    moves.score.extend(given.values())
-    return [answer.cell if isinstance(answer, Move) else answer for answer in answers]
 
 
 def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:

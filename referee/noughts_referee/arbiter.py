@@ -262,10 +262,7 @@ class Arbiter:
             game.moves += choice.cells
             game.opening_plies = len(game.moves)
             game.times_us += [0] * len(choice.cells)
-            if step:
-                # A time above 0 marks a third choice, even before the choice is made.
-                game.times_us[step + 1] = 1
-        game.times_us[step] = took if step < CHOICES - 2 else max(1, took)
+        game.times_us[step] = took
         if isinstance(choice, Put):
             self._ask_choice(game, step + 1)
         else:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Outcome, Result, Termination, Variant
 
+_NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class GameConditions:
@@ -82,7 +84,6 @@ class GameSoFar(NamedTuple):
     """See `Game.opening_plies`."""
 
 
-_NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 _NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
 
 

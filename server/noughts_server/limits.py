@@ -12,6 +12,8 @@ ABSENCE_SECONDS = 600.0
 BURST_SECONDS = 10
 """After so many quiet seconds a caller can use as many seconds' worth of a limit per second at once."""
 
+_MOST = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -91,6 +93,3 @@ class Limits:
             if not 1 <= number <= _MOST:
                 raise InvalidArgument.of(f"limit {name}", number, f"1 to {_MOST:,}")
         return replace(self, **chosen)
-
-
-_MOST = 1_000_000_000

@@ -38,6 +38,11 @@ from noughts_server.store.nodes import Node, NodeKind
 
 _SILENT_SECONDS = 5.0
 
+logger = structlog.get_logger("noughts.referee")
+_PERIOD_SECONDS = 1.0
+# So many running games of a tournament are told of, for those who want to watch one.
+_MOST_TOLD = 32
+
 
 class Subscriptions:
     """Has the observer look at what any server wants."""
@@ -73,13 +78,6 @@ class Subscriptions:
             game = self._observer.snapshot(wanted[row])
             if game is not None:
                 self._bus.publish(PLAYED, GameEvent(wanted[row], game))
-
-
-logger = structlog.get_logger("noughts.referee")
-
-_PERIOD_SECONDS = 1.0
-# So many running games of a tournament are told of, for those who want to watch one.
-_MOST_TOLD = 32
 
 
 @dataclass(frozen=True, slots=True)

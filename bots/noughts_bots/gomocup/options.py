@@ -18,6 +18,19 @@ _MIB = 1024 * 1024
 _MOST_MEMORY_MIB = 1 << 20
 _LONGEST_PAUSE_US = 1_000_000
 
+_A_NUMBER = "a whole number from 1"
+_EXPECTED = {
+    "restart": ("on, off or auto", "on: a new process for each game; off: RESTART and nothing else"),
+    "swap2": ("on, off or colours", "on: SWAP2BOARD with stones as x,y; colours: as x,y,c"),
+    "board": ("on or off", "on: the whole board with every question, not the last move alone"),
+    "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
+    "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
+    "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
+    "memory": ("MiB as in 350, or 2g", "it is sent as INFO max_memory, in bytes"),
+    "settle": ("milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question"),
+    "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
+}
+
 
 class Restart(StrEnum):
     """How an engine becomes ready for its next game."""
@@ -144,16 +157,4 @@ _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
     "settle": lambda value: ("settle_us", _read_pause(value)),
     "margin": lambda value: ("margin", value),
     "time": lambda value: ("time", value),
-}
-_A_NUMBER = "a whole number from 1"
-_EXPECTED = {
-    "restart": ("on, off or auto", "on: a new process for each game; off: RESTART and nothing else"),
-    "swap2": ("on, off or colours", "on: SWAP2BOARD with stones as x,y; colours: as x,y,c"),
-    "board": ("on or off", "on: the whole board with every question, not the last move alone"),
-    "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
-    "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
-    "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
-    "memory": ("MiB as in 350, or 2g", "it is sent as INFO max_memory, in bytes"),
-    "settle": ("milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question"),
-    "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
 }

@@ -16,6 +16,8 @@ from noughts_referee.rules import ON_THE_BOARD, Position, Variant
 
 _SAVE_SECONDS = 1.0
 
+_COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/reference/tables.md says what is in it",)
+
 
 class Learner(CachingBot):
     """Plays one of the highest rated cells of its table. With `learn`, it corrects the table after every game.
@@ -138,9 +140,6 @@ class Learner(CachingBot):
         self.table = table
         self._considered.clear()
         self.variants = (table.variant.name,)
-
-
-_COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/reference/tables.md says what is in it",)
 
 
 def load_learnt(file: Path) -> TableFile:

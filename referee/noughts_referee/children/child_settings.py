@@ -8,6 +8,8 @@ from noughts_referee.monotonic import Now, microseconds
 if TYPE_CHECKING:
     from noughts_referee.frame_connection import WireSettings
 
+_FOR_EVER = 86_400.0
+
 
 @dataclass(frozen=True, slots=True)
 class ChildSettings:
@@ -31,6 +33,3 @@ class ChildSettings:
         from noughts_referee.frame_connection import WireSettings
 
         return WireSettings(self.heartbeat, _FOR_EVER, self.now)
-
-
-_FOR_EVER = 86_400.0

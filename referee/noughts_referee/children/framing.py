@@ -7,6 +7,9 @@ from google.protobuf.message import DecodeError
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 
+_LONGEST_WHY = 200
+_LONGEST_SHOWN = 60
+
 
 class NoFrame(Exception):
     """A child sent something that is not a frame. The text is a phrase that follows "it"."""
@@ -101,10 +104,6 @@ class JsonLines:
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
-
-
-_LONGEST_WHY = 200
-_LONGEST_SHOWN = 60
 
 
 def _is_text(data: bytes) -> bool:

@@ -83,6 +83,8 @@ _PRCTL, _PRLIMIT, _AFFINITY, _PRIORITY = (157, 167), (302, 261), (203, 122), (14
 # The argument with the flags: one flag opens a connection that Landlock does not check.
 _SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
 
+_RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
+
 
 def available() -> bool:
     """Return whether this kernel has such filters and this module has its call numbers."""
@@ -161,9 +163,6 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
         yield from _when(_CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
         for numbers in _SIGNALLING.values():
             yield from _when(numbers, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
-
-
-_RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
 
 
 def _when(numbers: _Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:

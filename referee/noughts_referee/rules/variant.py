@@ -114,6 +114,10 @@ class Variant:
     def _free_cells(self) -> dict[int, tuple[int, ...]]:
         return {}
 
+    def given_plies(self, opening_plies: int) -> int:
+        """Return how many of a game's opening moves were given to the players; stones by agreement are their own."""
+        return 0 if self.agreement else opening_plies
+
     def free_cells(self, occupied: int) -> tuple[int, ...]:
         """Return the cells where a stone can be placed if the set `occupied` holds stones, ascending.
 

@@ -39,6 +39,10 @@ _CLOCK_US = 1_000_000
 _FAMILY = "mnk:7,6,4"
 _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
 
+_MOVES_TO_FIND_IT = 10_000
+_RULES = "docs/how-to/writing-a-bot.md tells what a question holds"
+_LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
+
 
 class StepFailed(Exception):
     """The bot failed a step; the text says what it did."""
@@ -203,9 +207,6 @@ async def _play(
     if game:
         await session.end(game, outcome or VOID, position.moves)
     return position
-
-
-_MOVES_TO_FIND_IT = 10_000
 
 
 def _nearly_full(variant: Variant) -> Position | None:
@@ -517,8 +518,6 @@ async def _frames(trial: _Trial) -> ChildSession:
     return session
 
 
-_RULES = "docs/how-to/writing-a-bot.md tells what a question holds"
-_LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
 _STEPS = (
     _Step("starts and says hello", "see what it printed; its first frame is a hello", _starts),
     _Step("has a name that can be used", "1 to 63 of a-z A-Z 0-9 and -_.:=,#+", _is_called),

@@ -15,6 +15,33 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
+_BROUGHT_BY = {
+    "server": (
+        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "structlog",
+    ),
+    "play": ("textual",),
+    "charts": ("jinja2", "pygal"),
+    "web": ("starlette", "uvicorn"),
+    "cluster": ("nats", "psycopg"),
+    "wasm": ("wasmtime",),
+}  # fmt: skip
+"""The packages that each of our extras brings; the first one tells whether it is there."""
+NO_TOKEN = (
+    "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
+    "The server's operator makes it: noughts token create --owner NAME",
+)
+_REFUSAL_HINTS = {
+    "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
+    "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
+}
+_OPTIONS = {
+    "name": "NAME", "anchors": "--anchor", "draw_after": "--draw-after", "games_per_pair": "--games",
+    "join_from": "--join-from", "join_until": "--join-until", "label": "--label", "openings": "--openings",
+    "own_times": "--time-of", "rounds": "--rounds", "scopes": "--scope", "start_at": "--start-at",
+    "time_class": "--time-class", "title": "--title", "variant": "--variant",
+}  # fmt: skip
+"""The argument or option of each field of a request that users can set."""
+
 
 class Problem(Exception):
     """Something to tell the user: what is wrong, and what to do next."""
@@ -67,19 +94,6 @@ def explain(error: BaseException) -> Problem | None:
         explained = map(explain, error.exceptions)
         return next((problem for problem in explained if problem is not None), None)
     return _explain_system(error) or _explain_call(error) or _explain_known(error)
-
-
-_BROUGHT_BY = {
-    "server": (
-        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "structlog",
-    ),
-    "play": ("textual",),
-    "charts": ("jinja2", "pygal"),
-    "web": ("starlette", "uvicorn"),
-    "cluster": ("nats", "psycopg"),
-    "wasm": ("wasmtime",),
-}  # fmt: skip
-"""The packages that each of our extras brings; the first one tells whether it is there."""
 
 
 def require_extra(line: str, extra: str) -> None:
@@ -163,24 +177,6 @@ def _explain_call(error: BaseException) -> Problem | None:
             hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
     return None
-
-
-NO_TOKEN = (
-    "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
-    "The server's operator makes it: noughts token create --owner NAME",
-)
-_REFUSAL_HINTS = {
-    "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
-    "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
-}
-_SAME = (
-    "draw-after", "join-from", "join-until", "label", "openings", "rounds", "start-at", "time-class", "title",
-    "variant",
-)  # fmt: skip
-_OPTIONS = {option.replace("-", "_"): f"--{option}" for option in _SAME} | {
-    "name": "NAME", "anchors": "--anchor", "games_per_pair": "--games", "own_times": "--time-of", "scopes": "--scope",
-}  # fmt: skip
-"""The argument or option of each field of a request that users can set."""
 
 
 def _in_options(message: str) -> str:

@@ -22,6 +22,8 @@ _LONGEST_MARGIN_SECONDS = 60
 MARGIN = f"{MARGIN_US // 1_000}ms"
 """The usual `--margin`."""
 
+_ROWS_OF_TEXT = 50
+
 
 class LogLevel(StrEnum):
     """What is worth a line."""
@@ -118,7 +120,6 @@ ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in
 LimitOption = Annotated[
     int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows. Default: 50; all in JSON")
 ]
-_ROWS_OF_TEXT = 50
 
 
 def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> Iterator[_Row]:

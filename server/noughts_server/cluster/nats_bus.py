@@ -34,6 +34,8 @@ _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
 _PENDING_BYTES = 64 * 1024 * 1024
 
+_LARGER = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
+
 
 class NatsBus:
     """Publish and subscribe, here and in the other processes of the cluster. Used from one event loop."""
@@ -206,9 +208,6 @@ class NatsBus:
     def _begin_anew(self) -> None:
         for callback in self.on_connected:
             callback()
-
-
-_LARGER = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
 
 
 def _on_the_wire(subject: str) -> str:

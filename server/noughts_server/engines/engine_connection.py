@@ -33,6 +33,8 @@ from noughts_server.engines.transcript import Transcript
 _SCORE_WORDS = "ev|eval|score"
 _NUMBER = r"\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)"
 
+_AGAIN_SECONDS = 0.05
+
 
 @cache
 def _score_pattern(word: str) -> re.Pattern[str]:
@@ -251,6 +253,3 @@ class EngineConnection:
             seat.give_up(f"silent for {self._settings.silence:g} s while it owed an answer in a game without a clock")
         else:
             self._referee.silent(self.player, ((game.handle, game.ply, took),))
-
-
-_AGAIN_SECONDS = 0.05

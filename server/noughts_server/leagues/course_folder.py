@@ -19,6 +19,10 @@ from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.people.bots import COURSE_LABEL
 from noughts_server.store.people.tokens import create_token
 
+ORGANISER = "organiser"
+"""The owner of the nights' tournaments."""
+_PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+
 
 def instructions(course: Course) -> str:
     """Return the page in Markdown."""
@@ -56,11 +60,6 @@ def instructions(course: Course) -> str:
         "Only you can read what it wrote to its standard error.\n\n"
         "Keep your token secret: anyone who has it can submit bots in your name.\n"
     )
-
-
-ORGANISER = "organiser"
-"""The owner of the nights' tournaments."""
-_PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 
 
 class CourseFolder:

@@ -26,9 +26,10 @@ def match_game(result: int, termination: int, side: int, moves: bytes, opening: 
 
 def opening_of(game: FinishedGame, variant: str) -> bytes:
     """Return those of the game's moves that were given when it began; stones by agreement are the bots' own."""
-    if not game.opening_plies or (played := parse_variant(variant)).agreement:
+    if not game.opening_plies:
         return b""
-    return game.moves[: game.opening_plies * len(pack_moves([0], played.cells))]
+    played = parse_variant(variant)
+    return game.moves[: played.given_plies(game.opening_plies) * len(pack_moves([0], played.cells))]
 
 
 class LocalMatch:

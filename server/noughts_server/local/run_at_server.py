@@ -30,6 +30,9 @@ from noughts_server.store.games.standings import CrosstablePage, whole_crosstabl
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 from noughts_server.tables.standings import Standing
 
+_START_SECONDS = 30.0
+_ATTEMPTS = 3
+
 
 class WrittenGames:
     """What has been handed on of one tournament. Used from the threads that read the store."""
@@ -53,10 +56,6 @@ class WrittenGames:
         with self._lock:
             self._complete = True
             self._write(export(connection, tournament.id, after=self._through))
-
-
-_START_SECONDS = 30.0
-_ATTEMPTS = 3
 
 
 class RunAtServer:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 MOST_REMEMBERED = 5_000_000
 """Limit of the games among which duplicates are found, so that memory stays bounded."""
 
+_RESULTS = {str(result): result for result in Result}
+_TERMINATIONS = {str(termination): termination for termination in Termination}
+_AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
+"""Terminations by which the side to move has lost."""
+# Until the game begins, the side that must choose an opening can lose.
+_LONGEST_AGREEMENT = 5
+_SHOWN = 200
+
 
 class Finding(NamedTuple):
     line: int
@@ -38,15 +46,6 @@ def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterato
                     errors.append(f"seed: got {game.seed}, which a game of the same two had before, expected each once")
                 seen.add(mark)
         yield tuple(Finding(line, error, file) for error in errors)
-
-
-_RESULTS = {str(result): result for result in Result}
-_TERMINATIONS = {str(termination): termination for termination in Termination}
-_AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
-"""Terminations by which the side to move has lost."""
-# Until the game begins, the side that must choose an opening can lose.
-_LONGEST_AGREEMENT = 5
-_SHOWN = 200
 
 
 def faults_of(record: RecordedGame) -> list[str]:

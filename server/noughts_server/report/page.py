@@ -30,6 +30,8 @@ _MOST_OPENINGS = 100
 _HERE = Path(__file__).parent
 _WEBSITE = _HERE.parent / "web" / "static"
 
+_TERMINATIONS = frozenset(map(str, Termination))
+
 
 @dataclass(slots=True)
 class Part:
@@ -80,9 +82,6 @@ def _own(path: Path) -> Markup:
 
 def _cell(value: Value, unit: Any) -> str:
     return in_words(str(value)) if value in _TERMINATIONS else text(value, unit)
-
-
-_TERMINATIONS = frozenset(map(str, Termination))
 
 
 def _facts(tally: Tally) -> Iterator[tuple[str, str]]:

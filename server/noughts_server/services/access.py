@@ -22,6 +22,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _SCHEME = "Bearer "
 _DECLARED = "noughts_access"
 
+NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
+
 
 class Access(Enum):
     """What a method requires of its callers."""
@@ -77,9 +79,6 @@ def caller_as(scope: str) -> Caller:
     who = caller()
     require(who, scope)
     return who
-
-
-NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
 
 def bearer_token(context: Context) -> str | None:

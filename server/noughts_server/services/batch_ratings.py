@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_BOTS = 2_000
 """Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""
 
+_LARGEST_RATING = 100_000
+
 
 class BatchRater:
     """Fits ratings for one request at a time, because a fit keeps a processor busy."""
@@ -38,9 +40,6 @@ class BatchRater:
                 raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
         async with self._turn:
             return await asyncio.to_thread(_fitted, pairs, anchors, prior)
-
-
-_LARGEST_RATING = 100_000
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:

@@ -13,6 +13,8 @@ Value = str | int | float | None
 
 _QUARTERS = ("", "¼", "½", "¾")
 
+_MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
+
 
 class Unit(StrEnum):
     """The unit of a column's cells."""
@@ -74,9 +76,6 @@ def text(value: Value, unit: Unit) -> str:
     if unit is Unit.MILLISECONDS:
         return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
     return f"{value:,}"
-
-
-_MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
 def as_csv(table: Table) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from noughts_server.local.rating_pool import PoolRating
 _MOST_GAMES = 10_000
 
+_WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
+
 
 @command(
     "noughts estimate py:./my_bot.py:Mine",
@@ -144,9 +146,6 @@ def _rating(result: "PoolRating") -> str:
         return "stronger than all bots" if result.points else "weaker than all bots"
     error = f" ± {result.error95:,.0f}" if result.error95 is not None else ""
     return f"{result.rating:,.0f}{error}"
-
-
-_WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
 
 def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:

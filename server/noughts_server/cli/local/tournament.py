@@ -64,6 +64,8 @@ SprtOption = Annotated[
     ),
 ]
 
+_DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
+
 
 @dataclass(frozen=True)
 class MachineOptions:
@@ -131,9 +133,6 @@ def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
     output.hint(f"{len(plan.specs)} bots, each in its own process, {games} games per pair on a local server.")
     _run_tournament(plan, playing, hint=_DEMO_HINT)
-
-
-_DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
 
 @command("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", extra="server")

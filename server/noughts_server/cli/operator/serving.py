@@ -25,6 +25,9 @@ OWNER = "site"
 """The owner of the bots as which visitors play in their browsers."""
 _LABEL = "people who play in their browsers"
 
+_TRUST = """
+CA.pem is the certificate of the authority that signed the server's. If clients trust it anyway, write --tls instead."""
+
 
 @asynccontextmanager
 async def site_token(store: Store) -> AsyncIterator[str]:
@@ -44,10 +47,6 @@ def _revoke(connection: Connection, now_ms: int) -> None:
     for token in list_tokens(connection):
         if token.owner == OWNER and token.label == _LABEL and token.revoked_at is None:
             revoke_token(connection, token.id, now_ms=now_ms)
-
-
-_TRUST = """
-CA.pem is the certificate of the authority that signed the server's. If clients trust it anyway, write --tls instead."""
 
 
 async def serve_until_stopped(

@@ -18,6 +18,10 @@ from noughts_server.client.client import Client
 from noughts_server.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
+PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
+# The largest value of the request's field.
+_MOST_GAMES = (1 << 64) - 1
+
 
 def show_fitted(answer: pb.GetBatchRatingsResponse) -> None:
     table = _table(answer)
@@ -61,10 +65,6 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
         prior=answer.prior,
     )
 
-
-PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
-# The largest value of the request's field.
-_MOST_GAMES = (1 << 64) - 1
 
 ListVariantOption = Annotated[
     str | None,

@@ -15,6 +15,10 @@ Item = TypeVar("Item")
 Key = list[int | float | str]
 """The sort key of the last item of a page, in types that JSON has."""
 
+# Not a secret: the check detects truncated tokens and those of other lists. A forged one only starts a page elsewhere.
+_CHECK_BYTES = 6
+_LONGEST_TOKEN = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
@@ -56,11 +60,6 @@ def read_page_token(method: str, token: str, example: Key) -> Key | None:
     if not isinstance(key, list) or list(map(type, key)) != list(map(type, example)) or any(map(_too_large, key)):
         raise InvalidArgument.of("page_token", token, "the next_page_token of the same list, unchanged")
     return key
-
-
-# Not a secret: the check detects truncated tokens and those of other lists. A forged one only starts a page elsewhere.
-_CHECK_BYTES = 6
-_LONGEST_TOKEN = 2_000
 
 
 def _too_large(part: int | float | str) -> bool:

@@ -35,6 +35,8 @@ _KINDS: dict[int, type[DatabaseTrouble | DatabaseDamaged]] = {
 # The size of the files that SQLite creates next to an empty database.
 _LEAST_BYTES = 64 << 10
 
+_FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
+
 
 def named(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
     """Return our error for one of SQLite; None if our statement was wrong."""
@@ -89,8 +91,6 @@ def unwritable(path: Path) -> str | None:
             return "the file is mounted read-only"
     return None
 
-
-_FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
 
 Identity = tuple[tuple[int, int] | None, ...]
 """The inodes of a database's files, including the log, which has what is not yet in the main file."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import FAULTS, Result, Termination, game_seed, in_words, parse_variant
+from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
 from noughts_referee.work_units import Allowance, FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
@@ -231,8 +231,7 @@ def export(
     """Yield a tournament's stored games (or some slots) in slot order, a few at a time in memory. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
-    variant, seed = settings.variant, settings.seed
-    cells = parse_variant(variant).cells
+    variant, seed = parse_variant(settings.variant), settings.seed
     of_tournament = entries.c.tournament_id == tournament_id
     named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
     labels: dict[int, str] = {row.number: row.label for row in named}
@@ -247,21 +246,20 @@ def export(
     with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows:
             first, second = labels[row.first_entry], labels[row.second_entry]
-            agreement = agreement_of(row, labels)
             yield ExportedGame(
-                variant,
+                settings.variant,
                 first,
                 second,
                 game_seed(seed, row.ordinal),
-                unpack_moves(row.moves, cells),
+                unpack_moves(row.moves, variant.cells),
                 unpack_times(row.times),
                 results[row.result],
                 terminations[row.termination],
                 times[first],
                 times[second],
                 row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
-                agreement,
-                0 if agreement else row.opening_plies,
+                agreement_of(row, labels),
+                variant.given_plies(row.opening_plies),
             )
 
 
@@ -298,14 +296,14 @@ class _Entry(NamedTuple):
 
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
     rows = connection.execute(statement).all()
-    cells = parse_variant(tournament.settings.variant).cells
+    variant = parse_variant(tournament.settings.variant)
     playing = _entries(
         connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
     )
     labels = {number: entry.label for number, entry in playing.items()}
     agreement_of = _agreements(connection, tournament)
     return [
-        _game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row, agreement_of(row, labels))
+        _game(tournament, variant, playing[row.first_entry], playing[row.second_entry], row, agreement_of(row, labels))
         for row in rows
     ]
 
@@ -326,7 +324,7 @@ def _agreements(
 
 
 def _game(
-    tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
+    tournament: Tournament, variant: Variant, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
 ) -> StoredGame:
     rated = row.result != Result.VOID and first.bot != second.bot
     rated = rated and (tournament.own_rated or first.owner != second.owner)
@@ -340,7 +338,7 @@ def _game(
         first_bot=bot_name(first.bot, first.version),
         second_bot=bot_name(second.bot, second.version),
         seed=game_seed(tournament.settings.seed, row.ordinal),
-        moves=unpack_moves(row.moves, cells),
+        moves=unpack_moves(row.moves, variant.cells),
         times_us=unpack_times(row.times),
         result=Result(row.result),
         termination=Termination(row.termination),
@@ -350,7 +348,7 @@ def _game(
         fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
-        opening_plies=0 if agreement else row.opening_plies,
+        opening_plies=variant.given_plies(row.opening_plies),
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
         clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
     )

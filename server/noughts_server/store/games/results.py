@@ -42,6 +42,9 @@ _PROGRESS = (
     .values(folded=bindparam("folded"), games_done=bindparam("games_done"))
 )
 
+_SCORE = attrgetter("first", "second", "result")
+_COUNTERS = ("wins", "draws", "losses")
+
 
 class TournamentProgress(NamedTuple):
     tournament: int
@@ -200,10 +203,6 @@ def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> 
         rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": batch})
         found.update({row.number: row.attempt for row in rows})
     return found
-
-
-_SCORE = attrgetter("first", "second", "result")
-_COUNTERS = ("wins", "draws", "losses")
 
 
 def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult]) -> None:

@@ -3,7 +3,7 @@
 from itertools import count
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, exists, func, insert, select
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, TooManyEntries, WrongState
@@ -97,8 +97,14 @@ class EntryOwners(NamedTuple):
 def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
     """Return the owners of the entry with this label. Raises NotFound."""
     tournament = get_tournament(connection, slug)
+    entry = _entry(connection, tournament, label)
+    return EntryOwners(entry.name, entry.owner_id, tournament.owner_id)
+
+
+def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[int, str, int]:
+    """Return the entry's number, and the name and the owner of its bot. Raises NotFound."""
     found = connection.execute(
-        select(bots.c.name, bots.c.owner_id)
+        select(entries.c.number, bots.c.name, bots.c.owner_id)
         .select_from(entries)
         .join(bot_versions)
         .join(bots)
@@ -106,7 +112,7 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
     ).one_or_none()
     if found is None:
         raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
-    return EntryOwners(found.name, found.owner_id, tournament.owner_id)
+    return found
 
 
 def withdraw_entry(
@@ -117,16 +123,16 @@ def withdraw_entry(
     Before the start the entry is deleted; then it loses its remaining games. Returns the withdrawals that the referee
     must know. Raises NotFound, PermissionDenied, WrongState.
     """
-    tournament, owners = get_tournament(connection, slug), entry_owners(connection, slug, label)
-    this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
-    if owner_id not in (None, owners.owner_id, tournament.owner_id):
+    tournament = get_tournament(connection, slug)
+    entry = _entry(connection, tournament, label)
+    if owner_id not in (None, entry.owner_id, tournament.owner_id):
         raise PermissionDenied(entry_name(tournament.name, label))
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     if tournament.state is TournamentState.OPEN:
+        this = and_(entries.c.tournament_id == tournament.id, entries.c.number == entry.number)
         connection.execute(delete(entries).where(this))
         return []
-    number = connection.execute(select(entries.c.number).where(this)).scalar_one()
-    return withdraw(connection, tournament.id, [number], reason, now_ms=now_ms)
+    return withdraw(connection, tournament.id, [entry.number], reason, now_ms=now_ms)
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
