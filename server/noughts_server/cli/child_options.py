@@ -1,5 +1,6 @@
 """How programs and plugins are run: options of every command that starts some."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,6 @@ from noughts_server.launching.launcher import Locking
 
 START_SECONDS = ChildSettings().start
 """The usual `--start-timeout`."""
-RequireLockOption = Annotated[
-    bool, Option("--require-lock", help="Refuse to play unless this machine supports the complete sandbox")
-]
-NoLockOption = Annotated[
-    bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with your own permissions")
-]
 StartTimeoutOption = Annotated[
     float,
     Option(
@@ -66,8 +61,20 @@ def read_memory(text: str, option: str = "--memory") -> int:
         raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
-def read_locking(*, require_lock: bool, no_lock: bool) -> Locking:
-    """Return how child players are sandboxed. Raises UsageProblem for both at once."""
-    if require_lock and no_lock:
-        raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
-    return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL
+@dataclass(frozen=True)
+class SandboxOptions:
+    """How programs and plugins are sandboxed."""
+
+    require_lock: Annotated[
+        bool, Option("--require-lock", help="Refuse to play unless this machine supports the complete sandbox")
+    ] = False
+    no_lock: Annotated[
+        bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with your own permissions")
+    ] = False
+
+    @property
+    def locking(self) -> Locking:
+        """Return how child players are sandboxed. Raises UsageProblem for both options at once."""
+        if self.require_lock and self.no_lock:
+            raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
+        return Locking.REQUIRED if self.require_lock else Locking.OFF if self.no_lock else Locking.USUAL

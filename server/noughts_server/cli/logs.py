@@ -2,13 +2,30 @@
 
 import logging
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+from typer import Option
 
 from noughts_server.cli.options import LogFormat, LogLevel
 
 if TYPE_CHECKING:
     from structlog.typing import Processor
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What a command that runs until it is stopped logs, and how."""
+
+    log_level: Annotated[LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = LogLevel.INFO
+    log_format: Annotated[
+        LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
+    ] = LogFormat.AUTO
+
+    def configure(self) -> None:
+        """Send the logs of this process to stderr by these options."""
+        configure_logs(self.log_level, self.log_format)
 
 
 def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:

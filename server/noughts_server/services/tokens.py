@@ -43,7 +43,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
                 limits=self._limits,
             )
         )
-        return pb.CreateTokenResponse(token=_message(made.token), secret=made.secret)
+        return pb.CreateTokenResponse(token=token_message(made.token), secret=made.secret)
 
     @open_to(Access.TOKEN)
     async def GetToken(self, request: pb.GetTokenRequest, context: Context) -> pb.GetTokenResponse:
@@ -52,7 +52,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
         if not _sees(who, token):
             raise PermissionDenied(token_name(number))
-        return pb.GetTokenResponse(token=_message(token))
+        return pb.GetTokenResponse(token=token_message(token))
 
     @open_to(Access.TOKEN)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
@@ -62,7 +62,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
                 connection, owner_id=who.only_owner, size=request.page_size, page_token=request.page_token
             )
         )
-        seen = [_message(token) for token in page.items if _sees(who, token)]
+        seen = [token_message(token) for token in page.items if _sees(who, token)]
         return pb.ListTokensResponse(tokens=seen, next_page_token=page.next_page_token)
 
     @open_to(Access.TOKEN)
@@ -77,7 +77,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
         token = await self._store.write(revoke)
         await self._token_expiry.look()
-        return pb.RevokeTokenResponse(token=_message(token))
+        return pb.RevokeTokenResponse(token=token_message(token))
 
 
 def _sees(who: Caller, token: Token) -> bool:
@@ -95,7 +95,8 @@ def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
     return left if wanted_ms is None else wanted_ms
 
 
-def _message(token: Token) -> pb.Token:
+def token_message(token: Token) -> pb.Token:
+    """Return a token without its secret as a message."""
     return pb.Token(
         name=token_name(token.id),
         owner=token.owner,

@@ -45,8 +45,7 @@ def ask(
     variant: options.VariantOfKindOption = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the bot's random numbers")] = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
+    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
     """Print a bot's move in each position on stdin, one position per line.
 
@@ -58,8 +57,7 @@ def ask(
     tournament. It gets moves that lead to the position, and can report only the score of its own move. The command
     refuses positions in which the game is over.
     """
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
-    asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
+    asked = _asked(spec, variant, options.read_seed(seed), sandbox.locking, start_timeout)
     output.show_each((document(position, answer) for position, answer in asked), lambda: _print_answers(asked))
 
 

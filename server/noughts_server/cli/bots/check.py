@@ -51,8 +51,7 @@ def check(
     ] = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the random numbers of both sides")] = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
+    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
     steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
     junit: Annotated[Path | None, Option("--junit", help="Report of the steps as JUnit XML, for CI")] = None,
 ) -> None:
@@ -68,7 +67,7 @@ def check(
     from noughts_server.bot_check.inviting import inviting
 
     parsed = require_startable(parse_spec(spec))
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = sandbox.locking
     times = ChildSettings(start=start_timeout)
     chosen = options.read_variant(variant or parsed.usual_variant)
     plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times, clock_us=_read_limit(time))

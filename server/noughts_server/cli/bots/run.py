@@ -131,8 +131,7 @@ def run(
         str, Option("--name", metavar="NAME", help="Name of a single bot. Default: the name in its spec")
     ] = "",
     config: Annotated[Path | None, Option("--config", help="TOML file with bots and their options")] = None,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
+    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
     """Play as one or several bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
@@ -146,7 +145,7 @@ def run(
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
     bots = _in_file(config, chosen) if config else _named(specs or [], name, chosen)
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = sandbox.locking
     players = {bot.name: _player(bot, locking, _printing(bot.name, alone=len(bots) == 1)) for bot in bots}
     configure_logs(options.LogLevel.WARNING)
     run_loop(until_terminated(_play_all(players)))

@@ -43,8 +43,7 @@ def estimate(
     seed: options.SeedOption = None,
     svg: Annotated[Path | None, Option("--svg", help="Chart of the bot in each pool")] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
+    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
     """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.
 
@@ -59,7 +58,7 @@ def estimate(
     if unknown := [name for name in chosen if name not in LADDERS]:
         raise UsageProblem(f"--variants {', '.join(unknown)}: expected some of {', '.join(LADDERS)}, or all")
     configure_logs(options.LogLevel.WARNING)
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = sandbox.locking
     read_seed, clock, stop = options.read_seed(seed), options.read_time(time), LocalStop()
     results = _exercised(parsed, chosen, games + games % 2, read_seed, clock, start_timeout, locking, stop)
     if svg is not None:

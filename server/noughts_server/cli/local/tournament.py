@@ -68,7 +68,7 @@ _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 20
 
 
 @dataclass(frozen=True)
-class MachineOptions:
+class MachineOptions(child_options.SandboxOptions):
     """How this machine plays: options that a tournament on a server cannot have."""
 
     margin: options.MarginOption = options.MARGIN
@@ -80,8 +80,6 @@ class MachineOptions:
     memory_total: options.MemoryTotalOption = ""
     log: child_options.LogOption = None
     messages: child_options.MessagesOption = None
-    require_lock: child_options.RequireLockOption = False
-    no_lock: child_options.NoLockOption = False
     database: options.GivenDatabaseOption = None
     resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
@@ -252,7 +250,6 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     """
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
-    locking = child_options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     if playing.fuel is not None:
@@ -279,7 +276,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         own_margins_us=own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
-        locking=locking,
+        locking=playing.locking,
         processes=playing.processes,
         affinity=playing.affinity,
         memory_bytes=memory_bytes,

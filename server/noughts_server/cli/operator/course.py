@@ -157,7 +157,7 @@ def serve(
         listen=listen, database=str(files.database), web=web, tls_cert=tls_cert, tls_key=tls_key, insecure=insecure,
         https=https, proxy=proxy, accept=course.accept,
     )  # fmt: skip
-    serving.run_server(chosen, playing)
+    serving.run_server(chosen, playing=playing)
 
 
 @command("noughts course night ai-101")

@@ -7,11 +7,13 @@ from typer import Option
 
 from noughts_bots.specs import parse_spec, unique_labels
 from noughts_referee.clock import GRACE_SECONDS
-from noughts_server.cli import bus_options, child_options, options, output
+from noughts_server.cli import options, output
+from noughts_server.cli.bus_options import BusOptions
+from noughts_server.cli.child_options import SandboxOptions
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
-from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import ABSENCE, read_absence
 from noughts_server.cli.signals import Stop, run_loop
 
@@ -33,7 +35,8 @@ OffersOption = Annotated[
 )
 def referee(
     database: options.GivenDatabaseOption = None,
-    bus: bus_options.BusOption = None,
+    *,
+    cluster: BusOptions = BusOptions(),
     seats: Annotated[
         int, Option("--seats", min=0, max=1024, help="Concurrent games of the offered bots; 0: the number of cores")
     ] = 0,
@@ -53,38 +56,26 @@ def referee(
     absence: Annotated[
         str, Option("--absence", metavar="DURATION", help="Inactivity timeout of an entry, e.g. `10m`; 0: none")
     ] = ABSENCE,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
-    bus_creds: bus_options.CredentialsOption = None,
-    bus_ca: bus_options.AuthoritiesOption = None,
-    bus_cert: bus_options.CertificateOption = None,
-    bus_key: bus_options.KeyOption = None,
+    sandbox: SandboxOptions = SandboxOptions(),
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
-    log_level: Annotated[
-        options.LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")
-    ] = options.LogLevel.INFO,
-    log_format: Annotated[
-        options.LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
-    ] = options.LogFormat.AUTO,
+    logs: LogOptions = LogOptions(),
 ) -> None:
     """Play games of a cluster until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
+    bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
         raise UsageProblem(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
             "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
-    settings = bus_options.read_bus(
-        "noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
-    )
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = sandbox.locking
     offered = _read_offers(offers or [])
     from noughts_server.referee_node import RefereeSettings
 
-    configure_logs(log_level, log_format)
+    logs.configure()
     assert database is not None
     chosen = RefereeSettings(
         database,
-        settings,
+        bus,
         seats or len(os.sched_getaffinity(0)),
         offered,
         owner,

@@ -14,10 +14,11 @@ from typer import Option
 from noughts_proto.security import Identity, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
-from noughts_server.cli import bus_options, connection_options, options, output
+from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, require_extra
-from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
 from noughts_server.cli.signals import run_loop
@@ -105,29 +106,21 @@ class ServeOptions:
     limit: LimitOption = None
     proxy: ProxyOption = None
     public_url: PublicUrlOption = None
-    bus: bus_options.BusOption = None
-    bus_creds: bus_options.CredentialsOption = None
-    bus_ca: bus_options.AuthoritiesOption = None
-    bus_cert: bus_options.CertificateOption = None
-    bus_key: bus_options.KeyOption = None
-    log_level: Annotated[options.LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = (
-        options.LogLevel.INFO
-    )
-    log_format: Annotated[
-        options.LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
-    ] = options.LogFormat.AUTO
 
 
 @command(
     "noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server", configured=True
 )
-def serve(chosen: ServeOptions) -> None:
+def serve(chosen: ServeOptions, cluster: BusOptions, logs: LogOptions) -> None:
     """Run a server until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
-    run_server(chosen)
+    run_server(chosen, cluster, logs)
 
 
 def run_server(
-    chosen: ServeOptions, playing: "Callable[[Server, str | None], AbstractAsyncContextManager[None]] | None" = None
+    chosen: ServeOptions,
+    cluster: BusOptions = BusOptions(),
+    logs: LogOptions = LogOptions(),
+    playing: "Callable[[Server, str | None], AbstractAsyncContextManager[None]] | None" = None,
 ) -> None:
     """Run a server with these options until a signal; `playing` as in `serve_until_stopped`. Raise SystemExit."""
     identity = read_identity(chosen.tls_cert, chosen.tls_key)
@@ -138,17 +131,12 @@ def run_server(
         _check_reach(chosen.metrics, protected=chosen.insecure, option="--metrics")
     if chosen.web is not None and chosen.no_web:
         raise UsageProblem("--web and --no-web: got both, expected one of them at most")
-    bus = None
-    if chosen.bus is not None:
-        bus = bus_options.read_bus(
-            "noughts serve --bus", chosen.bus, chosen.database, chosen.bus_creds, chosen.bus_ca, chosen.bus_cert,
-            chosen.bus_key, insecure=chosen.insecure,
-        )  # fmt: skip
+    bus = cluster.read("noughts serve --bus", chosen.database, insecure=chosen.insecure)
     acceptance = _acceptance(chosen.accept, chosen.python_packages)
     from noughts_server.cli.operator.serving import announced, serve_until_stopped
     from noughts_server.settings import ServerSettings
 
-    configure_logs(chosen.log_level, chosen.log_format)
+    logs.configure()
     settings = ServerSettings(
         listen=chosen.listen,
         database=options.read_database(chosen.database),

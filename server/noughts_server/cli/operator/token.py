@@ -1,9 +1,10 @@
 """`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` on a server."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 from google.protobuf.duration_pb2 import Duration
 from typer import Argument, Option
@@ -17,8 +18,10 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 from noughts_server.resource_names import token_name
 
-if TYPE_CHECKING:
-    from noughts_server.store.people.tokens import Token
+_TIMES = {
+    "created": "create_time", "last_used": "last_use_time", "revoked": "revoke_time", "expires": "expire_time",
+}  # fmt: skip
+"""The times of a token in JSON, and the fields of the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +50,6 @@ class TokensAt(AtServer):
             output.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
             server = None
         return None if server is None else replace(self, server=server)
-
-
-class _Row(NamedTuple):
-    """A token, from wherever. Moments are milliseconds since 1970."""
-
-    id: int
-    owner: str
-    label: str
-    scopes: tuple[str, ...]
-    created: int | None
-    last_used: int | None
-    revoked: int | None
-    expires: int | None
 
 
 @command(
@@ -93,15 +83,15 @@ def create(
         raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
     else:
         made, secret = _create_in(database, owner, label, scopes or [], life)
-    until = "" if made.expires is None else f", until {clock(made.expires)}"
-    permitted = " ".join(made.scopes)
-    output.hint(f"Token {made.id} of {made.owner}: {permitted}{until}. Keep it: it is not shown again.")
-    document = {"id": made.id, "owner": made.owner, "token": secret}
+    until = milliseconds(made, "expire_time")
+    permitted = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
+    output.hint(f"Token {_id(made)} of {made.owner}: {permitted}. Keep it: it is not shown again.")
+    document = {"id": _id(made), "owner": made.owner, "token": secret}
     # Alone on stdout, so that a shell can take it from there.
-    output.show({**document, "scopes": made.scopes, "expires": iso(made.expires)}, secret)
+    output.show({**document, "scopes": list(made.scopes), "expires": iso(until)}, secret)
 
 
-def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
+def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[pb.Token, str]:
     request = pb.CreateTokenRequest(token=pb.Token(owner=owner, label=label, scopes=scopes))
     if life is not None:
         ttl = Duration()
@@ -109,18 +99,21 @@ def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: in
         request.ttl.CopyFrom(ttl)
     with at.connected() as client:
         made = client.call(client.tokens.CreateToken, request)
-    return _from_message(made.token), made.secret
+    return made.token, made.secret
 
 
-def _create_in(database: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
+def _create_in(
+    database: str | None, owner: str, label: str, scopes: list[str], life: int | None
+) -> tuple[pb.Token, str]:
     from noughts_server.cli.database import in_database
     from noughts_server.services.new_tokens import check_scopes, check_token
+    from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 
     check_token(label, life)
     make = partial(tokens.create_token, owner=owner, label=label, scopes=check_scopes(scopes), life_ms=life)
     made = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
-    return _from_store(made.token), made.secret
+    return token_message(made.token), made.secret
 
 
 @command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
@@ -130,25 +123,24 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
     found = _list_in(database) if server is None else _list_at(server)
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
     rows = [
-        (row.id, row.owner, row.label, " ".join(row.scopes), _ago(row.created), _ago(row.last_used), _state(row))
+        (_id(row), row.owner, row.label, " ".join(row.scopes), *_ago(row, "create_time", "last_use_time"), _state(row))
         for row in found
     ]
     hint = "No tokens yet. Make one: noughts token create --owner NAME"
     output.show_rows({"tokens": list(map(_document, found))}, columns, rows, hint)
 
 
-def _list_in(database: str | None) -> list[_Row]:
+def _list_in(database: str | None) -> list[pb.Token]:
     from noughts_server.cli.database import in_database
+    from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 
-    return list(map(_from_store, in_database(database, lambda store: store.read(tokens.list_tokens))))
+    return list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
 
 
-def _list_at(at: AtServer) -> list[_Row]:
+def _list_at(at: AtServer) -> list[pb.Token]:
     with at.connected() as client:
-        request = pb.ListTokensRequest()
-        found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens)
-    return list(map(_from_message, found))
+        return client.pages(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
 
 
 @command("noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
@@ -160,48 +152,48 @@ def revoke(
     """Revoke a token. Bots that are logged in with it are disconnected within 1 s and lose their games."""
     server = at.chosen(database)
     revoked = _revoke_in(database, identifier) if server is None else _revoke_at(server, identifier)
-    output.show(_document(revoked), f"Token {revoked.id} of {revoked.owner} is revoked.")
+    output.show(_document(revoked), f"Token {_id(revoked)} of {revoked.owner} is revoked.")
 
 
-def _revoke_in(database: str | None, identifier: int) -> _Row:
+def _revoke_in(database: str | None, identifier: int) -> pb.Token:
     from noughts_server.cli.database import in_database
+    from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 
     revoke = partial(tokens.revoke_token, token_id=identifier)
-    return _from_store(in_database(database, lambda store: store.write(partial(revoke, now_ms=store.now_ms()))))
+    return token_message(in_database(database, lambda store: store.write(partial(revoke, now_ms=store.now_ms()))))
 
 
-def _revoke_at(at: AtServer, identifier: int) -> _Row:
+def _revoke_at(at: AtServer, identifier: int) -> pb.Token:
     with at.connected() as client:
         request = pb.RevokeTokenRequest(name=token_name(identifier))
-        return _from_message(client.call(client.tokens.RevokeToken, request).token)
+        return client.call(client.tokens.RevokeToken, request).token
 
 
-def _from_store(row: "Token") -> _Row:
-    moments = (row.created_at, row.last_used_at, row.revoked_at, row.expires_at)
-    return _Row(row.id, row.owner, row.label, row.scopes, *moments)
+def _id(row: pb.Token) -> int:
+    return int(row.name.rpartition("/")[2])
 
 
-def _from_message(row: pb.Token) -> _Row:
-    moments = (milliseconds(row, f"{name}_time") for name in ("create", "last_use", "revoke", "expire"))
-    return _Row(int(row.name.rpartition("/")[2]), row.owner, row.label, tuple(row.scopes), *moments)
-
-
-def _document(row: _Row) -> dict[str, object]:
+def _document(row: pb.Token) -> dict[str, object]:
     return {
-        **output.picked(row, "id", "owner", "label", "scopes"),
-        **{name: iso(getattr(row, name)) for name in ("created", "last_used", "revoked", "expires")},
+        "id": _id(row),
+        **output.picked(row, "owner", "label"),
+        "scopes": list(row.scopes),
+        **{key: iso(milliseconds(row, name)) for key, name in _TIMES.items()},
     }
 
 
-def _ago(moment: int | None) -> str:
-    return "-" if moment is None else from_now(moment)
+def _ago(row: pb.Token, *names: str) -> Iterator[str]:
+    for name in names:
+        moment = milliseconds(row, name)
+        yield "-" if moment is None else from_now(moment)
 
 
-def _state(row: _Row) -> str:
-    if row.revoked is not None:
-        return f"revoked {from_now(row.revoked)}"
-    if row.expires is None:
+def _state(row: pb.Token) -> str:
+    revoked, expires = (milliseconds(row, name) for name in ("revoke_time", "expire_time"))
+    if revoked is not None:
+        return f"revoked {from_now(revoked)}"
+    if expires is None:
         return "good"
-    told = from_now(row.expires)
+    told = from_now(expires)
     return f"expired {told}" if told.endswith("ago") else f"expires {told}"
