@@ -138,10 +138,8 @@ class _Trial:
         raise NotForThisBot("it declares no variant that this server knows")
 
 
-async def run_steps(
-    spec: BotSpec, launcher: Launcher, plan: ConformancePlan, tell: Callable[[StepResult], None] = lambda result: None
-) -> list[StepResult]:
-    """Run all steps in order, in the plan's variant if possible; `tell` receives each result."""
+async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> list[StepResult]:
+    """Run all steps in order, in the plan's variant if possible."""
     trial = _Trial(spec, launcher, plan)
     results: list[StepResult] = []
     try:
@@ -163,7 +161,6 @@ async def run_steps(
                 said = await trial.leave()
             advice = step.advice if outcome == "failed" else ""
             results.append(StepResult(step.name, outcome, time.perf_counter() - began, detail, advice, said))
-            tell(results[-1])
             if outcome == "failed" and step is _STEPS[0]:
                 break  # no other step is possible
     finally:

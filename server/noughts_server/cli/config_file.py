@@ -90,15 +90,19 @@ def _settings(command: Any) -> dict[str, Any]:
     return {key: option for key, option in named.items() if key not in ("config", "print-config", "help")}
 
 
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return the document in a file of `--config`. Raises UsageProblem."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(f"--config {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageProblem(f"--config {file}: it is not TOML: {error}") from error
+
+
 def _read(command: Any, file: Path) -> dict[str, Any]:
     """Return the file's settings for the command, by the names of its parameters. Raise UsageProblem."""
-    place = f"--config {file}"
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageProblem(f"{place}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageProblem(f"{place}: {error}") from error
+    place, document = f"--config {file}", read_toml(file)
     tables = {key: value for key, value in document.items() if isinstance(value, dict)}
     found = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
     options = _settings(command)

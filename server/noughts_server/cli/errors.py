@@ -137,6 +137,7 @@ _KNOWN: dict[str, type[Problem]] = {
     "noughts_server.leagues.course.LeagueProblem": Problem,
     "noughts_server.local.plan.LocalError": Problem,
     "noughts_server.local.plan.SpecRefused": UsageProblem,
+    "noughts_server.records.formats.FormatError": UsageProblem,
 }
 """How to report errors that need no other text, by qualified name, so that nothing is imported for it.
 

@@ -87,8 +87,15 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: 
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes of an object for JSON, by name."""
-    return {name: getattr(source, name) for name in names}
+    """Return these attributes of an object for JSON, by name; see `value_of`."""
+    return {name: value_of(source, name) for name in names}
+
+
+def value_of(source: Any, name: str) -> Any:
+    """Return this attribute of an object; of a message, None for an optional field that is not set."""
+    fields = getattr(source, "DESCRIPTOR", None)
+    is_unset = fields is not None and fields.fields_by_name[name].has_presence and not source.HasField(name)
+    return None if is_unset else getattr(source, name)
 
 
 class _Uncropped(Console):

@@ -1,5 +1,7 @@
 """Conversions between the store's values and the protocol's messages."""
 
+from typing import Any, TypeVar
+
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -13,6 +15,14 @@ from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
 from noughts_server.tables.standings import Standing
+
+Filled = TypeVar("Filled", bound=Message)
+
+
+def filled(kind: type[Filled], source: object, **more: Any) -> Filled:
+    """Return a message with the values that `source` has under the names of the message's fields, and with `more`."""
+    same = [name for name in kind.DESCRIPTOR.fields_by_name if name not in more and hasattr(source, name)]
+    return kind(**{name: getattr(source, name) for name in same}, **more)
 
 
 def timestamp(milliseconds: int | None) -> Timestamp | None:
@@ -67,31 +77,10 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
 
 
 def standing_message(row: Standing) -> tournaments_pb2.Standing:
-    return tournaments_pb2.Standing(
-        label=row.label,
-        bot_version=row.bot_version,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        points=row.points,
-        rating=row.rating,
-        byes=row.byes,
-        withdraw_time=timestamp(row.withdrawn_at),
-        withdraw_reason=row.withdrawn_reason,
-        faults=row.faults,
-    )
+    left = {"withdraw_time": timestamp(row.withdrawn_at), "withdraw_reason": row.withdrawn_reason}
+    return filled(tournaments_pb2.Standing, row, **left)
 
 
 def match_message(match: MatchRow) -> tournaments_pb2.Match:
-    return tournaments_pb2.Match(
-        round=match.round,
-        first=match.first or "",
-        second=match.second or "",
-        first_points=match.first_points,
-        second_points=match.second_points,
-        games=match.games,
-        winner=match.winner or "",
-        decision=tournaments_pb2.MatchDecision.Value(
-            f"MATCH_DECISION_{match.decision.name if match.decision else 'UNSPECIFIED'}"
-        ),
-    )
+    decision = f"MATCH_DECISION_{match.decision.name if match.decision else 'UNSPECIFIED'}"
+    return filled(tournaments_pb2.Match, match, decision=tournaments_pb2.MatchDecision.Value(decision))

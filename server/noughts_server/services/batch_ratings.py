@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.errors import InvalidArgument
+from noughts_server.messages.conversions import filled
 from noughts_server.resource_names import bot_name
 from noughts_server.store.ratings.rated_pairs import RatedPair
 
@@ -57,28 +58,10 @@ def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -
 
 
 def _message(ratings: "BatchRatings") -> pb.GetBatchRatingsResponse:
-    rows = [
-        pb.BatchRating(
-            rank=player.rank,
-            bot=bot_name(player.name),
-            rating=player.rating,
-            error95=player.error95,
-            wins=player.wins,
-            draws=player.draws,
-            losses=player.losses,
-            opposition=player.opposition,
-            los_next=player.los_next,
-            group=player.group,
-            anchored=player.anchored,
-        )
-        for player in ratings.players
-    ]
-    return pb.GetBatchRatingsResponse(
-        ratings=rows,
-        games=ratings.games,
+    return filled(
+        pb.GetBatchRatingsResponse,
+        ratings,
+        ratings=[filled(pb.BatchRating, player, bot=bot_name(player.name)) for player in ratings.players],
         draws=sum(player.draws for player in ratings.players) // 2,
-        advantage=ratings.advantage,
-        advantage_error95=ratings.advantage_error95,
         advantage_bound=pb.AdvantageBound.Value(f"ADVANTAGE_BOUND_{ratings.bound.name}"),
-        prior=ratings.prior,
     )

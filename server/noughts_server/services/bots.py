@@ -7,7 +7,7 @@ import structlog
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
 from noughts_server.errors import WrongState
-from noughts_server.messages.conversions import timestamp
+from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
@@ -166,17 +166,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
 def _version_message(bot: str, row: VersionRow, submission: Submission | None) -> pb.BotVersion:
     message = pb.BotVersion(name=bot_name(bot, row.version), create_time=timestamp(row.created_at))
     if submission is not None:
-        message.submission.CopyFrom(
-            pb.Submission(
-                bot=bot,
-                version=submission.version,
-                kind=submission.kind,
-                entry=submission.entry,
-                size=submission.size,
-                sha256=submission.hash,
-                file_name=submission.file_name,
-            )
-        )
+        message.submission.CopyFrom(filled(pb.Submission, submission, bot=bot, sha256=submission.hash))
     return message
 
 

@@ -6,7 +6,7 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
-from noughts_server.messages.conversions import timestamp
+from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.sessions import Sessions
@@ -69,13 +69,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
         page = await self._store.read(partial(list_rating_lists, size=request.page_size, page_token=request.page_token))
         return pb.ListRatingListsResponse(
-            rating_lists=[
-                pb.RatingList(
-                    name=each.name, variant=each.variant, time_class=each.time_class, bots=each.bots, games=each.games
-                )
-                for each in page.items
-            ],
-            next_page_token=page.next_page_token,
+            rating_lists=[filled(pb.RatingList, each) for each in page.items], next_page_token=page.next_page_token
         )
 
     @open_to(Access.ANYONE)
@@ -98,17 +92,11 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         history = await self._store.read(
             partial(rating_history, bot=bot, variant=request.variant, time_class=request.time_class)
         )
-        return pb.GetRatingHistoryResponse(
-            points=[
-                pb.RatingPoint(
-                    games=point.games, rating=point.rating, time=timestamp(point.at), error95=rating_error(point.games)
-                )
-                for point in history.points
-            ],
-            rating_list=history.rating_list,
-            rating=history.rating,
-            games=history.games,
-        )
+        points = [
+            filled(pb.RatingPoint, point, time=timestamp(point.at), error95=rating_error(point.games))
+            for point in history.points
+        ]
+        return filled(pb.GetRatingHistoryResponse, history, points=points)
 
     @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
@@ -165,20 +153,8 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 
 
 def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
-    return pb.LeaderboardRow(
-        rank=row.rank,
-        bot=bot_name(row.bot),
-        rating=row.rating,
-        games=row.games,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        provisional=row.provisional,
-        owner=row.owner,
-        online=row.bot_id in online,
-        error95=rating_error(row.games),
-        trend=row.trend,
-    )
+    shown = {"bot": bot_name(row.bot), "online": row.bot_id in online, "error95": rating_error(row.games)}
+    return filled(pb.LeaderboardRow, row, **shown)
 
 
 def _by_side(score: ScoreBySide) -> pb.ScoreBySide:
@@ -186,4 +162,4 @@ def _by_side(score: ScoreBySide) -> pb.ScoreBySide:
 
 
 def _score(score: Score) -> pb.Score:
-    return pb.Score(wins=score.wins, draws=score.draws, losses=score.losses)
+    return filled(pb.Score, score)

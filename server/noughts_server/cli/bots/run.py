@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import tomllib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
@@ -159,12 +159,7 @@ def _named(specs: list[str], name: str, chosen: BotOptions) -> list[_Planned]:
 
 
 def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
-    try:
-        common = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageProblem(f"--config {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageProblem(f"--config {file}: it is not TOML: {error}") from error
+    common = read_toml(file)
     tables = common.pop("bots", {})
     shared = _with_keys(chosen, common, str(file))
     planned = []

@@ -11,7 +11,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
-from noughts_server.records.formats import FormatError
 from noughts_server.records.results_file import Results, ResultsError, read_results
 
 if TYPE_CHECKING:
@@ -49,8 +48,6 @@ def rate(
             results = read_results(Path(file), forfeits=not without_forfeits)
     except ResultsError as error:
         raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
-    except FormatError as error:
-        raise UsageProblem(str(error)) from None
     from noughts_server.statistics.rated_games import GameResult, count_games
 
     games = count_games(

@@ -1,7 +1,6 @@
 """`noughts records`: files of games, converted, checked, listed, shown and sampled."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.local.records_show import show_game
 from noughts_server.records.filters import Wanted
-from noughts_server.records.formats import WITHOUT_MOVES, FormatError, format_of, read_games, replacing, writing_games
+from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, replacing, writing_games
 from noughts_server.records.json_lines import json_document
 from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
 from noughts_server.records.replay import Finding, check_games
@@ -51,7 +50,7 @@ def convert(
     psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and BayesElo; White
     is the side that moved first.
     """
-    with place.file(source) as file, _explaining(source):
+    with place.file(source) as file:
         kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
             raise UsageProblem(
@@ -77,13 +76,12 @@ def check(file: FileArgument) -> None:
     """
     games = 0
     found: list[Finding] = []
-    with _explaining(file):
-        for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
-            games += 1
-            found += findings
-            if not output.is_json():
-                for finding in findings:
-                    output.stdout().print(_finding_text(file, finding), soft_wrap=True)
+    for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
+        games += 1
+        found += findings
+        if not output.is_json():
+            for finding in findings:
+                output.stdout().print(_finding_text(file, finding), soft_wrap=True)
     wrong = output.count(len(found), "error") if found else "nothing wrong"
     document = {"games": games, "errors": list(map(_finding_document, found))}
     output.show(document, f"{output.count(games, 'game')}: {wrong}")
@@ -118,15 +116,17 @@ def list_games(
     limit: options.LimitOption = None,
 ) -> None:
     """List the games of a file, or a selection of them."""
-    wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
-    with _explaining(file):
-        chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
-        rows = options.limited(lambda most: islice(chosen, most), limit)
-        columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
-        output.show_each(
-            ({"number": number, **json_document(game)} for number, game in rows),
-            lambda: output.print_rows(columns, map(_row, rows), f"No such games in {file}."),
-        )
+    try:
+        wanted = Wanted.of(bot, against, variant, result, termination, opening)
+    except ValueError as error:
+        raise UsageProblem(str(error)) from error
+    chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
+    rows = options.limited(lambda most: islice(chosen, most), limit)
+    columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
+    output.show_each(
+        ({"number": number, **json_document(game)} for number, game in rows),
+        lambda: output.print_rows(columns, map(_row, rows), f"No such games in {file}."),
+    )
 
 
 def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
@@ -142,9 +142,8 @@ def show(
 
     Keys: Left and Right step one ply, Up and Down ten; Home and End; p and n show the previous and next game; q quits.
     """
-    with _explaining(file):
-        _require_moves(file)
-        show_game(file, number, _games)
+    _require_moves(file)
+    show_game(file, number, _games)
 
 
 @command("noughts records sample games.jsonl samples.npz", extra="server")
@@ -163,7 +162,7 @@ def sample(
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
-    with place.file(source) as file, _explaining(source):
+    with place.file(source) as file:
         _require_moves(file)
         try:
             if path.suffix == ".npz":
@@ -175,15 +174,6 @@ def sample(
             raise Problem(f"{source}: {error}") from error
     told = f"{output.count(count, 'sample')} from {source} to {target}."
     output.show({"samples": count}, lambda: output.note(told))
-
-
-@contextmanager
-def _explaining(file: str) -> Iterator[None]:
-    """What is wrong with the file as a whole becomes a message."""
-    try:
-        yield
-    except FormatError as error:
-        raise UsageProblem(str(error)) from error
 
 
 def _require_moves(file: str) -> None:
@@ -209,10 +199,3 @@ def _place(file: str, placed: Placed) -> str:
 
 def _opening(game: RecordedGame) -> str:
     return cells_text(game.variant, game.opening[:_MOST_SHOWN]) if game.opening else ""
-
-
-def _filters(wanted: Any, *values: str | None) -> Any:
-    try:
-        return wanted.of(*values)
-    except ValueError as error:
-        raise UsageProblem(str(error)) from error

@@ -39,14 +39,19 @@ def free_name(client: Client, label: str) -> str:
     while True:
         suffix = "" if number == 1 else f"#{number}"
         name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        try:
-            if not client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online:
-                return name
-        except CallFailed as failed:
-            if failed.code is StatusCode.NOT_FOUND:
-                return name
-            raise
+        if not is_online(client, name):
+            return name
         number += 1
+
+
+def is_online(client: Client, name: str) -> bool:
+    """Return whether a bot of this name is online."""
+    try:
+        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online
+    except CallFailed as failed:
+        if failed.code is StatusCode.NOT_FOUND:
+            return False
+        raise
 
 
 async def play_challenge_with(

@@ -170,9 +170,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
         "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
-        "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
-        "first_bot": row.first_bot,
-        "second_bot": row.second_bot,
+        **output.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),
         "second_time": str(time_control(row.second_time)),
         **(

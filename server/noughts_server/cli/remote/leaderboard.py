@@ -37,32 +37,17 @@ def _print(answer: pb.GetBatchRatingsResponse, table: RatingTable) -> None:
 
 
 def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
+    same = (*("rank", "rating", "error95", "wins", "draws", "losses"), *("opposition", "los_next", "group", "anchored"))
     players = tuple(
-        RatedPlayer(
-            rank=row.rank,
-            name=short(row.bot),
-            rating=row.rating if row.HasField("rating") else None,
-            error95=row.error95 if row.HasField("error95") else None,
-            games=row.wins + row.draws + row.losses,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            opposition=row.opposition if row.HasField("opposition") else None,
-            los_next=row.los_next if row.HasField("los_next") else None,
-            group=row.group,
-            anchored=row.anchored,
-        )
+        RatedPlayer(name=short(row.bot), games=row.wins + row.draws + row.losses, **output.picked(row, *same))
         for row in answer.ratings
     )
     bound = pb.AdvantageBound.Name(answer.advantage_bound).removeprefix("ADVANTAGE_BOUND_")
     return RatingTable(
         players=players,
-        games=answer.games,
         draw_rate=answer.draws / answer.games if answer.games else None,
-        advantage=answer.advantage if answer.HasField("advantage") else None,
-        advantage_error95=answer.advantage_error95 if answer.HasField("advantage_error95") else None,
         bound=AdvantageBound[bound],
-        prior=answer.prior,
+        **output.picked(answer, "games", "advantage", "advantage_error95", "prior"),
     )
 
 

@@ -14,11 +14,10 @@ from grpc import StatusCode
 
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
-from noughts_proto.v1 import bots_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.remote.challenge_run import free_name, is_online
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
@@ -106,7 +105,7 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
     ):
         try:
             deadline = time.monotonic() + _ONLINE_SECONDS
-            while not _is_online(client, name):
+            while not is_online(client, name):
                 if process.poll() is not None or time.monotonic() > deadline:
                     said.seek(0)
                     text = said.read().decode(errors="replace").strip()
@@ -119,12 +118,3 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
                 process.wait(_STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def _is_online(client: Client, name: str) -> bool:
-    try:
-        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online
-    except CallFailed as failed:
-        if failed.code is StatusCode.NOT_FOUND:
-            return False
-        raise

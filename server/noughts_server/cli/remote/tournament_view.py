@@ -108,7 +108,7 @@ def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
 def _standing(row: pb.Standing) -> Standing:
     """Return a row of the protocol's standings; a missing rating is None."""
     return Standing(
-        row.label, row.wins, row.draws, row.losses, row.rating if row.HasField("rating") else None, row.byes,
+        row.label, row.wins, row.draws, row.losses, output.value_of(row, "rating"), row.byes,
         row.points - row.wins - row.draws / 2, milliseconds(row, "withdraw_time"), row.withdraw_reason, row.faults,
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         "schedule": str(_format(shown)),
         **output.picked(shown, "games_per_pair", *OPTIONS),
         "concurrency": shown.concurrency,
-        **output.seed_document(shown.seed if shown.HasField("seed") else None),
+        **output.seed_document(output.value_of(shown, "seed")),
         **output.picked(shown, "seed_hash", "seed_given", "rated", "own_rated"),
         "games": shown.games_done,
         **output.picked(shown, "games_total", "entries_min", "entries_max"),

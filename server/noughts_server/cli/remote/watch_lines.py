@@ -118,15 +118,13 @@ def state_of(tournament: pb.WatchedTournament) -> str:
 
 
 def rating_of(row: pb.WatchedStanding) -> float | None:
-    return row.standing.rating if row.standing.HasField("rating") else None
+    rating: float | None = output.value_of(row.standing, "rating")
+    return rating
 
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
     """Return the last score of each side; None if it gave none."""
-    return (
-        game.first_score if game.HasField("first_score") else None,
-        game.second_score if game.HasField("second_score") else None,
-    )
+    return output.value_of(game, "first_score"), output.value_of(game, "second_score")
 
 
 def score_text(score: float | None) -> str:
@@ -217,7 +215,7 @@ def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
         **output.picked(ply, "game", "ply", "cell"),
         "time_ms": ply.time_us / 1000,
         **_clocks(ply),
-        "score": ply.score if ply.HasField("score") else None,
+        **output.picked(ply, "score"),
     }
 
 
@@ -227,10 +225,7 @@ def _game_state(game: pb.WatchedGame) -> str:
 
 def clocks_of(of: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
     """Return the time on the two clocks in microseconds; None for a side without a limit."""
-    return (
-        of.first_clock_us if of.HasField("first_clock_us") else None,
-        of.second_clock_us if of.HasField("second_clock_us") else None,
-    )
+    return output.value_of(of, "first_clock_us"), output.value_of(of, "second_clock_us")
 
 
 def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:

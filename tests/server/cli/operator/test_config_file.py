@@ -82,7 +82,7 @@ def test_one_file_can_have_a_table_for_each_command(noughts: Any, config: Path) 
         ('limit = "bots=1"', '--limit: got "bots=1", expected a list of strings'),
         ("grace = -1", "Invalid value for '--grace'"),
         ('margin = "abc"', "--margin 'abc': expected milliseconds"),
-        ("grace = ", "noughts.toml: Invalid value (at end"),
+        ("grace = ", "noughts.toml: it is not TOML: Invalid value (at end"),
     ],
 )
 def test_a_wrong_setting_is_told_in_the_words_of_the_option(
