@@ -16,6 +16,8 @@ from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
 from noughts_server.tables.standings import Standing
 
+_SAME = ("name", "owner", "state", "reason", "own_rated", "games_total", "games_done")
+"""Fields of a tournament with the same name and value on both sides."""
 Filled = TypeVar("Filled", bound=Message)
 
 
@@ -54,24 +56,16 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         settings,
         seed=settings.seed if tournament.ended else None,
         openings=openings_message(settings.openings, whole=False),
-        name=tournament.name,
-        state=tournament.state,
+        **{name: getattr(tournament, name) for name in _SAME},
+        **{name: timestamp(getattr(joining, name)) for name in ("join_from", "join_until", "start_at")},
         seed_hash=commitment(settings.seed),
-        own_rated=tournament.own_rated,
         seed_given=tournament.seed_kind is SeedKind.GIVEN,
-        games_total=tournament.games_total,
-        games_done=tournament.games_done,
         create_time=timestamp(tournament.created_at),
         start_time=timestamp(tournament.started_at),
         end_time=timestamp(tournament.ended_at),
         rating_list=settings.rating_list if settings.rated else "",
         entries_min=joining.entries_min,
         entries_max=joining.entries_max,
-        join_from=timestamp(joining.join_from),
-        join_until=timestamp(joining.join_until),
-        start_at=timestamp(joining.start_at),
-        reason=tournament.reason,
-        owner=tournament.owner,
         challenge=tournament.kind is Kind.CHALLENGE,
     )
 

@@ -45,7 +45,6 @@ class Pages:
 
     def __init__(self, upstream: Upstream, hub: Hub, views: Views, organising: Organising) -> None:
         self._upstream = upstream
-        self._ask = upstream.ask
         self._hub = hub
         self._views = views
         self._organising = organising
@@ -77,7 +76,7 @@ class Pages:
 
     async def _tournaments(self, request: Request) -> Response:
         challenges = request.query_params.get("challenges") == "true"
-        found = await self._ask("tournaments.ListTournaments", **_page_of(request), challenges=challenges)
+        found = await self._upstream.ask("tournaments.ListTournaments", **_page_of(request), challenges=challenges)
         return self._views.page(
             request,
             "tournaments",
@@ -87,7 +86,7 @@ class Pages:
         )
 
     async def _atom(self, request: Request) -> Response:
-        found = await self._ask("tournaments.ListTournaments", page_size=_PAGE)
+        found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
         body = self._views.text(request, "tournaments.atom", tournaments=found["tournaments"])
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
@@ -101,9 +100,9 @@ class Pages:
     async def _known_tournament(self, request: Request) -> Document:
         name = tournament_name(request.path_params["tournament"])
         got, crosstable, faults = await asyncio.gather(
-            self._ask("tournaments.GetTournament", name=name),
-            self._ask("tournaments.GetCrosstable", name=name, top=_MOST_IN_CROSSTABLE),
-            self._ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
+            self._upstream.ask("tournaments.GetTournament", name=name),
+            self._upstream.ask("tournaments.GetCrosstable", name=name, top=_MOST_IN_CROSSTABLE),
+            self._upstream.ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
         )
         tournament = got["tournament"]
         row = request.query_params.get("row", "")
@@ -131,8 +130,8 @@ class Pages:
     async def _games(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])
         tournament, found = await asyncio.gather(
-            self._ask("tournaments.GetTournament", name=name),
-            self._ask("games.ListGames", parent=name, **_page_of(request)),
+            self._upstream.ask("tournaments.GetTournament", name=name),
+            self._upstream.ask("games.ListGames", parent=name, **_page_of(request)),
         )
         return self._views.page(
             request,
@@ -181,13 +180,13 @@ class Pages:
             "exclude_provisional": query.get("sure") == "true",
             "search": query.get("search", "").strip(),
         }
-        lists = await self._ask("leaderboards.ListRatingLists", page_size=1000)
+        lists = await self._upstream.ask("leaderboards.ListRatingLists", page_size=1000)
         if not shown_list["variant"] and lists["rating_lists"]:
             # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             shown_list = {name: fullest[name] for name in shown_list}
         filtered = any(filters.values())
-        found = await self._ask("leaderboards.GetLeaderboard", **_page_of(request), **shown_list, **filters)
+        found = await self._upstream.ask("leaderboards.GetLeaderboard", **_page_of(request), **shown_list, **filters)
         return self._views.page(
             request,
             "leaderboard",
@@ -204,17 +203,17 @@ class Pages:
     async def _bots(self, request: Request) -> Response:
         online = request.query_params.get("online") == "true"
         search = request.query_params.get("search", "").strip()
-        found = await self._ask("bots.ListBots", **_page_of(request), online_only=online, search=search)
+        found = await self._upstream.ask("bots.ListBots", **_page_of(request), online_only=online, search=search)
         next_page = _next_page(request, found)
         return self._views.page(request, "bots", bots=found["bots"], next_page=next_page, online=online, search=search)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])
         bot, ratings, games, statistics = await asyncio.gather(
-            self._ask("bots.GetBot", name=name),
-            self._ask("leaderboards.ListBotRatings", bot=name),
-            self._ask("games.ListGames", parent=name, page_size=_RECENT),
-            self._ask("leaderboards.GetBotStatistics", bot=name),
+            self._upstream.ask("bots.GetBot", name=name),
+            self._upstream.ask("leaderboards.ListBotRatings", bot=name),
+            self._upstream.ask("games.ListGames", parent=name, page_size=_RECENT),
+            self._upstream.ask("leaderboards.GetBotStatistics", bot=name),
         )
         histories = await asyncio.gather(
             *(self._history(name, each, bot["versions"]) for each in ratings["ratings"][:_MOST_CURVES])
@@ -232,7 +231,9 @@ class Pages:
 
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")
-        found = await self._ask("leaderboards.GetRatingHistory", bot=bot, variant=variant, time_class=time_class)
+        found = await self._upstream.ask(
+            "leaderboards.GetRatingHistory", bot=bot, variant=variant, time_class=time_class
+        )
         points = found["points"]
         began = []
         for version in reversed(versions):
@@ -247,8 +248,8 @@ class Pages:
         tournament = request.query_params.get("tournament", "")
         only = {"tournament": tournament_name(tournament)} if tournament else {}
         found, games = await asyncio.gather(
-            self._ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
-            self._ask("games.ListGames", parent=bot, opponent=opponent, **only, **_page_of(request)),
+            self._upstream.ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
+            self._upstream.ask("games.ListGames", parent=bot, opponent=opponent, **only, **_page_of(request)),
         )
         return self._views.page(
             request,

@@ -52,7 +52,7 @@ class People:
 
     def __init__(self, upstream: Upstream, views: Views, *, secure: bool) -> None:
         """`secure`: browsers use HTTPS, and send the cookie only over HTTPS."""
-        self._ask = upstream.ask
+        self._upstream = upstream
         self._views = views
         self._secure = secure
         self._failed = Recent()
@@ -90,12 +90,12 @@ class People:
         visitor = visitor_of(request)
         if visitor is None:
             return None
-        token = (await self._ask("tokens.GetToken", visitor.token, name=_SELF))["token"]
+        token = (await self._upstream.ask("tokens.GetToken", visitor.token, name=_SELF))["token"]
         return Person(visitor, token["owner"], tuple(token["scopes"]))
 
     async def bots(self, person: Person, *, retired: bool = False) -> list[Document]:
         """Return the user's bots by name."""
-        got = await self._ask("bots.ListBots", owner=person.owner, page_size=_MOST, show_retired=retired)
+        got = await self._upstream.ask("bots.ListBots", owner=person.owner, page_size=_MOST, show_retired=retired)
         found: list[Document] = got["bots"]
         return found
 
@@ -117,7 +117,7 @@ class People:
         form = await read_form(request)
         try:
             token = read_token(form.get("token", ""))
-            await self._ask("tokens.GetToken", token, name=_SELF)
+            await self._upstream.ask("tokens.GetToken", token, name=_SELF)
         except Failure as failure:
             if failure.status in (400, 401):
                 self._failed.add(address)
@@ -141,10 +141,10 @@ class People:
         """Return the user's own page, with the failure of one of its forms: `hand-in` or `tokens`."""
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
-            self._ask("tournaments.ListTournaments", owner=person.owner, page_size=_RECENT),
-            self._ask("tournaments.ListTournaments"),
-            self._ask("status.GetStatus"),
-            self._ask("tokens.ListTokens", person.visitor.token, page_size=_MOST),
+            self._upstream.ask("tournaments.ListTournaments", owner=person.owner, page_size=_RECENT),
+            self._upstream.ask("tournaments.ListTournaments"),
+            self._upstream.ask("status.GetStatus"),
+            self._upstream.ask("tokens.ListTokens", person.visitor.token, page_size=_MOST),
         )
         return self._views.page(
             request,
@@ -166,7 +166,7 @@ class People:
         """Return the newest games of all active bots together."""
         of_each = await asyncio.gather(
             *(
-                self._ask("games.ListGames", parent=bot["name"], page_size=_RECENT)
+                self._upstream.ask("games.ListGames", parent=bot["name"], page_size=_RECENT)
                 for bot in [bot for bot in bots if not bot["retire_time"]][:_RECENT]
             )
         )
@@ -184,7 +184,7 @@ class People:
                 raise Failure(400, "The token permits nothing.", "Choose at least one permission.")
             if days := form.get("days", "").strip():
                 wanted["ttl"] = Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS)
-            made = await self._ask("tokens.CreateToken", person.visitor.token, **wanted)
+            made = await self._upstream.ask("tokens.CreateToken", person.visitor.token, **wanted)
         except Failure as failure:
             return await self.shown(request, person, in_form(failure, _TOKEN_FORM, {"scopes": "bot"}), "tokens")
         return await self.shown(request, person, secret=made["secret"])
@@ -192,11 +192,11 @@ class People:
     async def _revoke(self, request: Request, person: Person) -> Response:
         await read_form(request)
         name = token_name(request.path_params["number"])
-        await self._ask("tokens.RevokeToken", person.visitor.token, name=name)
+        await self._upstream.ask("tokens.RevokeToken", person.visitor.token, name=name)
         return RedirectResponse("/me", 303)
 
     async def _retire(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
         name = bot_name(request.path_params["bot"])
-        await self._ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
+        await self._upstream.ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
         return RedirectResponse("/me", 303)

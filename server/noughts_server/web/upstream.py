@@ -72,7 +72,7 @@ class Upstream(AsyncStubs):
         self._long_room = asyncio.Semaphore(_AT_ONCE)
         """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
-    async def ask(self, method: str, token: str = "", **fields: Any) -> Document:
+    async def ask(self, method: str, token: str = "", /, **fields: Any) -> Document:
         """Return the answer of a method, e.g. `games.GetGame`, to a request with these fields. Raises Failure."""
         request = GetMessageClass(described(method).input_type)(**fields)
         return document(await self.call(self.method(method), request, token))

@@ -16,9 +16,9 @@ import pytest
 
 from noughts_bots import Bot, Position
 from noughts_server.board_geometry import geometry
-from noughts_server.client import async_client
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import pages as pages_module
+from noughts_server.web import upstream as upstream_module
 from noughts_server.web.app import static_files
 from noughts_server.web.charts import Point, rating_line
 from noughts_server.web.score_interval import score_interval
@@ -430,7 +430,7 @@ async def refusing(code: grpc.StatusCode | None) -> AsyncIterator[str]:
 def test_whatever_a_server_answers_has_a_page(
     code: grpc.StatusCode | None, status: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(async_client, "DEADLINE_SECONDS", 0.5)
+    monkeypatch.setattr(upstream_module, "DEADLINE_SECONDS", 0.5)
     with entered(refusing(code)) as address, site_of(address) as site:
         page = site.get("/bots")
         document = site.get("/api/v1/bots")

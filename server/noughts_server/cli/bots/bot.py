@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -19,7 +18,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
-from noughts_server.cli.times import iso, milliseconds
+from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
 from noughts_server.launching.launcher import Locking
@@ -212,7 +211,7 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
         "kind": "registered",
         "syntax": f"bot:{short(row.name)}",
         **output.picked(row, "owner", "latest_version", "online"),
-        "created": row.create_time.ToDatetime(UTC).isoformat() if row.HasField("create_time") else None,
+        "created": exact(row, "create_time"),
         "retired": iso(milliseconds(row, "retire_time")),
     }
 

@@ -1,7 +1,6 @@
 """The record of bots on a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
 from collections.abc import Iterable
-from datetime import UTC
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,7 +16,7 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
-from noughts_server.cli.times import iso, milliseconds
+from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.resource_names import short
 
@@ -88,7 +87,7 @@ def history(
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
     if output.is_json():
-        points = [{"games": point.games, "rating": point.rating, "time": _time(point)} for point in found.points]
+        points = [{**output.picked(point, "games", "rating"), "time": exact(point, "time")} for point in found.points]
         rating = found.rating if found.games else None
         about = {"name": short(resource), "rating_list": found.rating_list, "rating": rating, "games": found.games}
         output.print_json({**about, "points": points})
@@ -206,7 +205,7 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     first = f"{line[0][0]:,.0f}"
     console.print(f"{'':>8}{first}{last:>{max(_CHART_WIDTH - len(first), len(last) + 1)}}\n", soft_wrap=True)
     rows = [
-        (f"{point.games:,}", output.rating(point.rating), (_time(point) or "")[:19].replace("T", " "))
+        (f"{point.games:,}", output.rating(point.rating), (exact(point, "time") or "")[:19].replace("T", " "))
         for point in found.points[-_SHOWN_POINTS:]
     ]
     console.print(output.table((">after games", ">rating", "counted (UTC)"), rows))
@@ -246,7 +245,3 @@ def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tup
 def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
     sides = (("first", score.first), ("second", score.second))
     return {name: output.picked(side, "wins", "draws", "losses") for name, side in sides}
-
-
-def _time(point: pb.RatingPoint) -> str | None:
-    return point.time.ToDatetime(UTC).isoformat() if point.HasField("time") else None

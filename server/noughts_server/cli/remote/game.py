@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
@@ -169,7 +169,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         "termination": termination_text(row),
         "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
-        "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
+        "end_time": exact(row, "end_time"),
         **output.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),
         "second_time": str(time_control(row.second_time)),

@@ -23,11 +23,6 @@ PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provision
 _MOST_GAMES = (1 << 64) - 1
 
 
-def show_fitted(answer: pb.GetBatchRatingsResponse) -> None:
-    table = _table(answer)
-    output.show({"rating_list": answer.rating_list, **ratings_document(table)}, lambda: _print(answer, table))
-
-
 def _print(answer: pb.GetBatchRatingsResponse, table: RatingTable) -> None:
     output.heading(output.stdout(), f"{answer.rating_list}: ratings from all games at once")
     if table.players:
@@ -120,7 +115,9 @@ def leaderboard(
                 prior=prior,
                 anchors={bot_name(name): rating for name, rating in anchors.items()},
             )
-            show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request))
+            answer = client.call(client.leaderboards.GetBatchRatings, fit_request)
+            table = _table(answer)
+            output.show({"rating_list": answer.rating_list, **ratings_document(table)}, lambda: _print(answer, table))
             return
         pages = partial(client.pages, client.leaderboards.GetLeaderboard, request, rows_of)
         rows = list(options.limited(pages, limit))

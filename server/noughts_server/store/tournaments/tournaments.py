@@ -1,6 +1,6 @@
 """Tournaments: their settings, and their states from open to finished or cancelled."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Select, Update, func, insert, select, update
@@ -33,6 +33,11 @@ MOST_GAMES_PER_PAIR = 1_000_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 # Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
+_SAME = (
+    *("id", "slug", "owner_id", "owner", "created_at", "started_at", "ended_at", "games_total", "games_done"),
+    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated"),
+)
+"""Fields of a tournament that are columns as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,7 @@ def create_tournament(
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
         "variant": settings.variant,
-        "move_us": settings.time.move_us,
-        "bank_us": settings.time.bank_us,
-        "increment_us": settings.time.increment_us,
+        **asdict(settings.time),
         "options": options_document(settings),
         "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
         "schedule": settings.schedule.number,
@@ -125,11 +128,7 @@ def create_tournament(
         "unit_games": 0,
         "folded": 0,
         "kind": new.kind,
-        "entries_min": new.joining.entries_min,
-        "entries_max": new.joining.entries_max,
-        "join_from": new.joining.join_from,
-        "join_until": new.joining.join_until,
-        "start_at": new.joining.start_at,
+        **asdict(new.joining),
     }
     connection.execute(insert(tournaments), row)
     return get_tournament(connection, new.slug)
@@ -362,10 +361,7 @@ def _one(connection: Connection, statement: Select[Any], name: str) -> Tournamen
 
 def _tournament(row: Any) -> Tournament:
     return Tournament(
-        id=row.id,
-        slug=row.slug,
-        owner_id=row.owner_id,
-        owner=row.owner,
+        **{name: getattr(row, name) for name in _SAME},
         state=TournamentState(row.state),
         settings=TournamentSettings(
             variant=row.variant,
@@ -379,18 +375,8 @@ def _tournament(row: Any) -> Tournament:
             title=row.title,
             **read_options(row.options),
         ),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        games_total=row.games_total,
-        games_done=row.games_done,
-        unit_games=row.unit_games,
-        folded=row.folded,
         kind=Kind(row.kind),
         joining=Joining(row.entries_min, row.entries_max, row.join_from, row.join_until, row.start_at),
         reason=row.reason or "",
-        base_entries=row.base_entries,
-        base_games_per_pair=row.base_games_per_pair,
         seed_kind=SeedKind(row.seed_kind),
-        own_rated=row.own_rated,
     )
