@@ -78,7 +78,7 @@ def test_one_file_can_have_a_table_for_each_command(noughts: Any, config: Path) 
         ("[serv]", "unknown table 'serv'\nDid you mean 'serve'?"),
         ('grace = "long"', '--grace: got "long", expected a number'),
         ('insecure = "yes"', '--insecure: got "yes", expected true or false'),
-        ("listen = 7450", "--listen: got 7450, expected a text"),
+        ("listen = 7450", "--listen: got 7450, expected text"),
         ('limit = "bots=1"', '--limit: got "bots=1", expected a list of strings'),
         ("grace = -1", "Invalid value for '--grace'"),
         ('margin = "abc"', "--margin 'abc': expected milliseconds"),
