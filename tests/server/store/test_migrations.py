@@ -119,7 +119,7 @@ async def test_database_from_before_the_first_release_is_refused(tmp_path: Path)
 
 async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    migrated(path, "0014")
+    of_version_1_0(path)
     before = anatomy(path)
     with pytest.raises(DatabaseUnusable, match="has schema 0014"):
         await Store.open(f"sqlite:///{path}", reading=True)
