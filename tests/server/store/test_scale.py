@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.games.games import get_game, list_games
+from noughts_server.store.games.games import count_faults, get_game, list_games
 from noughts_server.store.ratings.leaderboards import Filters, leaderboard
 from tests.support.root import ROOT
 from tests.support.shared import made_once
@@ -38,6 +38,7 @@ QUERIES: dict[str, Callable[[Connection], Any]] = {
     "leaderboard, settled": partial(leaderboard, filters=Filters(exclude_provisional=True)),
     "a game": partial(get_game, slug="cup0", ordinal=100),
     "a tournament's games": partial(list_games, slug="cup0"),
+    "a tournament's faults": partial(count_faults, tournament_id=1),
 }
 RANKING = (
     "rating lists",

@@ -1,5 +1,6 @@
 """Read stored games and those of the journal."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -195,7 +196,11 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
         LOST_BY_FAULT,
         games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS)),
     )
-    return {row[0]: row[1] for row in connection.execute(chosen.group_by(loser))}
+    lost: Counter[int] = Counter()
+    # SQLite uses the index of faults only for a query in its order. Otherwise it reads all games of the tournament.
+    for entry, count in connection.execute(chosen.group_by(games.c.termination, loser)):
+        lost[entry] += count
+    return lost
 
 
 class ExportedGame(NamedTuple):
