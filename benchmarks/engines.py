@@ -79,12 +79,15 @@ Manager = Callable[[Path, int, int], Cost]
 
 def built(folder: Path, source: Path) -> Path:
     """Return the engine, built from a bot in C."""
-    target = folder / f"pbrain-{source.stem}"
+    return compiled(folder, [EXAMPLES / "engine.c", source])
+
+
+def compiled(folder: Path, sources: Sequence[Path]) -> Path:
+    """Compile a program from C sources and name it after the last one."""
+    target = folder / f"pbrain-{sources[-1].stem}"
     compiler = [found] if (found := shutil.which("cc")) else [sys.executable, "-m", "ziglang", "cc"]
-    subprocess.run(
-        [*compiler, "-std=c99", "-O2", "-I", str(HEADER), "-o", str(target), str(EXAMPLES / "engine.c"), str(source)],
-        check=True,
-    )
+    words = [*compiler, "-std=c99", "-O2", "-I", str(HEADER), "-o", str(target), *map(str, sources)]
+    subprocess.run(words, check=True)
     return target
 
 
