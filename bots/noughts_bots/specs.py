@@ -171,7 +171,7 @@ def speech(spec: BotSpec) -> Speech:
         return Speech.FRAMES
     if unknown := [option for option in spec.options if option not in kind.options]:
         expected = f"none but {' or '.join(kind.options)}" if kind.options else "none"
-        advice = "what is for the program belongs into the command itself"
+        advice = "put arguments of the program into the command itself"
         raise BotSpecError(subject, f"options {', '.join(unknown)}", expected, advice)
     dial, frames = spec.options.get("dial", "false"), spec.options.get("frames", "binary")
     if dial not in ("true", "false"):
@@ -213,7 +213,7 @@ def _not_made_here(spec: BotSpec) -> BotSpecError:
         advice = "a registered bot plays where it is logged in: `noughts tournament run` takes it there, or `challenge`"
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered on a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
-    advice = "such a bot plays in a process of its own only: not here; `noughts bot check` tries one"
+    advice = "such a bot needs a separate process and cannot play here; `noughts bot check` tries one"
     return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
 
 
@@ -234,7 +234,7 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
         return f"did you mean {before}dll:{name}?"
     if "/" in name or "\\" in name or program != name:
         return (
-            f"a program is started as {before}lines:{name} (one question and one cell a line),"
+            f"a program is started as {before}lines:{name} (one question and one cell per line),"
             f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
         )
     return _did_you_mean(name, known) or _LIST_ADVICE

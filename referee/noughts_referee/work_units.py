@@ -114,7 +114,7 @@ class FinishedGame(NamedTuple):
     times: bytes
     """Packed by `pack_moves` and `pack_times`."""
     fault: str = ""
-    """Why the loser lost, if by its own fault: a phrase that follows "it"."""
+    """Why the loser lost, if through its own fault: a phrase that follows "it"."""
     opening_plies: int = 0
     """See `Game.opening_plies`. The times of a given opening are 0."""
     allowances: bytes | None = None

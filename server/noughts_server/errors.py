@@ -131,7 +131,7 @@ class UnknownMethod(NoughtsError):
 
     def __init__(self, method: str) -> None:
         super().__init__(
-            f"{method} does not exist at this server",
+            f"{method} does not exist on this server",
             subject="method",
             got=method,
             expected="a method of noughts.v1",

@@ -159,7 +159,7 @@ def test_bad_option_is_refused_with_what_is_allowed(text: str, complaint: str) -
 def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str) -> None:
     spec = parse_spec(f"{kind}:target")
     assert spec.kind == kind
-    with pytest.raises(BotSpecError, match="plays in a process of its own only"):
+    with pytest.raises(BotSpecError, match="needs a separate process"):
         make_bot(spec, TICTACTOE)
 
 

@@ -38,14 +38,14 @@ def test_slots_of_who_left_are_won_by_the_opponent_and_the_others_are_played(hal
 def test_running_games_of_who_leaves_are_lost_and_no_other_begins(hall: Hall) -> None:
     hall.referee.add(unit(THREE, SLOTS))
     assert [game.slot.ordinal for game in hall.running(1, 2, 3)] == [1, 2]
-    hall.referee.withdraw_entries(1, {1: "lost 3 games by its own fault (3 crashed)"})
+    hall.referee.withdraw_entries(1, {1: "lost 3 games through its own fault (3 crashed)"})
     assert sorted(game.ordinal for game in hall.finished) == [1, 2, 4, 5]
     lost = {game.ordinal: (game.result, game.termination) for game in hall.finished[:2]}
     assert lost == {
         1: (Result.FIRST_WINS, Termination.ADJUDICATED),
         2: (Result.SECOND_WINS, Termination.ADJUDICATED),
     }
-    assert {game.fault for game in hall.finished} == {"was withdrawn: lost 3 games by its own fault (3 crashed)"}
+    assert {game.fault for game in hall.finished} == {"was withdrawn: lost 3 games through its own fault (3 crashed)"}
     hall.resign(hall.running(1, 2, 3))
     assert sorted(game.ordinal for game in hall.finished) == [1, 2, 3, 4, 5, 6]
     assert hall.referee.in_flight() == hall.referee.queued() == 0

@@ -88,7 +88,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
     assert "**ada-bot**: rank " in ada
     assert "**five**: rank " in ada
     assert "of 3" in ada
-    assert "No bot of yours played" in eve
+    assert "None of your bots played" in eve
 
 
 @pytest.mark.parametrize(

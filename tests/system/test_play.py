@@ -415,7 +415,7 @@ def test_a_bot_at_a_server_is_an_opponent_like_any_other(server: ServerUnderTest
             for key, reply in zip("591", ["a3", "b3", ""], strict=True):
                 screen.press(key)
                 screen.until(f"last: {reply} (rival)" if reply else "You win: the line is complete.")
-            screen.until("All played. n challenges again, q leaves.")
+            screen.until("All played. Press n to challenge again, q to leave.")
             screen.press("n")
             screen.until("game 2")
             screen.until("Your turn (X).")

@@ -33,7 +33,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     try:
         return LinesBot(command)
     except OSError as error:
-        advice = "is it there, executable, and for this machine?"
+        advice = "does it exist, is it executable, and is it built for this machine?"
         raise BotSpecError(subject, f"{command[0]}: {error.strerror}", "a program that can be run", advice) from None
 
 

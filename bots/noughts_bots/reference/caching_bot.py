@@ -37,7 +37,7 @@ class CachingBot(CandidateBot):
     def require(self, variant: Variant) -> None:
         """Raise VariantRefused unless the bot plays this variant."""
         if (variant.forbids is not None or variant.blocked_ends) and not self.heeds_forbidden_moves:
-            what = "forbids moves" if variant.forbids is not None else "knows lines that are shut"
+            what = "forbids moves" if variant.forbids is not None else "has lines that can be blocked"
             raise VariantRefused(
                 f"bot '{self.name}'",
                 f"variant {variant.name}, which {what}",

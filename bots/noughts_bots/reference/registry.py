@@ -79,7 +79,9 @@ _TABLE = (
     ReferenceBot("random", "random_:Random", "a random free cell"),
     ReferenceBot("first-free", "first_free:FirstFree", "the lowest free cell"),
     ReferenceBot(
-        "three-stage", "three_stage:ThreeStage", "wins at once if it can, else blocks, else takes the lowest free cell"
+        "three-stage",
+        "three_stage:ThreeStage",
+        "wins if it can, otherwise blocks, otherwise takes the lowest free cell",
     ),
     ReferenceBot(
         "coursework",
@@ -90,7 +92,7 @@ _TABLE = (
     ReferenceBot(
         "pascal",
         "pascal:Pascal",
-        "rates cells by human reasons; random, weighted by rating (level 0) or among the best (level 1, default)",
+        "rates cells as a person would; random, weighted by rating (level 0) or among the best (level 1, default)",
         (_whole_number("level", range(2)),),
     ),
     ReferenceBot(
@@ -125,7 +127,7 @@ _TABLE = (
     ReferenceBot(
         "threats",
         "threats.bot:ThreatsBot",
-        "searches threats and moves ahead as long as its clock allows (without one: 4,000 positions a move)",
+        "searches threats and moves as long as its clock allows (without one: 4,000 positions per move)",
         (_whole_number("nodes", range(1, 10_000_001)),),
     ),
 )

@@ -290,7 +290,7 @@ class ListGamesRequest(_message.Message):
     tournament: _builtins.str
     """With a bot as parent: only its games in this tournament, `tournaments/ID`."""
     faults_only: _builtins.bool
-    """Only games that a side lost by its own fault."""
+    """Only games that a side lost through its own fault."""
     result: _types_pb2.Result.ValueType
     """Only games with this result; UNSPECIFIED: all."""
     termination: _types_pb2.Termination.ValueType

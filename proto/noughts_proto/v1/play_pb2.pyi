@@ -646,7 +646,7 @@ class Ends(_message.Message):
 
     @_builtins.property
     def faulted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Indexes of rows that the bot lost by its own fault, and the fault, for its author: columns of equal length. A fault
+        """Indexes of rows that the bot lost through its own fault, and the fault, for its author: columns of equal length. A fault
         is a phrase whose subject is the bot: `placed a stone on h8 (cell 112), which is occupied`. The reason of a
         resignation is not repeated.
         """

@@ -243,7 +243,7 @@ class Tournament(_message.Message):
     draw_after: _builtins.int
     """After this number of plies a game is adjudicated as a draw; 0: never."""
     forfeit_after: _builtins.int
-    """After this number of games lost by its own fault, an entry is withdrawn; 0: never."""
+    """After this number of games lost through its own fault, an entry is withdrawn; 0: never."""
     stop_when_decided: _builtins.bool
     """Whether a match of a knockout ends as soon as the lead is out of reach."""
     @_builtins.property
@@ -428,7 +428,7 @@ class Standing(_message.Message):
     """The number of rounds without an opponent. Each counts like a pairing won, and is part of `points`."""
     withdraw_reason: _builtins.str
     faults: _builtins.int
-    """The number of losses by its own fault: an illegal move, a loss on time, a crash, a disconnection."""
+    """The number of losses through its own fault: an illegal move, a loss on time, a crash, a disconnection."""
     @_builtins.property
     def withdraw_time(self) -> _timestamp_pb2.Timestamp:
         """The time and the reason of its withdrawal from a tournament that had begun."""

@@ -48,7 +48,7 @@ class StartRetry:
     def _begin(self, error: OSError) -> None:
         self._waiting += 1
         if self._waiting == 1:
-            self._tell(f"this machine starts no more processes now: {error}; games wait for it, and we try again")
+            self._tell(f"this machine cannot start more processes now: {error}; games wait, and Noughts tries again")
 
     def _end(self) -> None:
         self._waiting -= 1

@@ -40,8 +40,8 @@ _FAMILY = "mnk:7,6,4"
 _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
 
 _MOVES_TO_FIND_IT = 10_000
-_RULES = "docs/how-to/writing-a-bot.md tells what a question holds"
-_LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
+_RULES = "docs/how-to/writing-a-bot.md describes the content of a question"
+_LEGAL = "play one of the free cells of the position in the question; position.free lists them"
 
 
 class StepFailed(Exception):
@@ -536,30 +536,30 @@ _STEPS = (
         )
     ),
     _Step("fills the last cell of a board", _LEGAL, _full_board),
-    _Step("plays on after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
-    _Step("keeps a short time limit", "look at position.limit_us, and answer before it has passed", _short_clock),
-    _Step("plays without a clock", "where there is no clock, limits are 0 or -1: do not divide by them", _no_clock),
-    _Step(f"plays {_MANY_GAMES} games at once", "keep what belongs to a game by its name or number", _many_games),
-    _Step("plays two games in turns", "keep what belongs to a game by its name or number", _two_in_turns),
-    _Step("plays two variants in one life", "read the variant from each position", _two_variants),
-    _Step("plays a hundred games in one life", "something grows, or is not put back between games", _hundred_games),
-    _Step("repeats its games with the same seed", "draw chance from position.rng() alone", _seeds_repeat),
+    _Step("continues after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
+    _Step("keeps a short time limit", "check position.limit_us, and answer within that time", _short_clock),
+    _Step("plays without a clock", "without a clock, limits are 0 or -1: do not divide by them", _no_clock),
+    _Step(f"plays {_MANY_GAMES} games at once", "store data of a game under its name or number", _many_games),
+    _Step("alternates between two games", "store data of a game under its name or number", _two_in_turns),
+    _Step("plays two variants in one process", "read the variant from each position", _two_variants),
+    _Step("plays a hundred games in one process", "data grows, or is not reset between games", _hundred_games),
+    _Step("repeats its games with the same seed", "take random numbers only from position.rng()", _seeds_repeat),
     _Step("answers the same first question twice", _LEGAL, _asked_again),
-    _Step("plays on after an aborted game", "a game may end at any moment", _broken_off),
-    _Step("plays on after its opponent has resigned", "a game may end at any moment", _given_up),
+    _Step("continues after an aborted game", "a game can end at any time", _broken_off),
+    _Step("continues after its opponent has resigned", "a game can end at any time", _given_up),
     _Step(
-        "plays on after a game without a move of its own",
-        "a game may end before its first question",
+        "continues after a game in which it made no move",
+        "a game can end before its first question",
         _ended_before_asked,
     ),
-    _Step("sends heartbeats back", "answer a frame with a heartbeat at once, also while it thinks", _heartbeat),
-    _Step("is silent when it is not asked", "answer questions, once each", _quiet),
-    _Step("answers on a machine that halts", "do not give up because time has passed", _slow_machine),
-    _Step("resumes a game in another life", "the moves so far tell all; keep nothing else", _resumes),
-    _Step("plays next to another process of it", "do not lock files or ports that both need", _side_by_side),
     _Step(
-        "starts again after its end in mid-game", "leave nothing behind that keeps it from starting", _killed_in_a_game
+        "sends heartbeats back", "answer a frame with a heartbeat immediately, even while the bot thinks", _heartbeat
     ),
-    _Step("ends when its input is closed", "end at the end of standard input, with exit code 0", _leaves),
+    _Step("sends nothing without a question", "answer questions, once each", _quiet),
+    _Step("answers on a machine that pauses", "do not give up after a pause", _slow_machine),
+    _Step("resumes a game in a new process", "the moves so far are the complete state; rely on nothing else", _resumes),
+    _Step("plays next to another process of the same bot", "do not lock files or ports that both need", _side_by_side),
+    _Step("starts again after a crash during a game", "leave nothing behind that prevents a start", _killed_in_a_game),
+    _Step("exits when its input is closed", "exit at the end of standard input, with exit code 0", _leaves),
 )
 STEPS = tuple(step.name for step in _STEPS)

@@ -43,7 +43,7 @@ class ConformanceReport:
     faults: list[str] = field(default_factory=list)
     """A line for each."""
     lost_by: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Games lost by its own fault: for each kind their number, and what it did in the first."""
+    """Games lost through its own fault: for each kind their number, and what it did in the first."""
     said: str = ""
     """The last 64 KB of its output."""
     manners: dict[str, None] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class ConformanceReport:
     """Whether an engine keeps the rule of each variant that has one."""
 
     def count(self, way: str, first: str) -> None:
-        """Count a game that it lost by its own fault; `first` describes it if it is the first of this kind."""
+        """Count a game that it lost through its own fault; `first` describes it if it is the first of this kind."""
         times, known = self.lost_by.get(way, (0, first))
         self.lost_by[way] = times + 1, known
 

@@ -14,7 +14,7 @@ from noughts_server.client.client import Client
 
 HINTS = {
     StatusCode.UNAVAILABLE: "Is it running (noughts serve)? Check --server.",
-    StatusCode.DEADLINE_EXCEEDED: "Try again, or look at its log.",
+    StatusCode.DEADLINE_EXCEEDED: "Try again, or check its log.",
     StatusCode.UNIMPLEMENTED: "Is it a Noughts server of this version?",
 }
 

@@ -38,9 +38,9 @@ def pace_of(settings: TournamentSettings) -> Pace:
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
         at_once = output.count(settings.concurrency, "game")
-        wording = f"that is with all moves as slow as allowed, {at_once} at once, each of about {plies} plies"
+        wording = f"this assumes that all moves are as slow as allowed, {at_once} at once, each of about {plies} plies"
         return Pace(seconds, None, "limits", wording)
-    wording = f"without a time limit, this assumes 1 ms a move, one after the other, and about {plies} plies a game"
+    wording = f"without a time limit, this assumes 1 ms per move, one after the other, and about {plies} plies per game"
     return Pace(None, 1 / (plies * _ASSUMED_MOVE_SECONDS), "assumption", wording)
 
 

@@ -32,7 +32,7 @@ NO_TOKEN = (
 )
 _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
-    "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
+    "UNIMPLEMENTED": "Is that a Noughts server? Check --server.",
 }
 _OPTIONS = {
     "name": "NAME", "anchors": "--anchor", "draw_after": "--draw-after", "games_per_pair": "--games",

@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 _PAGE = 1000
 _SQLITE = b"SQLite format 3\0"
 _WHAT = (
-    "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database of --db"
+    "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database (--db)"
 )
 
 

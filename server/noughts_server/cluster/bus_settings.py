@@ -50,7 +50,7 @@ class BusSettings:
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as error:
-            hint = "They are files in PEM: look at the options of the bus."
+            hint = "They must be PEM files: check the options of the bus."
             raise BusUnusable(self.place, f"its certificates cannot be read ({error})", hint=hint) from error
         return context
 

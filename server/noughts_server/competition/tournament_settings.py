@@ -36,7 +36,7 @@ class TournamentSettings:
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
-    """An entry is withdrawn after this many games lost by its own fault; 0 means never."""
+    """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())
     """Whether an encounter of a knockout ends as soon as one side cannot be overtaken."""
     openings: Openings = field(default_factory=Openings)

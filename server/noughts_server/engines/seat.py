@@ -46,8 +46,8 @@ _COMPLAINTS = {
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
 """What a complaint shows if it has no other effect."""
-_LOSES_WORDS = "loses words of commands that follow its own line at once"
-_MISSES = "answers questions with ERROR or UNKNOWN until they are put again"
+_LOSES_WORDS = "loses words of commands that directly follow its own line"
+_MISSES = "answers questions with ERROR or UNKNOWN until they are repeated"
 
 
 class EngineRefused(Exception):
@@ -368,7 +368,7 @@ class _Life:
             return
         if heard is MOVE and not self._is_stale:
             if self.talk.cell == OFF_BOARD:
-                self.process.note(f"({line} is no point of the board)")
+                self.process.note(f"({line} is not a point on the board)")
             # An engine that answered before we could run took no time.
             took_us = max(0, now - seat.asked_us)
             if self._timer is not None or self.talk.doubles:

@@ -79,7 +79,7 @@ class Offers:
                 "process_ended", bot=bot.version, reason=fault.death.reason, said=fault.death.stderr[-500:].strip()
             )
             if fault.benched:
-                what = f"could not be started: at last it {fault.death.reason}"
+                what = f"could not be started; the last time it {fault.death.reason}"
                 self._bench.add(wire.player, what, lambda games: None)
                 self.bots.pop(bot.bot_version_id, None)
                 self._on_ready()

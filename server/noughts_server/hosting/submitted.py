@@ -171,7 +171,7 @@ class SubmittedBots:
                         spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
                         await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
-                    got = f"its trial was not over after {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
+                    got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
                     hint = "Let it start and answer sooner. Try it yourself: noughts bot check SPEC --time 0.1/move"
                     raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
                 finally:
@@ -186,7 +186,7 @@ class SubmittedBots:
             latest.popleft()
         limits.check("submissions", "bots that you submit within an hour", len(latest))
         used = self._usage[_today(), owner] // 1000
-        limits.check("processor_seconds", "seconds of processor time that your bots may use today", used)
+        limits.check("processor_seconds", "seconds of processor time that your bots can use today", used)
         latest.append(now)
 
     async def _place(
@@ -326,7 +326,7 @@ class SubmittedBots:
             spec = await self._placed(submission)
             await self._play_as(submission, spec, self._playing[key])
         except InvalidArgument as error:  # the operator accepts less now than at the submission
-            self._bench_for(submission, f"is no bot that this server takes: {error}")
+            self._bench_for(submission, f"is not a bot that this server accepts: {error}")
         finally:
             del self._playing[key]
 
@@ -346,7 +346,7 @@ class SubmittedBots:
             said = fault.death.stderr[-_MOST_SAID:].strip()
             logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=said)
             if fault.benched:
-                self._bench_for(submission, f"could not be started: at last it {fault.death.reason}")
+                self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
         player = ChildPlayer(
             command_of(spec),

@@ -28,7 +28,7 @@ def instructions(course: Course) -> str:
     """Return the page in Markdown."""
     # Beyond one machine a token travels encrypted.
     tls = "" if is_loopback(host_of(course.server)) else " --tls"
-    until = f" Bots are taken until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
+    until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
     python = (
         "Write it in a file `bot.py`:\n\n```python\nfrom noughts_bots import Bot\n\n\nclass Mine(Bot):\n"
         f'    variants = ("{course.variant}",)\n\n    def choose(self, position):\n'

@@ -33,7 +33,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A game that a bot lost by its own fault."""
+    """A game that a bot lost through its own fault."""
 
     label: str
     game: str
@@ -150,14 +150,14 @@ def _report(
         "",
     ]
     if not own:
-        lines += [f"No bot of yours played. Submit one, for example as `{login}-bot`.", ""]
+        lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
     for row in own:
         mine = [fault for fault in faults if fault.label == row.label]
         score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
         lines += [f"**{row.label}**: rank {row.rank} of {len(rows)}, {row.points:g} points: {score}", ""]
         if mine:
             games = "game" if len(mine) == 1 else "games"
-            lines.append(f"It lost {len(mine)} {games} by what a bot must not do:")
+            lines.append(f"It lost {len(mine)} {games} by faults:")
             lines += [f"- {course.address}/{fault.game}: it {fault.what or 'failed'}" for fault in mine[:10]]
             lines.append("")
     lines += ["| rank | bot | points |", "|---|---|---|"]

@@ -144,7 +144,7 @@ class LocalChildren:
             longest_us = max(wire.seat.pause_us for wire in wires)
             if repeats or longest_us > wires[0].seat.options.settle_us:
                 times = "time" if repeats == 1 else "times"
-                asked = f" and was asked again {repeats:,} {times}" if repeats else ""
+                asked = f" and got the question again {repeats:,} {times}" if repeats else ""
                 yield (
                     f"{label} lost words of commands that follow its move at once{asked}: it now gets"
                     f" {longest_us / 1000:g} ms before each question, which no clock counts"

@@ -1,4 +1,4 @@
-"""Log events that name games and bots: bots that connect or disconnect, and games that a bot lost by its own fault.
+"""Log events that name games and bots: bots that connect or disconnect, and games lost through a bot's own fault.
 
 Ordinary games and moves are not logged.
 """

@@ -105,7 +105,7 @@ class Typing:
             return ""
         command = _COMMANDS.get(self.typed)
         enter = f"Enter: {_WORDS[command]}, or continue with a number" if command else "Enter: play there"
-        return f"{self.typed}_   {enter}; Esc: forget it"
+        return f"{self.typed}_   {enter}; Esc: clear"
 
     @property
     def expected(self) -> str:

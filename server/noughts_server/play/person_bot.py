@@ -138,7 +138,7 @@ class OnlineSeating(Seating):
             self.leave()
             return
         self._leaving = True
-        self.notice = "You resign when it is your turn; q leaves at once."
+        self.notice = "You resign when it is your turn; q leaves immediately."
         self._resign()
         self.changed()
 

@@ -20,7 +20,7 @@ def _ended(match: Match) -> str:
     assert match.ended is not None
     (result, termination), winner = match.ended.outcome, match.ended.winner
     if result is Result.VOID:
-        return "The game was called off and does not count."
+        return "The game was cancelled and does not count."
     if winner is None:
         full = termination is Termination.BOARD_FULL
         return "Nobody wins: the board is full." if full else f"Nobody wins ({termination.words})."

@@ -19,7 +19,7 @@ _KEYS = (
     ("u, F3", "take back to your last turn"),
     ("h, F4", "hint: the cursor goes where a reference bot would play"),
     ("q, F10, Ctrl-C", "quit; on a server you resign"),
-    ("Esc, Backspace", "forget what is typed, or a character"),
+    ("Esc, Backspace", "clear the input, or delete a character"),
 )
 
 

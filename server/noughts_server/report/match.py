@@ -31,7 +31,7 @@ def match(course: MatchCourse, other: str, test: Sprt) -> Match:
         lines.append(f"{course.label} is the stronger one with a likelihood of {_likelihood(found.los)}.")
     if course.paired:
         told = ", ".join(f"{name} {count:,}" for name, count in zip(_PAIRS, counted.pentanomial, strict=True))
-        lines.append(f"Pairs of games with swapped sides, by what {course.label} made of both: {told}.")
+        lines.append(f"Pairs of games with swapped sides, by the points of {course.label}: {told}.")
     if counted.repeats:
         lines.append(f"{counted.repeats:,} of {counted.games:,} games only repeat others; they count once here.")
     steps = course.steps()

@@ -76,7 +76,7 @@ def _about_advantage(ratings: BatchRatings) -> Iterator[str]:
         error = f" ± {ratings.advantage_error95:.0f} (95 %)" if ratings.advantage_error95 is not None else ""
         yield f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
     else:
-        yield "What moving first is worth cannot be told from these games."
+        yield "These games do not show the first-move advantage."
 
 
 def _about_groups(ratings: BatchRatings) -> Iterator[str]:

@@ -48,5 +48,5 @@ class ChallengeExpiry:
         for slug in waiting & self._waiting:
             logger.info("challenge_expired", tournament=slug)
             with suppress(WrongState):  # its last game has just been stored
-                await self._director.cancel(slug, reason="a bot went offline and did not come back in time")
+                await self._director.cancel(slug, reason="a bot went offline and did not reconnect in time")
         self._waiting = waiting

@@ -116,7 +116,7 @@ class LocalPlay(Generic[S]):
         except TimeoutError:
             self._store.check_trouble()
             running = 0 if key in self.tasks else self._referee.in_flight(key)
-            old = f"{name}: {running} games begun before the pause are still being finished"
+            old = f"{name}: {running} games from before the pause are still running"
             text = old if running else "games that are over are still being stored"
             raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=name) from None
 

@@ -22,7 +22,7 @@ class GameRecord(NamedTuple):
     agreed: int = 0
     """How many of the first moves were placed by agreement (swap, swap2)."""
     fault: str = ""
-    """Why the loser lost by its own fault: a phrase that follows "it"."""
+    """Why the loser lost through its own fault: a phrase that follows "it"."""
     date: str = ""
     """The date of the game, e.g. `2026-11-24`; empty if unknown."""
 

@@ -44,7 +44,7 @@ class Standing:
     """When it withdrew after the start, in milliseconds since 1970 in UTC."""
     withdrawn_reason: str = ""
     faults: int = 0
-    """Losses by its own fault."""
+    """Losses through its own fault."""
     bot_version: str = ""
     """`bots/NAME/versions/V`."""
     number: int = 0

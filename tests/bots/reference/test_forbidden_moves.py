@@ -56,7 +56,7 @@ def test_bots_that_do_not_heed_them_refuse_the_variant(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["nextstep", "minimax:depth=2"])
 def test_bots_that_do_not_know_shut_lines_refuse_caro(spec: str) -> None:
-    with pytest.raises(VariantRefused, match="lines that are shut"):
+    with pytest.raises(VariantRefused, match="lines that can be blocked"):
         make_bot(parse_spec(spec), parse_variant("caro"))
     make_bot(parse_spec(spec), parse_variant("gomoku:exact:20"))
 

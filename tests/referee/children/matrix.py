@@ -174,7 +174,7 @@ FAULTS = (
     Fault(
         "places a stone off the board",
         "off the board",
-        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is no point of the board"), ILLEGAL),
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is not a point on the board"), ILLEGAL),
     ),
     Fault("places a stone on a taken cell", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(

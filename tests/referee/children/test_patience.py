@@ -34,7 +34,7 @@ async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
     refusals = (OSError(errno.EAGAIN, "no processes"), OSError(errno.ENOMEM, "no memory"))
     assert await StartRetry(told.append).until_possible(Refusing(*refusals)) == "started"
     assert told == [
-        "this machine starts no more processes now: [Errno 11] no processes; games wait for it, and we try again",
+        "this machine cannot start more processes now: [Errno 11] no processes; games wait, and Noughts tries again",
         "this machine starts processes again",
     ]
 

@@ -81,14 +81,14 @@ async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: st
 
 FAULTS = {
     "plays qubic": "if p.variant.layers == 4: return 99\nreturn p.free[0]",
-    "plays two variants in one life": "self.seen = getattr(self, 'seen', p.variant)\nif not hasattr(self, 'many'):\n"
+    "plays two variants in one process": "self.seen = getattr(self, 'seen', p.variant)\nif not hasattr(self, 'many'):\n"
     "    self.many = len(p.free) == 9 and p.variant is self.seen\nreturn p.free[0] if p.variant is self.seen else 999",
-    "plays on after an opening": "if len(p.moves) == 4 and p.moves[0] != p.variant.cells // 2 and p.side == 0"
+    "continues after an opening": "if len(p.moves) == 4 and p.moves[0] != p.variant.cells // 2 and p.side == 0"
     " and getattr(self, 'first', True): return 998\nreturn p.free[0]",
     "keeps a short time limit": "if p.own_clock_us and p.limit_us < 400_000: time.sleep(0.6)\nreturn p.free[0]",
     "plays without a clock": "return p.free[0] if 1 / p.own_clock_us else 0",
     "fills the last cell of a board": "return p.free[1]",
-    "plays a hundred games in one life": "self.asked = getattr(self, 'asked', 0) + 1\n"
+    "plays a hundred games in one process": "self.asked = getattr(self, 'asked', 0) + 1\n"
     "if self.asked > 200: raise Resign('tired')\nreturn p.free[0]",
 }
 
@@ -121,7 +121,7 @@ async def test_a_bot_that_locks_a_file_cannot_play_beside_itself(tmp_path: Path)
     async with launching(Locking.OFF, lambda line: None) as launcher:
         spec = parse_spec(f"py:{tmp_path}/odd.py:Odd")
         results = {each.name: each for each in await run_steps(spec, launcher, ConformancePlan(TICTACTOE, 2, 1, 3.0))}
-    assert "plays next to another process of it" in failed(results)
+    assert "plays next to another process of the same bot" in failed(results)
 
 
 async def test_what_does_not_start_is_asked_nothing_else(tmp_path: Path) -> None:

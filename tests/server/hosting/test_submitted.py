@@ -323,7 +323,7 @@ async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author
     token = await client.token("alice", *ALL)
     slow = BOT.format("import time; time.sleep(5); return position.free[0]")
     refusal = await refused(submit(client, token, "mine", slow))
-    told = r"The bot was not accepted: its trial was not over after 12 s; it had reached (its start|game 1 of 4)\."
+    told = r"The bot was not accepted: its trial took longer than 12 s; it had reached (its start|game 1 of 4)\."
     assert re.search(told, refusal.trailing)
     assert "noughts bot check SPEC --time 0.1/move" in refusal.trailing
 

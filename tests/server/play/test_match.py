@@ -139,7 +139,7 @@ def test_undo_of_an_end_takes_its_point_back() -> None:
 def test_void_games_do_not_count() -> None:
     at = table(always_first=0)
     at.end(VOID)
-    assert status(at) == "The game was called off and does not count."
+    assert status(at) == "The game was cancelled and does not count."
     assert (at.score.wins, at.score.draws, at.score.losses) == (0, 0, 0)
 
 

@@ -219,7 +219,7 @@ async def test_a_challenge_whose_bot_has_left_for_good_is_cancelled_with_the_rea
             made = await challenge(client, token, games=3, time={"move_us": 60_000_000})
             assert (await until(client, made.name, RUNNING)).challenge
         shown = await until(client, made.name, CANCELLED)
-    assert shown.reason == "a bot went offline and did not come back in time"
+    assert shown.reason == "a bot went offline and did not reconnect in time"
 
 
 class OnlyThree(Random):

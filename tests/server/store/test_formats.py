@@ -322,7 +322,7 @@ async def test_who_fails_too_often_is_withdrawn_in_the_transaction_of_the_game(a
     assert report.progress[0].withdrawn == ()
     report = await arena.commit(faults[1:2])
     [left] = report.progress[0].withdrawn
-    assert (left.label, left.reason) == ("bob", "lost 2 games by its own fault (2 crashed)")
+    assert (left.label, left.reason) == ("bob", "lost 2 games through its own fault (2 crashed)")
     report = await arena.commit(faults[2:3])
     assert report.progress[0].withdrawn == ()
     told = await arena.store.read(partial(conditions, tournament_id=tournament.id))

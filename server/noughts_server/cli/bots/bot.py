@@ -90,7 +90,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
     typed = sys.stdin.isatty()
     if typed:
         rows = output.count(read_variant.cells // read_variant.columns, "row")
-        output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
+        output.note(f"Type positions, one per line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
         output.note("then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end.")
     empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
@@ -182,7 +182,7 @@ def rename(
     request = pb.UpdateBotRequest(name=read_bot(old), new_name=short(read_bot(new)))
     with at.connected() as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
-    output.show(_bot_document(renamed), f"{short(request.name)} is called {short(renamed.name)} now.")
+    output.show(_bot_document(renamed), f"{short(request.name)} is now called {short(renamed.name)}.")
     if renamed.online:
         output.hint(f"It is online and continues; start it as {short(renamed.name)} next time.")
 
@@ -197,7 +197,7 @@ def retire(
     request = pb.RetireBotRequest(name=read_bot(name), undo=undo)
     with at.connected() as client:
         retired = client.call(client.bots.RetireBot, request).bot
-    output.show(_bot_document(retired), f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
+    output.show(_bot_document(retired), f"{short(retired.name)} is {'active again' if undo else 'retired'}.")
 
 
 def _presence(row: pb.Bot) -> str:

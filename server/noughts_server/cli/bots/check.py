@@ -127,9 +127,9 @@ def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
         lines += [f"Wrong: {found.spec}: {fault}." for fault in found.faults]
     else:
         lines.append(
-            "Its games are the same again for the same seeds."
+            "The same seeds give the same games."
             if found.repeats
-            else "Its games differ when they are played again: its seed is not its only source of random numbers."
+            else "The same seeds give different games: its seed is not its only source of random numbers."
         )
         lines += _step_lines(found.spec, taken)
         if not any(step.outcome == "failed" for step in taken):

@@ -31,7 +31,9 @@ def gomocup(
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
-        output.note("This is for a manager of Gomoku engines. By hand: START 15, then BEGIN or TURN 7,7; END ends.")
+        output.note(
+            "This is for a manager of Gomoku engines. To try it: START 15, then BEGIN or TURN 7,7; END stops it."
+        )
     bot.prepare()
     try:
         _converse(engine)

@@ -21,7 +21,7 @@ from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.resource_names import short
 
-_TRIAL = "The server tries the bot, for at most 90 s once it is its turn."
+_TRIAL = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
 _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
@@ -80,7 +80,7 @@ def submit(
         "entered": entered,
     }
     label = f"{announced.bot}, version {made.submission.version}"
-    tried = f": it was tried, and the server plays it ({made.submission.size:,} bytes)."
+    tried = f": the server has tested it and runs it ({made.submission.size:,} bytes)."
     said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
     output.show(document, "\n".join([*said, *(f"It is entered in {short(tournament)}." for tournament in entered)]))
     if not entered and not answer.unchanged:

@@ -144,7 +144,7 @@ def _groups_lines(ratings: RatingTable) -> list[str]:
     if alone:
         lines.append(f"  alone (won all, lost all, or met nobody again): {_named(alone)}")
     if not ratings.prior:
-        lines.append("  --prior puts all on one scale, by two virtual draws of each bot.")
+        lines.append("  --prior puts all bots on one scale, with two virtual draws per bot.")
     return lines
 
 

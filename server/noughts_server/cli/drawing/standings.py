@@ -55,8 +55,8 @@ def standings_table(standings: Sequence[Standing], ranks: Mapping[str, RankedEnt
 
 
 def fault_line(label: str, faults: int) -> str:
-    """Return e.g. `mybot lost 2 games by its own fault.`."""
-    return f"{label} lost {count(faults, 'game')} by its own fault."
+    """Return e.g. `mybot lost 2 games through its own fault.`."""
+    return f"{label} lost {count(faults, 'game')} through its own fault."
 
 
 def standings_notes(standings: Sequence[Standing]) -> str:

@@ -11,7 +11,7 @@ from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_server.engines.command import engine_command
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"
-TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
+TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
 """The fix for a program that connects by itself where none can."""
 
 _LIBRARIES = {

@@ -143,8 +143,8 @@ class _PersonSession:
             played = await self._over()
             self._games_due = 0
             cancelled = played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
-            said = f"The challenge was called off: {played.reason or 'by the server'}." if cancelled else "All played."
-            seating.notice, seating.may_go_again = f"{said} n challenges again, q leaves.", True
+            said = f"The challenge was cancelled: {played.reason or 'by the server'}." if cancelled else "All played."
+            seating.notice, seating.may_go_again = f"{said} Press n to challenge again, q to leave.", True
             seating.changed()
             while True:
                 await seating.again.wait()
@@ -153,7 +153,7 @@ class _PersonSession:
                 try:
                     await self._challenge(number)
                 except CallFailed as failed:
-                    seating.notice = output.printable(f"{failed.message}. n tries again, q leaves.")
+                    seating.notice = output.printable(f"{failed.message}. Press n to try again, q to leave.")
                     seating.changed()
                 else:
                     break

@@ -72,7 +72,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         elif outcome.games:
             note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
         else:
-            note("Interrupted before a game was over.")
+            note("Interrupted before any game ended.")
         if outcome.kept and outcome.games:
             kept = _as_given(outcome.kept)
             note(f"They are stored in {kept}. To resume:\n  {_resuming(kept)}")

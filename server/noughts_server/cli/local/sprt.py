@@ -85,7 +85,7 @@ def read_sprt(text: str, *, complete: bool = True) -> Sprt:
 
     Without `complete` elo0 and elo1 may be missing, too: they are 0 and 5 then.
     """
-    expected = "elo0=ELO,elo1=ELO and as you like alpha=P, beta=P, model=logistic or model=normalized"
+    expected = "elo0=ELO,elo1=ELO and optionally alpha=P, beta=P, model=logistic or model=normalized"
     kinds = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
     values: dict[str, Any] = {}
     for part in text.split(","):

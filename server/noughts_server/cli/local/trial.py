@@ -45,10 +45,10 @@ def _trial(plan: LocalPlan) -> Pace:
         trial = replace(plan, settings=settings, database=database, resumes="", log=None, messages=None, fatal=False)
         run_loop(play_locally(trial, on_progress=on_progress, stop=stop))
     if not measured.games:
-        wording = f"no game was over after {_SECONDS:.0f} s of a trial, and there is no time limit"
+        wording = f"no game ended within {_SECONDS:.0f} s of a trial, and there is no time limit"
         return Pace(None, None, "trial", wording)
     rate = measured.games / measured.seconds
-    wording = f"this assumes {rate:,.3g} games a second, as in a trial round robin of {measured.seconds:.0f} s"
+    wording = f"this assumes {rate:,.3g} games a second, measured in a trial round robin of {measured.seconds:.0f} s"
     return Pace(None, rate, "trial", wording)
 
 

@@ -92,8 +92,8 @@ def init(
     output.show(
         {"folder": str(folder), "students": len(students), **places},
         f"{course.name}: {output.count(len(students), 'student')}, {course.variant} each night at {nightly}.\n"
-        f"Their tokens, for you to hand out one by one: {places['tokens']}\n"
-        f"What they do with them: {places['instructions']}",
+        f"Their tokens, for you to give to each student: {places['tokens']}\n"
+        f"Instructions for the students: {places['instructions']}",
     )
     output.hint(f"Next: noughts course serve {folder}")
 

@@ -49,9 +49,9 @@ def _print(report: "RebuildReport") -> None:
     console.print(f"{output.count(report.slots, 'game')} give {output.count(report.bots, 'rating')}.")
     if report.history_corrected:
         points = output.count(report.history_points, "point")
-        console.print(f"Their history has {points}, of which {report.history_corrected:,} had to be corrected.")
+        console.print(f"Their history has {points}, of which {report.history_corrected:,} were corrected.")
     if not report.differences and not report.history_corrected:
-        console.print("All of them were stored like that; nothing was changed.")
+        console.print("All of them were correct; nothing was changed.")
     if not report.differences:
         return
     rows = [_row(row) for row in report.differences]

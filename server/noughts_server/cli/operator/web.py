@@ -91,6 +91,6 @@ async def _serve(
     async with running_site():
         with stop.on_signals():
             place = address_of(listener)
-            title = f"The site of the server at {address} is at {place}"
+            title = f"The website of the server at {address} is at {place}"
             output.announce({"web": place}, title, "Stop: Ctrl-C")
             await stop.asked.wait()

@@ -185,7 +185,7 @@ def document(row: pb.Game) -> dict[str, Any]:
 
 
 def fault_document(row: pb.Game) -> dict[str, Any] | None:
-    """Return which bot lost the game by its own fault, when, and why; None if there was no known fault."""
+    """Return which bot lost the game through its own fault, when, and why; None if there was no known fault."""
     loser = Result(row.result).loser if row.fault else None
     if loser is None:
         return None

@@ -129,10 +129,10 @@ def leaderboard(
     if rows:
         print_rows(("bot", "owner"), [((short(row.bot), row.owner), row) for row in rows])
     elif owner or online or min_games or settled:
-        console.print("No bot of this list passes the filters.")
+        console.print("No bot in this list matches the filters.")
     else:
-        hint = "" if retired else " (or all are out of service, see `--retired`)"
-        console.print(f"Nobody has a rating here yet{hint}.")
+        hint = "" if retired else " (or all are retired, see `--retired`)"
+        console.print(f"No bot has a rating here yet{hint}.")
     if others := others_line(known, names[0]):
         console.print(f"\n{others}", soft_wrap=True)
 
@@ -166,7 +166,7 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
     if any(row.online for _, row in rows):
         legend.append(f"{dot} online")
     if any(row.provisional for _, row in rows):
-        legend.append("? provisional: too few games to be sure")
+        legend.append("? provisional: too few games for a reliable rating")
     if legend:
         console.print("\n" + "   ".join(legend))
 

@@ -93,7 +93,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
                 f"{short(tournament.name)}: {row.rank}. {row.standing.label},"
                 f" points {output.points(row.standing.points)}, rating {output.rating(rating_of(row))}"
                 + (
-                    f", lost {output.count(row.standing.faults, 'game')} by its own fault"
+                    f", lost {output.count(row.standing.faults, 'game')} through its own fault"
                     if row.standing.faults
                     else ""
                 )

@@ -104,7 +104,7 @@ class Screen:
             if not self._view.seen:
                 above.append(Text(f"Waiting for {self._resource} ..."))
             elif not tournaments and not self._view.games:
-                above.append(Text("Nothing is being played now. Ctrl-C to leave."))
+                above.append(Text("No games are live. Press Ctrl-C to leave."))
             if self._lost:
                 above.append(Text(output.printable(self._lost), style="yellow", no_wrap=True, overflow="ellipsis"))
             if self._over:

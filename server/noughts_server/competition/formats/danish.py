@@ -18,7 +18,7 @@ class Danish(RoundsByPoints):
 
     number = 6
     title = "Danish"
-    summary = "each round pairs neighbours in the standings, also if they have met"
+    summary = "each round pairs neighbours in the standings, even if they have met"
 
     def next_wave(self, field: Field) -> PairingBatch | None:
         """Return the next round; None after the last, and if fewer than two entries are left."""

@@ -283,7 +283,7 @@ games = Table(
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
-    # Why the loser lost by its own fault, if known: a phrase that follows "it".
+    # Why the loser lost through its own fault, if known: a phrase that follows "it".
     Column("fault", Text),
     # How many of the moves were on the board when the game began: a given opening, or stones by agreement.
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),

@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
     """A filter for games; the default accepts all."""
 
     faults: bool = False
-    """Only games that a side lost by its own fault."""
+    """Only games that a side lost through its own fault."""
     result: Result | None = None
     termination: Termination | None = None
     won: bool | None = None
@@ -94,7 +94,7 @@ class StoredGame:
     ended_at: int
     """When the game was stored, in milliseconds since 1970 in UTC."""
     fault: str
-    """Why the loser lost by its own fault, if known: a phrase that follows "it"; else empty."""
+    """Why the loser lost through its own fault, if known: a phrase that follows "it"; else empty."""
     rating_seq: int | None
     """The position in the order of rated games; None: not rated, or not yet."""
     agreement: Agreement | None = None
@@ -189,7 +189,7 @@ def _entries_called(connection: Connection, tournament: Tournament, entry: str) 
 
 
 def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
-    """Return how many games each entry lost by its own fault; entries without such a game are absent."""
+    """Return how many games each entry lost through its own fault; entries without such a game are absent."""
     loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
     chosen = select(loser, func.count()).where(
         games.c.tournament_id == tournament_id,

@@ -51,7 +51,7 @@ def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
 def withdraw_failing(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
 ) -> list[Withdrawal]:
-    """Withdraw entries that lost as many stored games by their own fault as the tournament allows."""
+    """Withdraw entries that lost as many stored games through their own fault as the tournament allows."""
     limit = read_options(tournament.options).get("forfeit_after", 0)
     if not limit:
         return []
@@ -62,7 +62,7 @@ def withdraw_failing(
         if counts.total() >= limit:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
             lost = f"{counts.total()} game{'s' * (counts.total() != 1)}"
-            reason = f"lost {lost} by its own fault ({kinds})"
+            reason = f"lost {lost} through its own fault ({kinds})"
             found += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
     return found
 

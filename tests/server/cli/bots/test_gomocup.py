@@ -77,7 +77,7 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
 
 def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -> None:
     assert "pascl" in noughts("bot gomocup pascl", code=2).stderr
-    assert "a process of its own only" in noughts("bot gomocup exec:./foo", code=2).stderr
+    assert "needs a separate process" in noughts("bot gomocup exec:./foo", code=2).stderr
 
 
 # Our engine, driven by our own manager, makes the bot's own moves.

@@ -357,4 +357,4 @@ def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit) as left:
         leave_if_ended_early(outcome)
     assert left.value.code == 130
-    assert capsys.readouterr().err == "Interrupted before a game was over.\n"
+    assert capsys.readouterr().err == "Interrupted before any game ended.\n"

@@ -132,7 +132,7 @@ def test_the_next_run_in_a_database_tells_of_one_that_was_killed_there(tmp_path:
         process.kill()
     other = told(shlex.split(f"match random first-free --games 2 {kept}"), env)
     assert "an earlier run (random - first-free) that ended after" in other.stderr
-    assert "run its command again with --resume to continue it" in other.stderr
+    assert "run its command again with --resume" in other.stderr
 
 
 def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_leaderboard_leaves_retired_bots_out_unless_asked(
     assert ask("bot show two")["retired"] is not None
     assert "retired" in noughts("bot show two", env=env).stdout
     ask("bot retire one")
-    assert "out of service" in noughts("leaderboard", env=env).stdout
+    assert "all are retired" in noughts("leaderboard", env=env).stdout
 
 
 @pytest.mark.parametrize("given, said", [("", "got no bot"), ("--bot bob --all-online", "expected one of the two")])

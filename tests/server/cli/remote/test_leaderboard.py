@@ -78,7 +78,7 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
 
     for line, said in {
         "leaderboard": "owner",
-        "leaderboard --online": "No bot of this list passes the filters.",
+        "leaderboard --online": "No bot in this list matches the filters.",
         "rating-lists": "tictactoe",
         "bot show random": "tictactoe/untimed",
         "bot history random": "after 80 rated games",

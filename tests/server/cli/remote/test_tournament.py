@@ -130,8 +130,8 @@ def test_game_list_shows_only_games_lost_by_a_fault(
     assert [json.loads(line)["fault"]["bot"] for line in lines] == ["wrong", "wrong"]
     assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
     assert ask("tournament show cup")["faults"] == [{"bot": "wrong", "games": 2}]
-    assert "wrong lost 2 games by its own fault." in noughts("tournament show cup", env=env).stdout
-    assert ", lost 2 games by its own fault\n" in noughts("watch cup", env=env).stdout
+    assert "wrong lost 2 games through its own fault." in noughts("tournament show cup", env=env).stdout
+    assert ", lost 2 games through its own fault\n" in noughts("watch cup", env=env).stdout
     snapshot = json.loads(noughts("watch cup --format json", env=env).stdout.splitlines()[0])
     faults = {row["name"]: row["faults"] for row in snapshot["tournaments"][0]["standings"]}
     assert faults == {"right": 0, "wrong": 2}
