@@ -72,7 +72,7 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
         said, told = process.communicate(timeout=30)
     os.close(controller)
     assert said == b"OK\n"
-    assert b"By hand: START 15" in told
+    assert b"To try it: START 15" in told
 
 
 def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -> None:
