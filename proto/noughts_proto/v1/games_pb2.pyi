@@ -277,6 +277,7 @@ class ListGamesRequest(_message.Message):
     TERMINATION_FIELD_NUMBER: _builtins.int
     ENTRY_FIELD_NUMBER: _builtins.int
     WON_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
     """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
     the highest number first.
@@ -299,6 +300,8 @@ class ListGamesRequest(_message.Message):
     """With a tournament as parent: only games of this entry, by its label, or of all entries of a bot, `bots/NAME`."""
     won: _builtins.bool
     """With a bot as parent, or with `entry`: only games that it won (true) or lost (false)."""
+    after: _builtins.int
+    """With a tournament as parent: only games with a higher number."""
     def __init__(
         self,
         *,
@@ -312,10 +315,11 @@ class ListGamesRequest(_message.Message):
         termination: _types_pb2.Termination.ValueType = ...,
         entry: _builtins.str = ...,
         won: _builtins.bool | None = ...,
+        after: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "won", b"won"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "after", b"after", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__won: _TypeAlias = _typing.Literal["won"]  # noqa: Y015
     _WhichOneofArgType__won: _TypeAlias = _typing.Literal["_won", b"_won"]  # noqa: Y015

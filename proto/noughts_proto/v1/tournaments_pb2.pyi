@@ -552,6 +552,8 @@ class ListTournamentsRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     CHALLENGES_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
+    SEARCH_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -560,6 +562,10 @@ class ListTournamentsRequest(_message.Message):
     """Challenges instead of tournaments."""
     owner: _builtins.str
     """Only tournaments of this owner; empty: of all owners."""
+    search: _builtins.str
+    """Only tournaments whose title or ID contains this text, ignoring case; at most 63 characters."""
+    state: Global___TournamentState.ValueType
+    """Only tournaments in this state; UNSPECIFIED: in all states."""
     def __init__(
         self,
         *,
@@ -567,10 +573,12 @@ class ListTournamentsRequest(_message.Message):
         page_token: _builtins.str = ...,
         challenges: _builtins.bool = ...,
         owner: _builtins.str = ...,
+        search: _builtins.str = ...,
+        state: Global___TournamentState.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenges", b"challenges", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenges", b"challenges", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

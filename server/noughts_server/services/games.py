@@ -55,8 +55,9 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
         request.won if request.HasField("won") else None,
     )
     if request.parent.startswith("bots/"):
-        if request.entry:
-            raise InvalidArgument.of("entry", request.entry, "nothing: only games of `tournaments/ID` have this filter")
+        for field in ("entry", "after"):
+            if value := getattr(request, field):
+                raise InvalidArgument.of(field, value, "nothing: only games of `tournaments/ID` have this filter")
         return partial(
             list_bot_games,
             bot=bot_id("parent", request.parent),
@@ -71,9 +72,14 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
             raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
     if wanted.won is not None and not request.entry:
         raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
-    slug = tournament_id("parent", request.parent)
     return partial(
-        list_games, slug=slug, size=request.page_size, page_token=request.page_token, wanted=wanted, entry=request.entry
+        list_games,
+        slug=tournament_id("parent", request.parent),
+        size=request.page_size,
+        page_token=request.page_token,
+        wanted=wanted,
+        entry=request.entry,
+        after=request.after,
     )
 
 

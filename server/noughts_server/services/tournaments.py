@@ -72,11 +72,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
-        page = await self.store.read(
-            partial(
-                list_tournaments, size=request.page_size, page_token=request.page_token, kind=kind, owner=request.owner
-            )
-        )
+        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
+        page = await self.store.read(partial(list_tournaments, size=request.page_size, kind=kind, **wanted))
         tournaments = [tournament_message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
 

@@ -41,6 +41,8 @@ class Route:
 
 
 _TOURNAMENT = "tournaments/{tournament}"
+_NAMED, _OF_TOURNAMENT, _OF_BOT = (("name", _TOURNAMENT),), (("parent", _TOURNAMENT),), (("bot", "bots/{bot}"),)
+_OF_LIST = (("variant", "{variant}"), ("time_class", "{time_class}"))
 
 ROUTES = (
     Route("/status", "How the server is doing.", "status.GetStatus"),
@@ -54,66 +56,66 @@ ROUTES = (
         "/tournaments/{tournament}",
         "A tournament; as CSV its standings.",
         "tournaments.GetTournament",
-        names=(("name", _TOURNAMENT),),
-        rows="standings",
+        _NAMED,
+        "standings",
         within="tournament",
     ),
     Route(
         "/tournaments/{tournament}/crosstable",
         "The score of each bot against each other; of a knockout its bracket as well.",
         "tournaments.GetCrosstable",
-        names=(("name", _TOURNAMENT),),
-        rows="cells",
+        _NAMED,
+        "cells",
     ),
     Route(
         "/tournaments/{tournament}/games",
         "The games of a tournament that are over, in the order of their numbers.",
         "games.ListGames",
-        names=(("parent", _TOURNAMENT),),
-        rows="games",
+        _OF_TOURNAMENT,
+        "games",
     ),
     Route(
         "/tournaments/{tournament}/games/{number:int}",
         "A game that is over.",
         "games.GetGame",
-        names=(("name", "tournaments/{tournament}/games/{number}"),),
+        (("name", "tournaments/{tournament}/games/{number}"),),
     ),
     Route("/bots", "All bots, by name.", "bots.ListBots", rows="bots"),
-    Route("/bots/{bot}", "A bot.", "bots.GetBot", names=(("name", "bots/{bot}"),), within="bot"),
+    Route("/bots/{bot}", "A bot.", "bots.GetBot", (("name", "bots/{bot}"),), within="bot"),
     Route(
         "/bots/{bot}/games",
         "A bot's games in all its versions, newest first.",
         "games.ListGames",
-        names=(("parent", "bots/{bot}"),),
-        rows="games",
+        (("parent", "bots/{bot}"),),
+        "games",
     ),
     Route(
         "/bots/{bot}/ratings",
         "A bot's place in each rating list in which it has a game.",
         "leaderboards.ListBotRatings",
-        names=(("bot", "bots/{bot}"),),
-        rows="ratings",
+        _OF_BOT,
+        "ratings",
     ),
     Route(
         "/bots/{bot}/history",
         "How a bot's rating went in one list.",
         "leaderboards.GetRatingHistory",
-        names=(("bot", "bots/{bot}"),),
-        rows="points",
+        _OF_BOT,
+        "points",
     ),
     Route(
         "/bots/{bot}/against/{opponent}",
         "What two bots have scored against each other; as CSV by variant.",
         "leaderboards.GetHeadToHead",
-        names=(("bot", "bots/{bot}"), ("opponent", "bots/{opponent}")),
-        rows="variants",
+        (("bot", "bots/{bot}"), ("opponent", "bots/{opponent}")),
+        "variants",
     ),
     Route(
         "/bots/{bot}/statistics",
         "What a bot has scored against each opponent, how its newest games ended, how long its moves took.",
         "leaderboards.GetBotStatistics",
-        names=(("bot", "bots/{bot}"),),
-        rows="opponents",
+        _OF_BOT,
+        "opponents",
     ),
     Route(
         "/leaderboards",
@@ -125,15 +127,15 @@ ROUTES = (
         "/leaderboards/{variant}/{time_class}",
         "A rating list, the strongest first.",
         "leaderboards.GetLeaderboard",
-        names=(("variant", "{variant}"), ("time_class", "{time_class}")),
-        rows="rows",
+        _OF_LIST,
+        "rows",
     ),
     Route(
         "/leaderboards/{variant}/{time_class}/fit",
         "Ratings from all games of the list at once, with their errors.",
         "leaderboards.GetBatchRatings",
-        names=(("variant", "{variant}"), ("time_class", "{time_class}")),
-        rows="ratings",
+        _OF_LIST,
+        "ratings",
     ),
 )
 

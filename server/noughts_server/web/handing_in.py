@@ -13,7 +13,7 @@ from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form_with_file
 from noughts_server.web.upstream import Failure, Upstream
 
-_RENAMED = {"file": "file", **{f"submission.{field}": f"hand-in-{field}" for field in ("bot", "entry", "variant")}}
+_RENAMED = {"file": "file", **{f"submission.{field}": f"upload-{field}" for field in ("bot", "entry", "variant")}}
 """The ids of the form's fields by those of a submission."""
 LARGEST_FILE = 8 << 20
 """In bytes; the server's own limit can be lower."""
@@ -52,7 +52,7 @@ class HandingIn:
             if failure.status == 401:
                 raise
             in_form(failure, _RENAMED.values(), _RENAMED)
-            return await self._people.shown(request, person, failure, "hand-in")
+            return await self._people.shown(request, person, failure, "upload")
         return RedirectResponse(f"/bots/{made.version.name.split('/')[1]}", 303)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import grpc.aio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
@@ -112,7 +113,8 @@ class Organising:
         except Failure as failure:
             if failure.status == 401:
                 raise
-            if failure.status == 409:
+            cause = failure.__cause__
+            if isinstance(cause, grpc.aio.AioRpcError) and cause.code() is grpc.StatusCode.ALREADY_EXISTS:
                 failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
             return self._shown(request, values, in_form(failure, _FORM, _RENAMED))
         return RedirectResponse(f"/{made['tournament']['name']}", 303)

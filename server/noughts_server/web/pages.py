@@ -11,17 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Address
 
+from noughts_proto.v1 import types_pb2
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
+from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.charts import Line, Point, rating_line
-from noughts_server.web.documents import Document
+from noughts_server.web.documents import Document, document, enum_words
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import whole_number
 from noughts_server.web.front_page import front_page
 from noughts_server.web.games import known_game, tournaments_of
+from noughts_server.web.openapi import openapi
 from noughts_server.web.organising import Organising
+from noughts_server.web.queries import request_for
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
@@ -30,13 +34,13 @@ from noughts_server.web.views import FRAMED, PICTURE, Views
 _PAGE = 50
 _RECENT = 20
 _MOST_CURVES = 10
-_ROUNDS, _MATCHES = 6, 64
-"""Limits of a Swiss or Danish tournament's page: the newest rounds, and the pairings of each."""
-_FAULTS = 50
+_OVERVIEW = "overview"
+_GAME_FILTERS = ("entry", "result", "termination", "faults_only")
+_FAULTS = 10
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
-_MOST_PLIES = 900
+_MOST_NUMBERS = 900
 _A_DAY = "public, max-age=86400"
 
 
@@ -64,6 +68,9 @@ class Pages:
             "/bots": self._bots,
             "/bots/{bot}": self._bot,
             "/bots/{bot}/against/{opponent}": self._against,
+            "/search": self._search,
+            "/api": self._api,
+            PREFIX: self._api,
         }
         return [Address(path, page, methods=["GET"]) for path, page in pages.items()]
 
@@ -75,14 +82,13 @@ class Pages:
         return self._views.page(request, "home", **await front_page(self._upstream, self._hub))
 
     async def _tournaments(self, request: Request) -> Response:
-        challenges = request.query_params.get("challenges") == "true"
-        found = await self._upstream.ask("tournaments.ListTournaments", **_page_of(request), challenges=challenges)
+        found = await self._listed(request, "/tournaments", "challenges", "owner", "search", "state")
         return self._views.page(
             request,
             "tournaments",
             tournaments=found["tournaments"],
             next_page=_next_page(request, found),
-            challenges=challenges,
+            challenges=request.query_params.get("challenges") == "true",
         )
 
     async def _atom(self, request: Request) -> Response:
@@ -92,7 +98,8 @@ class Pages:
 
     async def _tournament(self, request: Request) -> Response:
         known = await self._known_tournament(request)
-        return self._views.page(request, "tournament", **known, boards=await self._boards(known["tournament"]))
+        boards = await self._boards(known["tournament"]) if known["tab"] == _OVERVIEW else []
+        return self._views.page(request, "tournament", **known, boards=boards)
 
     async def _tournament_parts(self, request: Request) -> Response:
         return self._views.parts(request, "tournament", **await self._known_tournament(request), boards=[])
@@ -108,13 +115,14 @@ class Pages:
         row = request.query_params.get("row", "")
         before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
         return {
+            "tab": request.query_params.get("tab", _OVERVIEW),
             "tournament": tournament,
             "before": before,
             "standings": tournament["standings"][before : before + _STANDINGS],
             "desk": await self._organising.desk(request, tournament),
             "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
             "rounds": _rounds(crosstable["matches"]),
-            "encounters": [each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
+            "encounters": _rounds(crosstable["encounters"]),
             "faults": faults["games"],
             "more_faults": bool(faults["next_page_token"]),
         }
@@ -128,16 +136,19 @@ class Pages:
         return []
 
     async def _games(self, request: Request) -> Response:
-        name = tournament_name(request.path_params["tournament"])
-        tournament, found = await asyncio.gather(
-            self._upstream.ask("tournaments.GetTournament", name=name),
-            self._upstream.ask("games.ListGames", parent=name, **_page_of(request)),
+        known, found = await asyncio.gather(
+            self._known_tournament(request),
+            self._listed(request, "/tournaments/{tournament}/games", "after", *_GAME_FILTERS),
         )
         return self._views.page(
             request,
-            "games",
-            tournament=tournament["tournament"],
+            "tournament",
+            **{**known, "tab": "games"},
+            boards=[],
             games=found["games"],
+            filters={name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
+            size=_PAGE,
+            endings=enum_words(types_pb2.Termination.DESCRIPTOR),
             next_page=_next_page(request, found),
         )
 
@@ -152,7 +163,7 @@ class Pages:
         game, ply = known["game"], known["ply"]
         if game["board"] is None:
             raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
-        numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_PLIES)
+        numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
         title = f"{game['first']} - {game['second']}, move {ply}"
         drawn = picture(board_svg(game, ply, numbers=numbers, whole=query.get("whole") == "true"), title).encode()
         caching = _A_DAY if game["state"] == "ended" else "no-cache"
@@ -173,20 +184,13 @@ class Pages:
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params
         shown_list = {name: query.get(name, "") for name in ("variant", "time_class")}
-        filters: dict[str, Any] = {
-            "owner": query.get("owner", ""),
-            "online_only": query.get("online") == "true",
-            "min_games": min(int(least), 2**63) if (least := query.get("min_games", "0")).isdecimal() else 0,
-            "exclude_provisional": query.get("sure") == "true",
-            "search": query.get("search", "").strip(),
-        }
         lists = await self._upstream.ask("leaderboards.ListRatingLists", page_size=1000)
         if not shown_list["variant"] and lists["rating_lists"]:
             # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             shown_list = {name: fullest[name] for name in shown_list}
-        filtered = any(filters.values())
-        found = await self._upstream.ask("leaderboards.GetLeaderboard", **_page_of(request), **shown_list, **filters)
+        filters = ("owner", "search", "min_games", "online_only", "exclude_provisional")
+        found = await self._listed(request, "/leaderboards/{variant}/{time_class}", *filters, **shown_list)
         return self._views.page(
             request,
             "leaderboard",
@@ -194,18 +198,35 @@ class Pages:
             lists=lists["rating_lists"],
             rows=found["rows"],
             next_page=_next_page(request, found),
-            online=filters.pop("online_only"),
-            sure=filters.pop("exclude_provisional"),
-            filtered=filtered,
-            **filters,
+            wanted={name: query.get(name, "").strip() for name in filters},
         )
 
     async def _bots(self, request: Request) -> Response:
-        online = request.query_params.get("online") == "true"
-        search = request.query_params.get("search", "").strip()
-        found = await self._upstream.ask("bots.ListBots", **_page_of(request), online_only=online, search=search)
-        next_page = _next_page(request, found)
-        return self._views.page(request, "bots", bots=found["bots"], next_page=next_page, online=online, search=search)
+        filters = ("owner", "search", "online_only")
+        found, wanted = await self._listed(request, "/bots", *filters), request.query_params
+        return self._views.page(
+            request,
+            "bots",
+            bots=found["bots"],
+            next_page=_next_page(request, found),
+            wanted={name: wanted.get(name, "").strip() for name in filters},
+        )
+
+    async def _search(self, request: Request) -> Response:
+        text, ask = request.query_params.get("q", "").strip(), self._upstream.ask
+        named, owned, found = await asyncio.gather(
+            ask("bots.ListBots", search=text, page_size=_RECENT),
+            ask("bots.ListBots", owner=text or "-", page_size=_RECENT),
+            ask("tournaments.ListTournaments", search=text, page_size=_RECENT),
+        )
+        return self._views.page(
+            request, "search", text=text, bots=named["bots"], owned=owned["bots"], tournaments=found["tournaments"]
+        )
+
+    async def _api(self, request: Request) -> Response:
+        newest = (await self._upstream.ask("tournaments.ListTournaments", page_size=10))["tournaments"]
+        bots = (await self._upstream.ask("bots.ListBots", page_size=2))["bots"]
+        return self._views.page(request, "api", api=openapi(), newest=newest, bots=bots)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])
@@ -257,11 +278,18 @@ class Pages:
             bot=bot,
             opponent=opponent,
             tournament=tournament,
-            total=found["total"],
-            variants=found["variants"],
+            **found,
             games=games["games"],
             next_page=_next_page(request, games),
         )
+
+    async def _listed(self, request: Request, path: str, *fields: str, **named: str) -> Document:
+        """Return the answer of an API route to these fields of the page's query. Raises Failure."""
+        route = next(each for each in ROUTES if each.path == path)
+        query = ((name, text.strip()) for name, text in request.query_params.multi_items())
+        chosen = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
+        wanted = request_for(route, {**request.path_params, **named}, [("page_size", str(_PAGE)), *chosen])
+        return document(await self._upstream.call(self._upstream.method(route.method), wanted))
 
 
 def _page_of(request: Request) -> Document:

@@ -138,7 +138,7 @@ class People:
     async def shown(
         self, request: Request, person: Person, failure: Failure | None = None, form: str = "", secret: str = ""
     ) -> Response:
-        """Return the user's own page, with the failure of one of its forms: `hand-in` or `tokens`."""
+        """Return the user's own page, with the failure of one of its forms: `upload` or `tokens`."""
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
             self._upstream.ask("tournaments.ListTournaments", owner=person.owner, page_size=_RECENT),
@@ -193,7 +193,7 @@ class People:
         await read_form(request)
         name = token_name(request.path_params["number"])
         await self._upstream.ask("tokens.RevokeToken", person.visitor.token, name=name)
-        return RedirectResponse("/me", 303)
+        return RedirectResponse("/me?tab=tokens", 303)
 
     async def _retire(self, request: Request, person: Person) -> Response:
         form = await read_form(request)

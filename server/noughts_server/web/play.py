@@ -22,6 +22,7 @@ _MOST_BOTS = 200
 _FORM: dict[str, str] = {
     "opponent": "house:minimax",
     "variant": "tictactoe",
+    "other": "",
     "begins": LOT,
     "mark": BEGINS,
     "bank": "",
@@ -83,6 +84,7 @@ class Play:
     async def _sit_down(self, request: Request) -> Response:
         form = await read_form(request)
         values = {name: form.get(name, first).strip() for name, first in _FORM.items()}
+        values["variant"] = values["other"] or values["variant"]
         try:
             wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
             table = await self._need_tables().open(wish, address_of(request.scope))

@@ -30,15 +30,15 @@ from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent
 
 HOUSE = {
-    "first-free": "the first free cell: it loses",
-    "random": "at random",
-    "pascal": "the Pascal article's: lines, weighed",
-    "coursework": "the coursework's: a win, a block, else at random",
+    "first-free": "the first free cell; easy to beat",
+    "random": "any free cell, at random",
+    "pascal": "weighs lines, as in an article in Pascal",
+    "coursework": "wins or blocks, else at random",
     "nextstep": "looks a few moves ahead",
-    "three-stage": "in three stages, for noughts and crosses",
-    "minimax": "perfect, on small boards",
-    "fives": "a heuristic for five in a row",
-    "threats:nodes=500": "searches for threats: strong at five in a row",
+    "three-stage": "noughts and crosses only, in three stages",
+    "minimax": "perfect on small boards",
+    "fives": "five in a row, by a heuristic",
+    "threats:nodes=500": "strong at five in a row: searches for threats",
 }
 """The reference bots that the website runs: spec and description."""
 HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"

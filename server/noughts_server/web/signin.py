@@ -9,7 +9,7 @@ import hmac
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -60,7 +60,8 @@ def signed_out(response: Response) -> Response:
 
 def to_sign_in(request: Request, *, expired: bool = False) -> Response:
     """Redirect to the sign-in page, and from there back to the wanted page."""
-    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={request.url.path}", 303))
+    wanted = quote(f"{request.url.path}?{request.url.query}".rstrip("?"))
+    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={wanted}", 303))
 
 
 def place_after(wanted: str) -> str:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from noughts_server.board_geometry import geometry
 from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_svg import board_svg, piece_svg
@@ -49,6 +50,7 @@ class Views:
             version=software_version(),
             board_svg=board_svg,
             piece_svg=piece_svg,
+            geometry=geometry,
             score_interval=score_interval,
             signing_in=signing_in,
             playing=playing,
@@ -83,7 +85,9 @@ class Views:
         """Return a template's text."""
         common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
         found = self._templates.get_template(f"{template}.jinja")
-        return found.render(path=request.url.path, base=self.base(request), **{**common, **shown})
+        return found.render(
+            path=request.url.path, query=request.query_params, base=self.base(request), **{**common, **shown}
+        )
 
 
 def _embedded(shown: Any) -> Markup:

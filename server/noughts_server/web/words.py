@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from noughts_referee.rules import in_words
+from noughts_server.competition.formats import format_named
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
 
@@ -138,20 +139,6 @@ def trend(gained: float | None) -> Markup:
     return Markup('<span class="trend {}">{} {}</span>').format(way, arrow, abs(rounded))
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
-    "short": short,
-    "bot": bot,
-    "number": number,
-    "count": count,
-    "points": points,
-    "game": game,
-    "level": level,
-    "ending": ending,
-    "when": when,
-    "duration": duration,
-    "time_control": time_control,
-    "decision": decision,
-    "result_for": result_for,
-    "trend": trend,
-    "thinking": thinking,
-}
+_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control, decision, result_for)
+FILTERS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*_NAMED, trend, thinking)}
+FILTERS["schedule"] = format_named

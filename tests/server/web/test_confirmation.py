@@ -25,12 +25,12 @@ def refuse_then_agree(page: Page, button: str, question: str) -> None:
     """Press the button twice: leave the first question with Escape, answer the second."""
     dialog = page.get_by_role("dialog", name=question)
     page.evaluate("window.sameDocument = true")
-    page.get_by_role("button", name=button).click()
+    page.get_by_role("button", name=button, exact=True).click()
     expect(dialog.get_by_role("button", name="No, go back")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert page.evaluate("window.sameDocument") is True
-    page.get_by_role("button", name=button).click()
+    page.get_by_role("button", name=button, exact=True).click()
     dialog.locator("button.main").click()
 
 
@@ -44,7 +44,7 @@ def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, sit
         for name in bots:
             site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
         page.goto(place)
-        page.get_by_role("button", name="Cancel for good").click()
+        page.get_by_role("button", name="Cancel", exact=True).click()
         dialog = page.get_by_role("dialog", name="Cancel dora-cup for good?")
         site.post(f"{place}/start", form, cookie=cookie)
         expect(page.locator(".state")).to_have_text(
@@ -62,12 +62,13 @@ def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site,
         page.goto("/organise")
         page.get_by_label("Name in addresses").fill("cora-cup")
         page.get_by_role("button", name="Create the tournament").click()
-        refuse_then_agree(page, "Cancel for good", "Cancel cora-cup for good?")
+        refuse_then_agree(page, "Cancel", "Cancel cora-cup for good?")
         expect(page.locator(".state")).to_have_text("cancelled")
         page.goto("/me")
         refuse_then_agree(page, "Retire cora-bot", "Retire cora-bot?")
-        page.get_by_role("button", name="Bring cora-bot back").click()
+        page.get_by_role("button", name="Restore cora-bot").click()
         expect(page.get_by_role("button", name="Retire cora-bot")).to_be_visible()
+        page.goto("/me?tab=tokens")
         tokens = page.locator("section[aria-labelledby='tokens'] tbody tr")
         number = max(int(each) for each in tokens.locator("th").all_inner_texts())
         refuse_then_agree(page, f"Revoke token {number}", f"Revoke token {number}")

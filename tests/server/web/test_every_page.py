@@ -29,6 +29,9 @@ PAGES = (
     "/tournaments",
     "/tournaments?challenges=true",
     "/{cup}",
+    "/{cup}?tab=standings",
+    "/{cup}?tab=crosstable",
+    "/{cup}?tab=rules",
     "/{cup}/games",
     "/{cup}/games/1",
     "/{cup}/games/1/embed",
@@ -36,13 +39,16 @@ PAGES = (
     "/bots",
     "/bots/pascal",
     "/bots/pascal/against/random",
+    "/search?q=pascal",
+    "/api",
+    "/api/v1",
     "/signin",
     "/play",
     "{table}",
     "/nothing",
 )
 """Every address that is a page, and one that is none."""
-SIGNED_IN = ("/me", "/organise", "/{opened}")
+SIGNED_IN = ("/me", "/me?tab=upload", "/me?tab=tokens", "/organise", "/{opened}")
 """Those for people with a token; a tournament has something to do for them."""
 MOST_BYTES = 150_000
 # Half of what is called good: the sum of how far things move after they were seen, as a share of the window.
@@ -191,11 +197,13 @@ def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, lon
     tournament, bot = long_names
     lists = ("/tournaments", "/leaderboard?variant=tictactoe&search=ww", "/bots?search=ww")
     wide = """limit => [...document.querySelectorAll("tbody th, .who")].filter((cell) =>
-        cell.clientWidth > limit * 16 + 1 || (cell.textContent.length > 40 && !cell.title)).length"""
+        (cell.clientWidth > limit * 16 + 1
+            && cell.closest("table").clientWidth > cell.closest(".scroll").clientWidth) ||
+        (cell.textContent.length > 40 && !cell.title)).length"""
     with page_in(browser, site.address) as page:
         for window, most in ((DESK, 16), (PHONE, 9)):
             page.set_viewport_size(window)
-            for path in (*lists, tournament, f"{tournament}/games", bot):
+            for path in (*lists, tournament, f"{tournament}?tab=rounds", f"{tournament}?tab=chart", bot):
                 page.goto(path, wait_until="load")
                 assert page.locator("tbody th[title], tbody .who[title]").count(), path
                 assert page.evaluate(wide, most) == 0, path

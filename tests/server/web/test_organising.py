@@ -70,6 +70,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         # A knockout has its winner: there is nothing to add.
         expect(page.get_by_role("button", name="Add")).to_have_count(0)
         page.get_by_role("link", name="My page").click()
+        page.get_by_role("navigation", name="My page").get_by_role("link", name="Tournaments").click()
         expect(page.get_by_role("link", name="From the browser")).to_be_visible()
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("link", name="Sign in")).to_be_visible()

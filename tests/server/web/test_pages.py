@@ -181,7 +181,9 @@ def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_lead
     site: Site, cup: str
 ) -> None:
     text = site.get(f"/{cup}").text
-    assert re.search(r'aria-label="[\d.]+ % of the points, 95 % interval [\d.]+ to [\d.]+ %"', text)
+    assert re.search(r'aria-label="\d+ won, \d+ drawn, \d+ lost"', text)
+    standings = site.get(f"/{cup}?tab=standings").text
+    assert re.search(r'aria-label="[\d.]+ % of the points, 95 % interval [\d.]+ to [\d.]+ %"', standings)
     (link,) = re.findall(r'href="(/bots/pascal/against/random\?tournament=[^"]+)"', text)
     games = site.get(link).text
     assert len(re.findall(rf'href="/{cup}/games/\d"', games)) == 8
@@ -347,9 +349,11 @@ def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_r
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         assert site.post(f"{place}/start", form, cookie=cookie).status == 303
         eventually(lambda: "finished" in site.get(place).text)
+    rounds = site.get(f"{place}?tab=rounds").text
+    assert "Round 2" in rounds
+    assert "Round 1" in rounds
+    assert "round 2</th>" in site.get(f"{place}?tab=chart").text
     text = site.get(place).text
-    assert "Round 2" in text
-    assert "Round 1" in text
     faults = text.partition('id="faults"')[2].partition("</section>")[0]
     assert faults.count("illegal move") == 4
     statistics = site.get("/bots/broken").text.partition('id="endings"')[2]
@@ -362,7 +366,7 @@ def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(
     numbers = [int(number) for number in re.findall(r"\d+", " ".join(re.findall(r"<td>([\d /]+)</td>", row)))]
     assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
     assert "How its newest 8 games ended" in text
-    assert re.search(r"Its \d+ moves took a median of [\d.]+ (µs|ms|s);", text)
+    assert re.search(r"median</dt><dd>[\d.]+ (µs|ms|s)</dd>", text)
 
 
 def test_bots_are_searched_by_name(site: Site) -> None:
@@ -373,7 +377,7 @@ def test_bots_are_searched_by_name(site: Site) -> None:
 
 def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "_STANDINGS", 1)
-    first, second = (site.get(f"/{cup}{query}").text for query in ("", "?row=2"))
+    first, second = (site.get(f"/{cup}{query}").text for query in ("?tab=standings", "?tab=standings&row=2"))
     assert ">Next<" in first
     assert ">Previous<" in second
     standings = [text.partition('id="standings"')[2].partition("</section>")[0] for text in (first, second)]

@@ -121,9 +121,9 @@ def test_pages_for_people_lead_others_to_the_door_and_back(site: Site, ada: str)
 
 def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, site: Site) -> None:
     visitor = As(site, server.token("eve"))
-    page = visitor.get("/me").text
+    page = visitor.get("/me?tab=tokens").text
     number = page.partition("/me/tokens/")[2].partition("/")[0]
-    assert visitor.post(f"/me/tokens/{number}/revoke").headers["location"] == "/me"
+    assert visitor.post(f"/me/tokens/{number}/revoke").headers["location"] == "/me?tab=tokens"
     answer = visitor.get("/me")
     assert (answer.status, answer.headers["location"]) == (303, "/signin?expired=true&next=/me")
     assert 'noughts_token="";' in answer.headers["set-cookie"]
@@ -211,16 +211,16 @@ def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
         visitor.post(f"{place}/start")
         assert "Pause" in visitor.get(place).text
         assert visitor.post(f"{place}/pause").status == 303
-        assert (state(site, place), "Resume" in visitor.get(place).text) == ("paused", True)
+        assert (state(site, place), ">Resume<" in visitor.get(place).text) == ("paused", True)
         assert visitor.post(f"{place}/cancel").status == 303
     assert state(site, place) == "cancelled"
-    assert "Cancel for good" not in visitor.get(place).text
+    assert ">Cancel<" not in visitor.get(place).text
 
 
 def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnderTest, site: Site, ada: str) -> None:
     place = cup_of(As(site, server.token("ian")), "ians")
     visitor = As(site, ada)
-    assert "Cancel for good" not in visitor.get(place).text
+    assert ">Cancel<" not in visitor.get(place).text
     assert visitor.post(f"{place}/cancel").status == 403
     assert state(site, place) == "open"
     assert visitor.post(f"{place}/burn").status == 404
@@ -248,10 +248,10 @@ def test_a_wrong_field_is_told_and_the_others_are_kept(site: Site, ada: str, fie
 def test_a_token_is_made_shown_once_and_can_do_what_was_chosen(site: Site, ada: str) -> None:
     visitor = As(site, ada)
     page = visitor.post("/me/tokens", {"label": "for the laptop", "play": "on", "days": "7"}).text
-    made = "nou_" + page.partition("<code>nou_")[2].partition("<")[0]
+    made = "nou_" + page.partition("<code data-copy>nou_")[2].partition("<")[0]
     assert As(site, made).get("/me").status == 200
-    assert made not in visitor.get("/me").text
-    assert "for the laptop" in visitor.get("/me").text
+    assert made not in visitor.get("/me?tab=tokens").text
+    assert "for the laptop" in visitor.get("/me?tab=tokens").text
     refused = As(site, made).post("/organise", {"id": "too-much", "schedule": "swiss"})
     assert refused.status == 403
     assert visitor.post("/me/tokens", {"label": "for nothing"}).status == 400

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Generic, TypeVar
 
+from sqlalchemy import ColumnElement, or_
+
 from noughts_server.errors import InvalidArgument
+from noughts_server.store.validation import check_text
 
 DEFAULT_SIZE = 50
 LARGEST_SIZE = 1000
+_LONGEST_SEARCH = 63
 
 Item = TypeVar("Item")
 Key = list[int | float | str]
@@ -34,6 +38,12 @@ def page_size(requested: int) -> int:
     if requested < 0:
         raise InvalidArgument.of("page_size", requested, "0 or more")
     return min(requested, LARGEST_SIZE) or DEFAULT_SIZE
+
+
+def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return the condition that a column contains the text, ignoring case. Raises InvalidArgument."""
+    check_text("search", text, _LONGEST_SEARCH)
+    return or_(*(column.icontains(text, autoescape=True) for column in columns))
 
 
 def write_page_token(method: str, key: Key) -> str:

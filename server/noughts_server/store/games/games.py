@@ -137,16 +137,18 @@ def list_games(
     page_token: str = "",
     wanted: Wanted = EVERY_GAME,
     entry: str = "",
+    after: int = 0,
 ) -> Page[StoredGame]:
     """Return a page of a tournament's stored games in slot order that match `wanted` and `entry`.
 
-    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, InvalidArgument (size, page token).
+    `entry` is a label, or `bots/NAME` for all entries of a bot. Without a token, the page begins after the number
+    `after`. Raises NotFound, InvalidArgument (size, page token).
     """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
     conditions = wanted.among(_entries_called(connection, tournament, entry) if entry else None)
     method = f"{tournament.name}/games{f'?{entry}&{wanted}' if conditions else ''}"
-    after = int((read_page_token(method, page_token, [0]) or [0])[0])
+    after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
     end = after + _MOST_LOOKED_AT
     if wanted.faults:
         found = read_games(connection, tournament, _some(connection, tournament, after, limit + 1, conditions))

@@ -9,10 +9,10 @@ from sqlalchemy import Connection, Row, Select, func, select, tuple_
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
 from noughts_server.store.engine.batches import in_batches
-from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.engine.schema import rating_history as history
-from noughts_server.store.people.bots import get_bot, named_like
+from noughts_server.store.people.bots import get_bot
 from noughts_server.store.ratings.rating_lists import list_name
 
 _FEWEST_FOR_TREND = 10
@@ -123,7 +123,7 @@ def leaderboard(
     if not filters.retired:
         statement = statement.where(bots.c.retired_at.is_(None))
     if filters.search:
-        statement = statement.where(named_like(filters.search))
+        statement = statement.where(contains(filters.search, bots.c.name))
     last, above = None, 0
     if after is not None:
         last, above = (float(after[0]), int(after[1])), int(after[2])

@@ -16,7 +16,7 @@ from noughts_server.competition.units import unit_games
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
 from noughts_server.limits import Limits
 from noughts_server.resource_names import tournament_name
-from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, owners, tournaments, units
 from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
@@ -145,13 +145,24 @@ def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tourname
 
 
 def list_tournaments(
-    connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED, owner: str = ""
+    connection: Connection,
+    *,
+    size: int = 0,
+    page_token: str = "",
+    kind: Kind = Kind.ORGANISED,
+    owner: str = "",
+    search: str = "",
+    state: int = 0,
 ) -> Page[Tournament]:
-    """Return a page of tournaments of a kind (and an owner), newest first. Raises InvalidArgument (size, token)."""
+    """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search)."""
     limit = page_size(size)
     statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
     if owner:
         statement = statement.where(owners.c.name == owner)
+    if search:
+        statement = statement.where(contains(search, tournaments.c.title, tournaments.c.slug))
+    if state:
+        statement = statement.where(tournaments.c.state == state)
     after = read_page_token("tournaments", page_token, [0])
     if after is not None:
         statement = statement.where(tournaments.c.id < after[0])

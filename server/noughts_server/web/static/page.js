@@ -1,4 +1,5 @@
-// What every page does: times in the reader's zone, and questions before actions that cannot be undone.
+// What every page does: times in the reader's zone, questions before actions that cannot be undone, the key of the
+// search, filters that apply at once, buttons that copy, and names that are too long for their cells.
 import { confirmed } from "./confirm.js";
 
 export function showTimes(root) {
@@ -19,3 +20,58 @@ document.addEventListener("submit", async (event) => {
   // While the question was open, the page may have put another action in this place.
   if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action) form.submit();
 });
+
+addEventListener("keydown", (event) => {
+  const search = document.querySelector("form.search input");
+  if (event.key !== "/" || !search || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  event.preventDefault();
+  search.focus();
+  search.select();
+});
+
+for (const form of document.querySelectorAll("form[data-filters]")) {
+  form.addEventListener("change", (event) => event.target.matches("select, [type=checkbox]") && form.requestSubmit());
+  // Empty fields are not part of the address.
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+  });
+}
+
+for (const form of document.querySelectorAll("form[data-busy]")) {
+  form.addEventListener("submit", () => {
+    form.querySelector(".busy").textContent = form.dataset.busy;
+    form.querySelector("[type=submit]").disabled = true;
+  });
+}
+addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-busy] [type=submit]").forEach((button) => (button.disabled = false)));
+
+for (const code of document.querySelectorAll("[data-copy]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      // Without HTTPS there is no clipboard: the text is selected instead.
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+    }
+  });
+  code.after(" ", button);
+}
+
+// On a phone the tabs scroll sideways: the chosen one is to be seen.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.closest("ul").scrollLeft = tab.offsetLeft - (innerWidth - tab.offsetWidth) / 2;
+
+// A name that does not fit is shown whole while its cell has the focus: keys and fingers reach it too.
+export function reachNames(root) {
+  for (const cell of root.querySelectorAll("tbody th[title], tbody .who[title]")) {
+    if (cell.scrollWidth > cell.clientWidth && !cell.querySelector("a")) cell.tabIndex = 0;
+  }
+}
+
+reachNames(document);

@@ -1,7 +1,8 @@
 // A live tournament: its boards, its progress, and its tables, which the site draws.
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
-import { showTimes } from "./page.js";
+import { reachNames, showTimes } from "./page.js";
+import { keepSorting, makeSortable } from "./tables.js";
 
 const TABLES_EVERY = 3000;
 const page = document.getElementById("tournament");
@@ -19,9 +20,12 @@ function show(view) {
   const [tournament] = view.tournaments.values();
   const games = [...view.games.values()];
   // Between two games the boards keep their space: the tables below stay where they are.
-  if (games.length) document.getElementById("boards-part").hidden = false;
-  else if (tournament?.state !== "running") document.getElementById("boards-part").hidden = true;
-  showGames(document.getElementById("grid"), games);
+  const boards = document.getElementById("boards-part");
+  if (boards) {
+    if (games.length) boards.hidden = false;
+    else if (tournament?.state !== "running") boards.hidden = true;
+    showGames(document.getElementById("grid"), games);
+  }
   if (!tournament) return;
   showProgress(tournament);
   if (first === null) first = tournament.games_done;
@@ -59,7 +63,7 @@ async function refresh() {
   wanted = false;
   const known = [...page.querySelectorAll("[data-part]")].map((part) => `"${part.dataset.tag}"`);
   try {
-    const answer = await fetch(`${location.pathname}/parts${location.search}`, { headers: { "if-none-match": known.join(", ") } });
+    const answer = await fetch(page.dataset.parts, { headers: { "if-none-match": known.join(", ") } });
     if (answer.ok) showParts(await answer.text());
   } catch {
     wanted = true; // the site is away: the events say so
@@ -74,10 +78,14 @@ async function refresh() {
 function showParts(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   showTimes(fresh);
+  makeSortable(fresh);
   for (const part of fresh.querySelectorAll("[data-part]")) {
     const now = page.querySelector(`[data-part="${part.dataset.part}"]`);
+    if (!now) continue;
     const acting = now.contains(document.activeElement) || document.querySelector("dialog[open]");
     if (part.dataset.part === "desk" && acting) continue;
+    keepSorting(now, part);
     Idiomorph.morph(now, part, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
   }
+  reachNames(page);
 }

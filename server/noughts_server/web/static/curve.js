@@ -1,0 +1,47 @@
+// A rating curve that tells its points: under the pointer, or by the arrow keys. The points come from the API.
+const place = document.querySelector("[data-curve]"), svg = place?.querySelector("svg.curve");
+let points = [], asked = null, chosen = -1;
+
+if (svg) {
+  const dot = document.createElementNS(svg.namespaceURI, "circle");
+  dot.setAttribute("class", "dot");
+  dot.setAttribute("r", 5);
+  const words = document.createElement("p");
+  words.className = "note told";
+  words.setAttribute("aria-live", "polite");
+  words.textContent = "Point at the curve, or use the arrow keys.";
+  place.append(words);
+  svg.tabIndex = 0;
+
+  const ask = async () => {
+    const answer = await fetch(place.dataset.curve);
+    points = answer.ok ? (await answer.json()).points : [];
+  };
+  const load = () => (asked ??= ask());
+  const corners = svg.querySelector(".line").getAttribute("d").slice(1).split("L").map((each) => each.split(" ").map(Number));
+  const tell = (at) => {
+    chosen = Math.min(Math.max(at, 0), Math.min(points.length, corners.length) - 1);
+    const point = points[chosen];
+    if (!point) return;
+    dot.setAttribute("cx", corners[chosen][0]);
+    dot.setAttribute("cy", corners[chosen][1]);
+    svg.append(dot);
+    const day = new Date(point.time).toLocaleDateString(undefined, { dateStyle: "medium" });
+    words.textContent = `${Math.round(point.rating)} ± ${Math.round(point.error95)} after ${Number(point.games).toLocaleString()} games, ${day}`;
+  };
+  svg.addEventListener("pointerenter", load);
+  svg.addEventListener("focus", load);
+  svg.addEventListener("pointermove", (event) => {
+    if (!points.length) return;
+    const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()).x;
+    const away = corners.map(([at]) => Math.abs(at - x));
+    tell(away.indexOf(Math.min(...away)));
+  });
+  svg.addEventListener("keydown", async (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    await load();
+    tell(chosen < 0 ? corners.length - 1 : chosen + step);
+  });
+}
