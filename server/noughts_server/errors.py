@@ -198,7 +198,7 @@ class LimitReached(ResourceExhausted):
         wait = (
             f"Try again in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "Try again when there are fewer"
         )
-        hint = f"{wait}; the operator can raise the limit: noughts serve --limit {name}=NUMBER"
+        hint = f"{wait}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
         super().__init__(subject, got=got, limit=limit, hint=hint)
         self.name = name
         self.retry_seconds = retry_seconds

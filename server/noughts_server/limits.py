@@ -1,6 +1,6 @@
 """Limits on what clients can use, each with its default.
 
-docs/reference/limits.md is generated from this class. `noughts serve --limit NAME=NUMBER` changes a limit.
+docs/reference/limits.md is generated from this class. `noughts serve --set-limit NAME=NUMBER` changes a limit.
 """
 
 from dataclasses import dataclass, fields, replace

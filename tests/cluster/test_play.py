@@ -24,7 +24,8 @@ from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
 from tests.support.client import bearing
 from tests.support.databases import rows_of
-from tests.support.processes import environment, first_line, said, started
+from tests.support.examples import examples_of_help, matches
+from tests.support.processes import environment, first_line, said, started, told
 
 
 class At:
@@ -157,6 +158,10 @@ async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhe
             await cluster.start_referee(*offers)
             cluster.start_bots(["amy"])
             await cluster.all_online(["amy", "here"])
+            [nodes] = (each for each in examples_of_help() if each.section == "noughts nodes")
+            assert matches(
+                nodes.shown, (await asyncio.to_thread(told, ["nodes", "--db", cluster.url], environment())).output
+            )
             await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})
             await cluster.organise("quick", ["amy", "here"], games_per_pair=400)
             for slug in ("timed", "quick"):

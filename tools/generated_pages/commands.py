@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import typer
 
 from noughts_server.cli.app import application
+from noughts_server.cli.command import examples, hide_former_names
 from noughts_server.cli.tree import FORMER_NAMES, TREE
 from tools.generated_pages.markdown import code, fenced, prose, sentence, table
 
@@ -82,7 +83,22 @@ def of_panel(panel: str) -> str:
     found = [each for each in all_commands() if each.panel == panel]
     if not found:
         raise KeyError(panel)
-    return "\n\n".join(map(_described, found))
+    parts: list[str] = []
+    groups: list[str] = []
+    for each in found:
+        for context in reversed(list(_groups_of(each))):
+            if (line := context.command_path) not in groups:
+                groups.append(line)
+                parts += [f"## {line}", _text(context.command.help), *_example(line)]
+        parts.append(_described(each))
+    return "\n\n".join(parts)
+
+
+def _groups_of(command: Command) -> Iterator[Any]:
+    context = command.context.parent
+    while context.parent is not None:
+        yield context
+        context = context.parent
 
 
 def _described(command: Command) -> str:
@@ -101,14 +117,17 @@ def _described(command: Command) -> str:
     for panel, options in sorted(panels.items(), key=lambda item: item[0] != "Options"):
         rows = (described(each, context) for each in options)
         parts.append(f"**{panel}**\n\n" + table(("option", "meaning", "default", "range"), rows))
-    _, _, examples = itself.epilog.partition("\n\n")
-    heading = "Example:" if "\n\n" not in examples else "Examples:"
-    parts += [heading, fenced(_plain(examples).replace("\n\n", "\n"), "text")]
+    parts += _example(command.line)
     return "\n\n".join(parts)
+
+
+def _example(line: str) -> list[str]:
+    return ["Example:", fenced(examples()[line], "text")] if line in examples() else []
 
 
 def described(parameter: Any, context: Any, folder: str = _HERE) -> tuple[str, str, str, str]:
     """Return how a parameter is written, its meaning, its default and its range; `folder` is that of the page."""
+    hide_former_names(parameter)
     written, text = parameter.get_help_record(context)
     text, _, extra = _plain(text).removesuffix("]").partition("  [")
     default = bounds = ""

@@ -146,6 +146,6 @@ def load_learnt(file: Path) -> TableFile:
     """Return a learner's table. Raises TableError, also for a table that is not a learner's."""
     table = load(file)
     if table.games is None or any(not row.visits for row in table.rows.values()):
-        advice = "play it as `table:file=...`, or begin another file with `noughts bot learn --file FILE`"
+        advice = "play it as `table:file=...`, or begin another file with `noughts bot learn -o FILE`"
         raise TableError(f"learner {file}", "a table without `games` and visits", "a learner's table", advice)
     return table

@@ -140,7 +140,7 @@ def load(path: Path) -> TableFile:
     try:
         content = path.read_bytes()
     except OSError as error:
-        advice = "write one with `noughts bot table build SPEC -o FILE` or `noughts bot learn --file FILE`"
+        advice = "write one with `noughts bot table build SPEC -o FILE` or `noughts bot learn -o FILE`"
         raise TableError(f"table {path}", error.strerror or str(error), "a file that can be read", advice) from error
     return _Reader(path).read(content)
 

@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> None:
 def application() -> typer.Typer:
     """All commands."""
     app = _filled(TREE, "noughts")
-    app.callback(epilog="Start with: noughts demo")(_root)
+    app.callback()(_root)
     return app
 
 

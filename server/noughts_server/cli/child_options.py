@@ -9,19 +9,14 @@ from typer import Option
 from noughts_bots.gomocup.options import read_size
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import Locking
 
-START_SECONDS = ChildSettings().start
+START_SECONDS = Seconds(ChildSettings().start)
 """The usual `--start-timeout`."""
 StartTimeoutOption = Annotated[
     float,
-    Option(
-        "--start-timeout",
-        min=0.1,
-        max=3600.0,
-        metavar="SECONDS",
-        help="Time limit for a program or plugin to start, in seconds",
-    ),
+    seconds_option("--start-timeout", least=0.1, most=3_600, help="Time limit for a program or plugin to start"),
 ]
 ProcessesOption = Annotated[
     int,
@@ -43,7 +38,8 @@ AffinityOption = Annotated[
     ),
 ]
 MemoryOption = Annotated[
-    str, Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`")
+    str,
+    Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`"),
 ]
 LogOption = Annotated[
     Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file per game")

@@ -3,9 +3,11 @@
 import inspect
 import pkgutil
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import is_dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +23,14 @@ from noughts_server.cli.options import Output
 from noughts_server.cli.output import printing
 
 _PANELS = {
-    "Game": "--variant --opening-rule --games --concurrency --seed --draw-after --fuel",
+    "Game": "--variant --opening-rule --games --concurrency --seed --draw-after --fuel --schedule --rounds "
+    "--stop-when-decided --first --mark --training-games --against",
     "Openings": "--openings --openings-order --symmetries",
-    "Time control": "--time --time-of --margin --margin-of --live-scores",
+    "Time control": "--time --time-of --margin --margin-of --live-scores --time-class --move-timeout",
     "Players": "--forfeit-after --start-timeout --processes --affinity --memory --memory-total --require-lock "
-    "--no-lock",
-    "Output": "--format --output -o --times --every --log --messages --limit --dry-run --svg --junit",
+    "--no-lock --fatal",
+    "Output": "--format --output -o --times --every --log --messages --limit --dry-run --svg --junit --resume "
+    "--title --curve --kind",
     "Statistics": "--sprt --fit --prior --los --anchor --without-forfeits",
     "Connection": "--server --token --token-file --tls --tls-ca --insecure",
 }
@@ -36,23 +40,45 @@ _VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None:
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
-def command(*examples: str, extra: str | None = None, configured: bool = False) -> Callable[[_Function], _Function]:
-    """Declare that a function is a command, with examples for its help and the extra of our package that it needs.
+def command(*, extra: str | None = None, configured: bool = False) -> Callable[[_Function], _Function]:
+    """Declare that a function is a command, and the extra of our package that it needs.
 
     A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
     command has the option `--format`, and every command with a parameter `server` the options of encryption.
-    If the command is `configured`, it can read its options from a file.
+    If the command is `configured`, it can read its options from a file. Its examples are in `examples.txt`.
     """
 
     def declared(function: _Function) -> _Function:
-        vars(function).update(examples=examples, extra=extra, configured=configured)
+        vars(function).update(extra=extra, configured=configured)
         return function
 
     return declared
 
 
+@cache
+def examples() -> dict[str, str]:
+    """Return the examples of each command and group, with what they print, by what the user types."""
+    text = (pkgutil.get_data(__package__, "examples.txt") or b"").decode()
+    return {line: shown.strip() for line, shown in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text)}
+
+
+def hide_former_names(option: Any) -> None:
+    """Leave all long names but the first out of a help text: the others are former names, which still work."""
+    for names in (option.opts, option.secondary_opts):
+        first = next((name for name in names if name.startswith("--")), None)
+        names[:] = [name for name in names if name == first or not name.startswith("--")]
+
+
 class ArrangedOptions:
-    """Help with options in panels, and without a type for flags."""
+    """Help with options in panels, without a type for flags, and with examples."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help; typer would wrap the lines of examples."""
+        for parameter in self.get_params(ctx):
+            hide_former_names(parameter)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+        if shown := examples().get(ctx.command_path):
+            typer.echo(typer.style(" Example:", bold=True) + "\n\n" + textwrap.indent(shown, "   ") + "\n")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, as help and errors read them."""
@@ -105,14 +131,12 @@ def _load(line: str, place: str) -> Any:
     with reporting(line):
         function = getattr(import_module(f"noughts_server.cli.{module}"), name)
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    heading = "[bold]Example:[/bold]" if len(function.examples) == 1 else "[bold]Examples:[/bold]"
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
         name,
         cls=_Command,
         # One line per paragraph: the terminal wraps it.
         help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
-        epilog="\n\n".join([heading, *map(escaped, function.examples)]),
     )(_callback(line, function))
     found = typer.main.get_command(app)
     if function.configured:

@@ -1,7 +1,7 @@
 """Settings of a command in a file: `--config` reads it, `--print-config` prints it.
 
 A key is an option's name. The options themselves know types, bounds, defaults and help; the command line counts more
-than the environment (`NOUGHTS_SERVE_GRACE` for `noughts serve --grace`), and that more than the file.
+than the environment (`NOUGHTS_SERVE_LISTEN` for `noughts serve --listen`), and that more than the file.
 """
 
 import json
@@ -19,6 +19,7 @@ from typer import Option
 
 from noughts_proto.transport import SERVER_VARIABLE
 from noughts_server.cli.errors import UsageProblem, reporting
+from noughts_server.cli.times import Seconds
 
 _PANEL = "Configuration file"
 _WIDTH = 110
@@ -65,8 +66,8 @@ def name_variables(command: Any) -> None:
     """Give each option of the command a variable of the environment."""
     for key, option in _settings(command).items():
         if option.envvar is None:
-            own = f"NOUGHTS_{command.name}_{key}".replace("-", "_").upper()
-            option.envvar = [own, *_SHARED.get(key, ())]
+            own = [f"NOUGHTS_{command.name}_{name}".replace("-", "_").upper() for name in _keys(option)]
+            option.envvar = [*own, *_SHARED.get(key, ())]
             option.show_envvar = False
 
 
@@ -86,7 +87,7 @@ def print_config(context: Any) -> None:
 
 def _settings(command: Any) -> dict[str, Any]:
     """Return the options that a file can have, by their names there."""
-    named = {max(option.opts, key=len).removeprefix("--"): option for option in command.params}
+    named = {_keys(option)[0]: option for option in command.params}
     return {key: option for key, option in named.items() if key not in ("config", "print-config", "help")}
 
 
@@ -100,12 +101,17 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageProblem(f"--config {file}: it is not TOML: {error}") from error
 
 
+def _keys(option: Any) -> list[str]:
+    """Return the option's name in a file; former names follow."""
+    return [name.removeprefix("--") for name in option.opts if name.startswith("--")]
+
+
 def _read(command: Any, file: Path) -> dict[str, Any]:
     """Return the file's settings for the command, by the names of its parameters. Raise UsageProblem."""
     place, document = f"--config {file}", read_toml(file)
     tables = {key: value for key, value in document.items() if isinstance(value, dict)}
     found = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
-    options = _settings(command)
+    options = {key: option for option in _settings(command).values() for key in _keys(option)}
     for key, known in (*((key, COMMANDS) for key in tables), *((key, tuple(options)) for key in found)):
         if key not in known:
             near = get_close_matches(key, known, 1, 0.0)[0]
@@ -120,6 +126,8 @@ def _read(command: Any, file: Path) -> dict[str, Any]:
 def _check_type(subject: str, option: Any, value: Any) -> None:
     """Raise UsageProblem for a value that TOML has another type for."""
     kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "text"))
+    if isinstance(option.default, Seconds):
+        kind, wanted = (int, float, str), 'a duration such as "30s"'
     if option.multiple:
         wanted = "a list of strings"
     values = value if option.multiple and isinstance(value, list) else [value]
@@ -134,4 +142,5 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     plain = value.value if isinstance(value, Enum) else value
-    return json.dumps(plain if isinstance(plain, bool | int | float) else str(plain), ensure_ascii=False)
+    as_number = isinstance(plain, bool | int | float) and not isinstance(plain, Seconds)
+    return json.dumps(plain if as_number else str(plain), ensure_ascii=False)

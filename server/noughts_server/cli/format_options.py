@@ -17,7 +17,7 @@ ScheduleOption = Annotated[
     Option(
         "--schedule",
         metavar="KIND",
-        help=f"Format: {', '.join(f'`{each}`' for each in FORMATS)}.",
+        help=f"Format: {', '.join(f'`{each}`' for each in FORMATS)}",
         autocompletion=completion.schedules,
     ),
 ]
@@ -36,11 +36,7 @@ StopWhenDecidedOption = Annotated[
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after",
-        min=1,
-        max=OPTIONS["draw_after"],
-        metavar="PLIES",
-        help="Ply after which a game is drawn (`adjudicated`)",
+        "--draw-after", min=1, max=OPTIONS["draw_after"], metavar="PLIES", help="Ply of a forced draw (`adjudicated`)"
     ),
 ]
 ForfeitAfterOption = Annotated[

@@ -129,7 +129,7 @@ class GameSource(AtServer):
 class TournamentPlace(AtServer):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
-    database: options.GivenDatabaseOption = None
+    database: Annotated[str | None, options.database_option("Database with the tournament", "the server")] = None
 
     @contextmanager
     def file(self, source: str) -> Iterator[str]:

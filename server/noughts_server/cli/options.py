@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from typer import Option
 
@@ -15,6 +15,7 @@ from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_va
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, is_json, note
+from noughts_server.cli.times import read_seconds
 
 _Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
@@ -54,7 +55,7 @@ VariantOfKindOption = Annotated[
 ]
 FormatOption = Annotated[
     Format,
-    Option("--format", help="`text` for people, `json` for programs (docs/reference/json.md)", show_default=True),
+    Option("--format", help="Output format; `json` is for programs (docs/reference/json.md)", show_default=True),
 ]
 
 
@@ -79,11 +80,12 @@ OpeningOption = Annotated[
     Option(
         "--opening-rule",
         metavar="RULE",
-        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2` (docs/reference/rules.md)",
+        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2`. Default: none",
     ),
 ]
 TimeOption = Annotated[
-    str, Option("--time", metavar="T", help="`none`, `60+0.5` (base + increment, s), `1/move`, or both: `180/30+0`")
+    str,
+    Option("--time", metavar="T", help="Time: `none`, `60+0.5` (base + increment, s), `1/move` or both (`180/30+0`)"),
 ]
 TimeOfOption = Annotated[
     list[str] | None,
@@ -94,7 +96,7 @@ ConcurrencyOption = Annotated[
 ]
 TimeOfTwoOption = Annotated[
     list[str] | None,
-    Option("--time-of", metavar="NAME=T", help="Time control of one player, e.g. `you=60+1` (at most twice)"),
+    Option("--time-of", metavar="LABEL=T", help="Time control of one player, e.g. `you=60+1` (repeatable)"),
 ]
 SeedOption = Annotated[
     int | None,
@@ -113,9 +115,16 @@ MemoryTotalOption = Annotated[
         "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of this machine"
     ),
 ]
-GivenDatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file or an SQLAlchemy URL")]
-_IN_DATA_FOLDER = "Database: a file or an SQLAlchemy URL. Default: noughts.db in your data folder"
-DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help=_IN_DATA_FOLDER)]
+
+
+def database_option(what: str, default: str, panel: str | None = None) -> Any:
+    """Return the option that names a database."""
+    text = f"{what}: file or SQLAlchemy URL. Default: {default}"
+    return Option("--db", metavar="URL", help=text, rich_help_panel=panel)
+
+
+DatabaseOption = Annotated[str | None, database_option("Database", "noughts.db in your data folder")]
+GamesDatabaseOption = Annotated[str | None, database_option("Database to store the games in", "none", "Output")]
 ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
 LimitOption = Annotated[
     int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows. Default: 50; all in JSON")
@@ -229,15 +238,7 @@ def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:
 
 def read_margin(text: str, option: str = "--margin") -> int:
     """Microseconds from `50ms`, `0.05s` or `0.05`."""
-    stripped = text.strip().lower()
-    scale = 1_000
-    if not stripped.endswith("ms"):
-        scale = 1_000_000
-    number = stripped.removesuffix("ms").removesuffix("s")
-    try:
-        microseconds = round(float(number) * scale)
-    except (ValueError, OverflowError):
-        microseconds = -1
+    microseconds = round(read_seconds(text) * 1e6)
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem(
             f"{option} {text!r}: expected milliseconds as in `50ms` or seconds as in `0.05`,"

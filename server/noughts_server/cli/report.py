@@ -17,30 +17,35 @@ from noughts_server.report.collect import collect
 _DEFAULT_TEST = "elo0=0,elo1=5"
 
 
-@command("noughts report games.jsonl -o report", "noughts report spring -o public --title 'Spring cup'", extra="server")
+@command(extra="server")
 def report(
     games: GameSource,
-    folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Folder for `report.html`")] = Path(),
+    file: Annotated[
+        Path, Option("-o", "--output", metavar="FILE", help="Page to write (`.html`), or a folder for `report.html`")
+    ] = Path("report.html"),
     title: Annotated[str, Option("--title", help="Title of the page. Default: title of the tournament")] = "",
-    most_games: Annotated[int, Option("--games", min=0, max=100_000, help="Largest number of games to replay")] = 500,
+    most_games: Annotated[
+        int, Option("--limit", "--games", min=0, max=100_000, help="Largest number of games to replay")
+    ] = 500,
     sprt: Annotated[
         str | None,
-        Option("--sprt", metavar="TEST", help=f"Sequential test of a two-bot match, plotted. Default: {_DEFAULT_TEST}"),
+        Option("--sprt", metavar="elo0=E,elo1=E", help=f"Test of a two-bot match. Default: {_DEFAULT_TEST}"),
     ] = None,
 ) -> None:
     """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 
     The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
-    bytes. If there are more than --games games, the page has every second game (or every fourth, and so on), and also
+    bytes. If there are more than --limit games, the page has every second game (or every fourth, and so on), and also
     games that ended by a fault.
     """
     require_extra("noughts report", "charts")
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)
+    path = file if file.suffix == ".html" and not file.is_dir() else file / "report.html"
     # Before the games are read, not after them.
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(f"-o {folder}: got {error.strerror}, expected a folder for the report") from None
+        raise Problem(f"-o {file}: got {error.strerror}, expected a file in a folder, or a folder") from None
     from noughts_server.report.page import page
 
     collected = games.read(
@@ -51,7 +56,6 @@ def report(
             f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
             "Leave out --sprt: the report of a tournament has no test.",
         )
-    path = folder / "report.html"
     written = page(collected, test).encode()
     _write(path, written)
     games_told = output.count(collected.tally.games, "game")

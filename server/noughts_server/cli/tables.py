@@ -40,17 +40,13 @@ class Kind(StrEnum):
     TIMES = "times"
 
 
-@command(
-    "noughts tournament tables games.jsonl",
-    "noughts tournament tables cup.db --kind openings --format csv",
-    "noughts tournament tables spring --kind standings --format markdown",
-    extra="server",
-)
+@command(extra="server")
 def tables(
     games: GameSource,
     kind: Annotated[Kind, Option("--kind", help="Table to show")] = Kind.ALL,
     limit: Annotated[
-        int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows of each table")
+        int | None,
+        Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows of a table. Default: all"),
     ] = None,
     output_format: Annotated[
         TablesFormat, Option("--format", help="Output format; `csv` is one table, `markdown` is for pages")

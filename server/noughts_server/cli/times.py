@@ -4,19 +4,50 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from typer import BadParameter, Option
+
 from noughts_server.cli.errors import UsageProblem
 
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]+)")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h|d|w)?")
 _LONGEST_SECONDS = 100 * 365 * 86_400
 # From the largest down: a duration is told in the first unit of which it has two, or in seconds.
 _TOLD = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
+class Seconds(float):
+    """A duration that help and files show with its unit, e.g. `30s` or `50ms`."""
+
+    def __str__(self) -> str:
+        return f"{self * 1000:g}ms" if 0 < self < 1 else f"{self:g}s"
+
+
+def read_seconds(text: str, bare_unit: str = "s") -> float:
+    """Return the seconds of a duration such as `50ms`, `30s`, `10m`, `12h` or `30d`; -1 if it is none.
+
+    A number without a unit has the `bare_unit`; if that is empty, it is not a duration.
+    """
+    matched = _DURATION.fullmatch(text.strip().lower())
+    unit = (matched[2] or bare_unit) if matched else ""
+    return float(matched[1]) * _SECONDS[unit] if matched and unit else -1
+
+
+def seconds_option(*names: str, least: float, most: float, help: str) -> Any:
+    """Return the option for a duration of `least` to `most` seconds; a number without a unit is seconds."""
+
+    def read(text: object) -> Seconds:
+        seconds = read_seconds(str(text))
+        if not least <= seconds <= most:
+            wanted = f"a duration of {Seconds(least)} to {Seconds(most)}, e.g. `2s` or `500ms`"
+            raise BadParameter(f"{str(text)!r}: expected {wanted}")
+        return Seconds(seconds)
+
+    return Option(*names, metavar="DURATION", parser=read, help=help)
+
+
 def read_duration(text: str, option: str) -> timedelta:
     """The duration written as `30d`, `12h`, `10m` or `90s`."""
-    matched = _DURATION.fullmatch(text.strip().lower())
-    seconds = float(matched[1]) * _SECONDS.get(matched[2], 0) if matched else 0
+    seconds = read_seconds(text, bare_unit="")
     if not 0 < seconds <= _LONGEST_SECONDS:
         raise UsageProblem(f"{option} {text!r}: expected a duration such as `30d`, `12h`, `10m` or `90s`")
     return timedelta(seconds=seconds)

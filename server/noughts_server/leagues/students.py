@@ -28,7 +28,7 @@ def read_class(file: Path) -> list[Student]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise LeagueProblem(f"--class {file}: {getattr(error, 'strerror', None) or error}") from error
+        raise LeagueProblem(f"--students {file}: {getattr(error, 'strerror', None) or error}") from error
     lines = [line for line in text.splitlines() if line.strip()]
     header = [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])] if lines else []
     if has_header := "login" in header:
@@ -38,8 +38,8 @@ def read_class(file: Path) -> list[Student]:
     else:
         students = [Student(line.strip()) for line in lines]
     if not 1 <= len(students) <= _MOST_STUDENTS:
-        raise LeagueProblem(f"--class {file}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
-    check_logins([each.login for each in students], lambda number: f"--class {file}, line {number + has_header}")
+        raise LeagueProblem(f"--students {file}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
+    check_logins([each.login for each in students], lambda number: f"--students {file}, line {number + has_header}")
     return students
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from noughts_server.cli.command import hide_former_names
 from tests.support.command_line import commands_and_groups
+from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
 from tests.support.root import ROOT
 
 HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
@@ -46,11 +48,82 @@ def test_every_command_of_this_step_is_there() -> None:
     assert expected <= set(commands())
 
 
-@pytest.mark.parametrize("line", commands())
-def test_help_of_each_command_shows_an_example_of_itself(noughts: Any, line: str) -> None:
-    shown = noughts(f"{line} --help").stdout
-    _, _, examples = shown.partition("Example")
-    assert f"noughts {line}" in examples
+@pytest.mark.parametrize("line", [*commands(), *groups()])
+def test_help_of_each_command_and_group_shows_an_example(noughts: Any, line: str) -> None:
+    _, _, shown = noughts(f"{line} --help").stdout.partition("Example:")
+    assert re.search(rf"(?m)^   \$ .*\bnoughts {line}", shown)
+    assert all(len(row) <= 80 for row in shown.splitlines())
+
+
+def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
+    found = examples_of_help()
+    lines = [f"noughts {' '.join(path)}".strip() for path, _ in commands_and_groups()]
+    assert {example.section for example in found} == set(lines)
+    assert [example.command for example in found if not example.shown.strip() and "cc " not in example.command] == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", ["bots", "files", "server"])
+def test_examples_of_help_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = [each for each in examples_of_help() if each.section not in OF_A_CLUSTER and part_of(each) == part]
+    with playground(tmp_path) as ground:
+        printed = [(example, ground.shown(example)) for example in examples]
+    wrong = [f"$ {example.command}\n{shown}" for example, shown in printed if not matches(example.shown, shown)]
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_each_option_has_one_kind_of_value_and_o_is_a_file() -> None:
+    values: dict[str, set[str]] = {}
+    for _, node in commands_and_groups():
+        for option in node.load().params if hasattr(node, "load") else ():
+            if option.param_type_name == "option" and option.name != "help":
+                hide_former_names(option)
+                for name in option.opts:
+                    kind = "" if option.is_flag else option.metavar or "a choice"
+                    values.setdefault(name, set()).add(kind.removesuffix("[,...]"))
+    assert {name: kinds for name, kinds in values.items() if len(kinds) > 1} == {"--result": {"R", "a choice"}}
+    assert values["-o"] == {"FILE"}
+
+
+def test_games_are_counted_per_pair() -> None:
+    for path, node in commands_and_groups():
+        for option in node.load().params if hasattr(node, "load") else ():
+            hide_former_names(option)
+            if "--games" in option.opts:
+                assert re.match("(Further g|G)ames per pair", option.help), path
+
+
+@pytest.mark.parametrize(
+    "line, name, former",
+    [
+        ("bot learn", "--output", "--file"),
+        ("bot learn", "--training-games", "--games"),
+        ("bot header", "--include-path", "--folder"),
+        ("bot run", "--concurrency", "--max-games"),
+        ("bot run", "--connect-timeout", "--wait"),
+        ("bot check", "--move-timeout", "--patience"),
+        ("challenge", "--run", "--with"),
+        ("course init", "--students", "--class"),
+        ("course init", "--public-url", "--site"),
+        ("records list", "--opponent", "--against"),
+        ("referee", "--concurrency", "--seats"),
+        ("report", "--limit", "--games"),
+        ("serve", "--set-limit", "--limit"),
+        ("serve", "--reconnect-timeout", "--grace"),
+        ("serve", "--inactivity-timeout", "--absence"),
+        ("token create", "--note", "--label"),
+        ("tournament list", "--only-challenges", "--challenges"),
+        ("bot submit", "--class", "--entry"),
+    ],
+)
+def test_former_names_of_options_work_but_are_not_shown(noughts: Any, line: str, name: str, former: str) -> None:
+    [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
+    assert any({name, former} <= set(option.opts) for option in node.load().params)
+    shown = noughts(f"{line} --help").stdout.partition("Example:")[0]
+    assert re.search(rf"│[ *]+{name}\b", shown)
+    assert not re.search(rf"[│,] *{former}\b", shown)
 
 
 @pytest.mark.parametrize("line", [*commands(), *groups()])
@@ -67,6 +140,8 @@ def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
             text = (option.help or "").removesuffix(".").replace("\\[", "[")
             assert len(text) <= 80, (path, option.name, text)
             assert not re.match(r"(Who|Whose|What|Where|How|Its?) ", text), (path, text)
+            assert re.match(r"[A-Z]", text), (path, text)
+            assert option.metavar not in ("SECONDS", "TIME", "MS"), (path, option.name)
 
 
 def test_commands_are_in_six_groups_and_options_of_a_match_in_panels(noughts: Any) -> None:
@@ -76,6 +151,10 @@ def test_commands_are_in_six_groups_and_options_of_a_match_in_panels(noughts: An
     shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("match --help").stdout)
     panels = ["Game", "Openings", "Time control", "Players", "Output", "Statistics"]
     assert [panel for panel in shown if panel in panels] == panels
+    for line in ("match", "tournament run"):
+        own = re.search(r"(?s)╭─ Options ─(.*?)╰", noughts(f"{line} --help").stdout)
+        assert own
+        assert re.findall(r"--\w+", own[1]) == ["--help"], line
 
 
 def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:

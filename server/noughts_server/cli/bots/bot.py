@@ -35,10 +35,7 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 SpecArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'")]
 
 
-@command(
-    "echo 'X...O...X O' | noughts bot ask pascal:level=1",
-    "noughts bot ask nextstep:depth=3 --format json < positions.txt",
-)
+@command()
 def ask(
     spec: SpecArgument,
     variant: options.VariantOfKindOption = None,
@@ -131,7 +128,7 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
     return position, cell_name(variant, answer.move), cell_names(variant, answer.candidates), shown
 
 
-@command("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
+@command()
 def list_bots(
     online: Annotated[bool, Option("--online", help="Only bots that are online (with --server)")] = False,
     retired: Annotated[bool, Option("--retired", help="Include retired bots (with --server)")] = False,
@@ -157,7 +154,7 @@ def list_bots(
     output.show_rows({"bots": list(map(_bot_document, found))}, columns, shown, "No bots.")
 
 
-@command("noughts bot register mybot", "noughts bot register mybot --version 2")
+@command()
 def register(
     name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: a free one, or one of yours")],
     version: Annotated[str, Option("--version", metavar="V", help="Version that the bot will log in as")] = "1",
@@ -172,7 +169,7 @@ def register(
     output.hint(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
 
-@command("noughts bot rename mybot betterbot")
+@command()
 def rename(
     old: Annotated[str, Argument(metavar="OLD", help="Your bot", autocompletion=completion.bots)],
     new: Annotated[str, Argument(metavar="NEW", help="New name of the bot")],
@@ -187,7 +184,7 @@ def rename(
         output.hint(f"It is online and continues; start it as {short(renamed.name)} next time.")
 
 
-@command("noughts bot retire mybot", "noughts bot retire mybot --undo")
+@command()
 def retire(
     name: Annotated[str, Argument(metavar="NAME", help="Your bot", autocompletion=completion.bots)],
     undo: Annotated[bool, Option("--undo", help="Reactivate a retired bot")] = False,

@@ -18,6 +18,7 @@ from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import launching
 
 if TYPE_CHECKING:
@@ -27,19 +28,16 @@ if TYPE_CHECKING:
 _LARGEST_GAMES = 10_000
 
 
-@command(
-    "noughts bot check py:./centre.py:Centre",
-    "noughts bot check dll{depth=3}:./player.so --variant connect4 --games 100",
-)
+@command()
 def check(
     spec: Annotated[str, completion.spec_argument("Bot, e.g. `py:./centre.py:Centre` or `dll:./player.so`")],
     variant: options.VariantOfKindOption = None,
     games: Annotated[
-        int, Option("--games", min=1, max=_LARGEST_GAMES, help="Total games; the bot alternates sides")
+        int, Option("--games", min=1, max=_LARGEST_GAMES, help="Games per pair (the bot and a random opponent)")
     ] = 10,
     move_seconds: Annotated[
-        float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="Longest wait for a move, in seconds")
-    ] = 5.0,
+        float, seconds_option("--move-timeout", "--patience", least=0.1, most=3_600, help="Longest wait for a move")
+    ] = Seconds(5),
     time: Annotated[
         str | None,
         Option(
@@ -198,9 +196,11 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
             yield f"{line}   ({times[line]:,} times)"
 
 
-@command("noughts bot header", "cc -shared -fPIC -I $(noughts bot header --folder) player.c")
+@command()
 def header(
-    folder: Annotated[bool, Option("--folder", help="Folder of the header only, for the compiler's -I")] = False,
+    folder: Annotated[
+        bool, Option("--include-path", "--folder", help="Folder of the header only, for the compiler's -I")
+    ] = False,
 ) -> None:
     """Print the path of the C header for bots in shared libraries: `noughts_bot.h`."""
     document = {"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION}

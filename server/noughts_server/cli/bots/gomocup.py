@@ -16,7 +16,7 @@ from noughts_server.version import software_version
 _PIECE = 1 << 16
 
 
-@command("noughts bot gomocup threats", "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2")
+@command()
 def gomocup(
     spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `threats` or `minimax:depth=2`")],
     seed: Annotated[

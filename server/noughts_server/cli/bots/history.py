@@ -29,7 +29,7 @@ NameArgument = Annotated[
 ]
 
 
-@command("noughts bot show careful")
+@command()
 def show(name: NameArgument, at: AtServer = AtServer()) -> None:
     """Show one bot: owner, state, and its rating and record in each rating list."""
     resource = _bot(name)
@@ -68,7 +68,7 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
     return {**known, "sha256": handed_in.sha256.hex(), "file_name": handed_in.file_name}
 
 
-@command("noughts bot history careful", "noughts bot history careful --time-class blitz")
+@command()
 def history(
     name: NameArgument, variant: ListVariantOption = None, time_class: TimeClassOption = None, at: AtServer = AtServer()
 ) -> None:
@@ -97,7 +97,7 @@ def history(
         output.stdout().print(f"\n{others}", soft_wrap=True)
 
 
-@command("noughts bot games careful --limit 20", "noughts bot games careful --opponent centre")
+@command()
 def games(
     name: NameArgument,
     chosen: GameFilter,
@@ -127,11 +127,11 @@ def games(
         output.show_each(map(document, rows), lambda: _print_games(rows, empty))
 
 
-@command("noughts head-to-head careful centre")
+@command()
 def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
     second: Annotated[str, Argument(metavar="B", help="Opponent of A", autocompletion=completion.bots)],
-    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Number of their newest games to show")] = 5,
+    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Largest number of newest games")] = 5,
     at: AtServer = AtServer(),
 ) -> None:
     """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""
@@ -166,7 +166,7 @@ def head_to_head(
         _print_games(found.last_games)
 
 
-@command("noughts rating-lists")
+@command()
 def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
     """List the rating lists of a server: each variant and time class with a rated tournament."""
     with at.connected() as client:

@@ -13,7 +13,7 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.scaffolds import LANGUAGES, files_of
 
 
-@command("noughts bot new mybot", "noughts bot new mybot --language rust")
+@command()
 def new(
     name: Annotated[str, Argument(metavar="NAME", help="Name of the bot and of its folder")],
     language: Annotated[

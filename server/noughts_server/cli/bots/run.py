@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 from noughts_bots.errors import VariantRefused
 from noughts_bots.events import ConnectionLost, Online, tells_more
@@ -24,6 +24,7 @@ from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, until_terminated
+from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import PlayerRefused, RelayEvent, RelayPlan, relay
 
@@ -86,15 +87,21 @@ class BotOptions:
     max_games: Annotated[
         int,
         Option(
-            "--max-games", min=0, max=65_536, help="Concurrent games. Default 0: 1 in timed games, 1,024 in untimed"
+            "--concurrency",
+            "--max-games",
+            min=0,
+            max=65_536,
+            metavar="C",
+            help="Concurrent games at most. Default 0: 1 in timed games, 1,024 in untimed",
         ),
     ] = 0
     challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
         True
     )
     wait: Annotated[
-        float, Option("--wait", min=0, metavar="SECONDS", help="Time limit for the first connection, in seconds")
-    ] = 60.0
+        float,
+        seconds_option("--connect-timeout", "--wait", least=0, most=86_400, help="Time limit for the first connection"),
+    ] = Seconds(60)
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     token: connection_options.TokenOption = None
     token_file: connection_options.TokenFileOption = None
@@ -109,13 +116,7 @@ class _Planned(NamedTuple):
     token_source: str = "--token"
 
 
-@command(
-    "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
-    "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
-    "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
-    "noughts bot run left=minimax right=nextstep:depth=3",
-    "noughts bot run --config bots.toml",
-)
+@command()
 def run(
     specs: Annotated[
         list[str] | None,
@@ -135,12 +136,13 @@ def run(
 ) -> None:
     """Play as one or several bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
-    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps reconnecting.
+    A bot that cannot connect at first stops after --connect-timeout with exit code 1. A bot that was online keeps
+    reconnecting.
 
     A program or a plugin runs on this machine, with a new process for each connection.
 
-    The --config file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at
-    the top of the file apply to all its bots. They override options of the command line.
+    The --config file has a table [bots.NAME] for each bot, with `spec` and options as keys (`concurrency = 8`). Keys
+    at the top of the file apply to all its bots. They override options of the command line.
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
@@ -176,7 +178,12 @@ def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
 
 def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
     """Return the options with those replaced that the table sets. Raises UsageProblem."""
-    known = {field.replace("_", "-"): parameter for field, parameter in signature(BotOptions).parameters.items()}
+    known = {
+        option.partition("/")[0].removeprefix("--"): parameter
+        for parameter in signature(BotOptions).parameters.values()
+        for declared in parameter.annotation.__metadata__
+        for option in (declared.default, *declared.param_decls)
+    }
     values: dict[str, Any] = {"token": None, "token_file": None} if {"token", "token-file"} & {*table} else {}
     for key, value in table.items():
         if key not in known:
@@ -192,6 +199,11 @@ def _read(value: Any, annotation: Any) -> Any:
     """Return the value of a key, read like its option. Raises ValueError, which says what is wrong."""
     kind, (declared,) = annotation.__origin__, annotation.__metadata__
     kind = next((part for part in get_args(kind) if part is not NoneType), kind)
+    if declared.parser is not None:
+        try:
+            return declared.parser(value)
+        except BadParameter as error:
+            raise ValueError(str(error)) from None
     if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
         raise ValueError(f"got {value!r}, expected {'true or false' if kind is bool else 'one value'}")
     try:

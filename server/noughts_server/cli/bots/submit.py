@@ -27,7 +27,7 @@ _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
-@command("noughts bot submit player.wasm --name mybot", "noughts bot submit my_bot.py --name mybot --enter cup")
+@command()
 def submit(
     file: Annotated[
         Path, Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py")

@@ -30,10 +30,7 @@ _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
 
-@command(
-    "noughts bot table build pascal:level=1 -o pascal.table",
-    "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
-)
+@command()
 def build(
     spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `pascal` or `nextstep:depth=3`")],
     file: Annotated[Path, Option("-o", "--output", help="Table to write")],
@@ -65,16 +62,13 @@ def build(
     )
 
 
-@command(
-    "noughts bot learn --file learnt.table --games 60000 --against random --curve curve.svg --seed 1",
-    "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
-)
+@command()
 def learn(
-    file: Annotated[Path, Option("--file", "-o", help="Table to continue or create")],
-    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, help="Number of games to train")],
+    file: Annotated[Path, Option("-o", "--output", "--file", help="Table to continue or create")],
+    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES, help="Games to train")],
     against: Annotated[
         list[str],
-        Option("--against", metavar="SPEC", help="Opponent; `self` for itself (repeatable: opponents take turns)"),
+        Option("--against", metavar="SPEC", help="Opponent, or `self` (repeatable: opponents take turns)"),
     ],
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,

@@ -26,11 +26,7 @@ _MOST_GAMES = 10_000
 _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
 
-@command(
-    "noughts estimate py:./my_bot.py:Mine",
-    "noughts estimate dll:./player.so --variants all --svg rating.svg",
-    extra="server",
-)
+@command(extra="server")
 def estimate(
     spec: Annotated[str, completion.spec_argument("Bot to rate")],
     variants: Annotated[

@@ -32,7 +32,8 @@ class First(StrEnum):
 
     ME = "me"
     OPPONENT = "opponent"
-    LOT = "lot"
+    RANDOM = "random"
+    LOT = "lot"  # its former name
 
 
 class Mark(StrEnum):
@@ -40,28 +41,27 @@ class Mark(StrEnum):
 
     X = "X"
     O = "O"  # noqa: E741  # it is called that
-    LOT = "lot"
+    RANDOM = "random"
+    LOT = "lot"  # its former name
 
 
-@command(
-    "noughts play pascal:level=1",
-    "noughts play person --variant mnk:15,15,5",
-    "noughts play --with bot:rival --server 127.0.0.1:7450",
-    extra="play",
-)
+@command(extra="play")
 def play(
     spec: Annotated[
         str,
         completion.spec_argument(
-            f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard."
+            f"Reference bot, or `person`: two people at this keyboard. Default: `{_DEFAULT_SPEC}`"
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     first: Annotated[
-        First | None, Option("--first", help="Player that begins; `lot`: random, then alternating. Default: lot")
+        First | None,
+        Option("--first", metavar="<me|opponent|random>", help="Player that begins. Default: random, then in turns"),
     ] = None,
-    mark: Annotated[Mark, Option("--mark", help="Your mark on the screen, whichever side begins")] = Mark.LOT,
+    mark: Annotated[
+        Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side begins")
+    ] = Mark.RANDOM,
     opponent: Annotated[
         str | None,
         Option(
@@ -73,7 +73,7 @@ def play(
     ] = None,
     wait: Annotated[bool, Option("--wait", help="Wait on a server until someone challenges you")] = False,
     name: Annotated[str, Option("--name", metavar="NAME", help="Your name on a server. Default: OWNER-person")] = "",
-    games: Annotated[int, Option("--games", min=1, max=100, help="Total games with --with; sides alternate")] = 1,
+    games: Annotated[int, Option("--games", min=1, max=100, help="Games per pair (you and the --with bot)")] = 1,
     time: Annotated[
         str | None,
         Option(
@@ -95,7 +95,7 @@ def play(
         options.read_variant(variant, opening_rule),
         options.read_seed(seed, secret=opponent is not None),
     )
-    own_mark = None if mark is Mark.LOT else mark.value
+    own_mark = mark.value if mark in (Mark.X, Mark.O) else None
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)
         _check_terminal()
@@ -128,7 +128,7 @@ def play(
     from noughts_server.cli.local.play_screen import run_screen
     from noughts_server.play.opponents import BotSeating, Seating
 
-    always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.LOT)
+    always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.RANDOM)
     match = Match(read_variant, players, read_seed, always_first, own_mark)
     seating = Seating(match) if bot is None else BotSeating(match, bot, move_us)
     with ExitStack() as closing:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from noughts_server.statistics.rated_games import RatedGames
 
 
-@command("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json", extra="server")
+@command(extra="server")
 def rate(
     source: Annotated[
         str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`")

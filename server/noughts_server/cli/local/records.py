@@ -32,11 +32,7 @@ OpeningFilter = Annotated[
 _MOST_SHOWN = 20
 
 
-@command(
-    "noughts records convert games.jsonl games.sgf",
-    "noughts records convert games.jsonl games.psq/",
-    "noughts records convert tournaments/spring spring.pgn --db games.db",
-)
+@command()
 def convert(
     source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, .psq folder or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
@@ -68,7 +64,7 @@ def convert(
     output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
 
 
-@command("noughts records check games.jsonl")
+@command()
 def check(file: FileArgument) -> None:
     """Replay every game of a file by the rules and report errors.
 
@@ -99,18 +95,18 @@ def _finding_document(finding: Finding) -> dict[str, Any]:
     return {**document, "file": finding.file} if finding.file else document
 
 
-@command(
-    "noughts records list games.jsonl --bot pascal --result lost",
-    "noughts records list games.sgf --opening h8i9 --format json",
-)
+@command()
 def list_games(
     file: FileArgument,
-    bot: Annotated[str | None, Option("--bot", metavar="NAME", help="Only games of this bot")] = None,
-    against: Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this bot")] = None,
+    bot: Annotated[str | None, Option("--bot", metavar="BOT", help="Only games of this bot")] = None,
+    against: Annotated[
+        str | None, Option("--opponent", "--against", metavar="NAME", help="Only games against this bot")
+    ] = None,
     variant: Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")] = None,
     result: ResultFilter = None,
     termination: Annotated[
-        str | None, Option("--termination", metavar="T", help="Only games that ended this way: `line`, `timeout`, ...")
+        str | None,
+        Option("--termination", metavar="HOW", help="Only games that ended this way: `line`, `timeout`, ..."),
     ] = None,
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
@@ -134,7 +130,7 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
     return number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game)
 
 
-@command("noughts records show games.jsonl 7", extra="server")
+@command(extra="server")
 def show(
     file: FileArgument, number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1
 ) -> None:
@@ -146,7 +142,7 @@ def show(
     show_game(file, number, _games)
 
 
-@command("noughts records sample games.jsonl samples.npz", extra="server")
+@command(extra="server")
 def sample(
     source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],

@@ -20,10 +20,7 @@ _SHOWN = 80
 _FIX = "Correct the line, or leave it out; the lines before it were judged."
 
 
-@command(
-    "noughts rules check positions.jsonl",
-    'echo \'{"variant": "renju", "moves": [112, 113, 98]}\' | noughts rules check -',
-)
+@command()
 def check(
     file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
     output_format: options.FormatOption = Format.JSON,

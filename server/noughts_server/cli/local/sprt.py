@@ -15,12 +15,7 @@ from noughts_server.statistics.sprt_plan import TrueStrength, plan
 _LARGEST_COUNT = 1_000_000_000_000
 
 
-@command(
-    "noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10",
-    "noughts sprt --penta 10,100,250,120,20 --model normalized",
-    "noughts sprt --elo1 10 --plan 5 --draw-rate 0.3",
-    extra="server",
-)
+@command(extra="server")
 def sprt(
     wins: Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, help="Games that A won")] = 0,
     draws: Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, help="Drawn games")] = 0,

@@ -80,7 +80,7 @@ class MachineOptions(child_options.SandboxOptions):
     memory_total: options.MemoryTotalOption = ""
     log: child_options.LogOption = None
     messages: child_options.MessagesOption = None
-    database: options.GivenDatabaseOption = None
+    database: options.GamesDatabaseOption = None
     resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
@@ -119,12 +119,12 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: Annotated[
-        int, Option("--games", min=1, max=LARGEST_GAMES, help="Total games; sides alternate and A begins the first")
+        int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair (A and B); A begins the first")
     ] = 2
     sprt: SprtOption = None
 
 
-@command("noughts demo", extra="server")
+@command(extra="server")
 def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
     """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
@@ -133,7 +133,7 @@ def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
     _run_tournament(plan, playing, hint=_DEMO_HINT)
 
 
-@command("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", extra="server")
+@command(extra="server")
 def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     """Play A against B and estimate the difference in Elo.
 
@@ -173,11 +173,7 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     leave_if_benched(outcome)
 
 
-@command(
-    "noughts tournament run random three-stage minimax --games 10 --seed 1",
-    "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
-    extra="server",
-)
+@command(extra="server")
 def run(
     specs: SpecArgument,
     *,

@@ -17,7 +17,7 @@ from noughts_server.cli.command import command
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 
-@command("noughts variants", "noughts variants --format json")
+@command()
 def variants() -> None:
     """List all variants: built-in ones and those of installed plugins."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]

@@ -37,11 +37,12 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="Folder of the course")]
 
 
-@command("noughts course init ai-101 --class class.csv --variant connect4 --closes 2026-12-18T23:59")
+@command()
 def init(
     folder: FolderArgument,
     class_list: Annotated[
-        Path, Option("--class", help="CSV with a column `login` (`name`, `email` optional), or one login a line")
+        Path,
+        Option("--students", "--class", help="CSV with a column `login` (`name`, `email` optional), or a login a line"),
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
     variant: options.VariantOption = "connect4",
@@ -57,14 +58,15 @@ def init(
         str, Option("--accept", metavar="KINDS", help="Kinds of bots that students can submit: py, wasm or py,wasm")
     ] = "py,wasm",
     address: Annotated[
-        str, Option("--site", metavar="URL", help="Address of the website for the students' instructions")
+        str,
+        Option("--public-url", "--site", metavar="URL", help="Public address of the website, for the instructions"),
     ] = f"http://{DEFAULT_WEB}",
     server_address: Annotated[
         str | None,
         Option(
             "--server",
             metavar="HOST:PORT",
-            help="Server address for the instructions. Default: host of --site, port 7450",
+            help="Server address for the instructions. Default: host of --public-url, port 7450",
         ),
     ] = None,
 ) -> None:
@@ -98,7 +100,7 @@ def init(
     output.hint(f"Next: noughts course serve {folder}")
 
 
-@command("noughts course add ai-101 zoe")
+@command()
 def add(
     folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")]
 ) -> None:
@@ -112,7 +114,7 @@ def add(
     output.show(document, f"{output.count(len(logins), 'new token')} in {files.tokens}")
 
 
-@command("noughts course serve ai-101")
+@command()
 def serve(
     folder: FolderArgument,
     listen: Annotated[
@@ -160,7 +162,7 @@ def serve(
     serving.run_server(chosen, playing=playing)
 
 
-@command("noughts course night ai-101")
+@command()
 def night(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
     """Start a tournament of all submitted bots now, as `course serve` does each night."""
     files = CourseFolder(folder)
@@ -172,7 +174,7 @@ def night(folder: FolderArgument, server: connection_options.ServerOption = None
     output.hint(f"When it is over: noughts course report {folder}")
 
 
-@command("noughts course report ai-101")
+@command()
 def report(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
     """Write a page for each student about the newest night: rank, points, opponents, faults."""
     files = CourseFolder(folder)
@@ -199,5 +201,5 @@ def _host_of(site: str) -> str:
     """The host of a website's address; IPv6 addresses in brackets. Raises UsageProblem."""
     host = urlsplit(site).hostname
     if not host:
-        raise UsageProblem(f"--site {site!r}: expected an address, e.g. https://games.example")
+        raise UsageProblem(f"--public-url {site!r}: expected an address, e.g. https://games.example")
     return f"[{host}]" if ":" in host else host

@@ -25,7 +25,7 @@ TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File of the copy
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be deleted, and change nothing")]
 
 
-@command("noughts db check", "noughts db check --db games.db --format json", extra="server")
+@command(extra="server")
 def check(database: options.DatabaseOption = None) -> None:
     """Check a database: SQLite's own check, every scheduled game, every game by the rules, scores and ratings.
 
@@ -54,7 +54,7 @@ def check(database: options.DatabaseOption = None) -> None:
         raise SystemExit(1)
 
 
-@command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
+@command(extra="server")
 def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
     """Copy a database to one file, even while a server writes to it, and verify the copy.
 
@@ -72,7 +72,7 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
     output.show({"file": str(target), "games": games, "bytes": size}, told)
 
 
-@command("noughts db copy games.db postgresql://noughts@localhost/noughts", extra="server")
+@command(extra="server")
 def copy(
     source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
     target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
@@ -103,7 +103,7 @@ def copy(
     output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
 
 
-@command("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db", extra="server")
+@command(extra="server")
 def prune(
     requests: Annotated[
         str, Option("--requests", metavar="DURATION", help="Age from which answers to requests are deleted, e.g. `7d`")

@@ -15,25 +15,26 @@ from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
 PaceOption = Annotated[
-    float,
-    Option("--pace", min=0, max=60, metavar="SECONDS", help="Wait before each move of the reference bots, in seconds"),
+    float, seconds_option("--pace", least=0, most=60, help="Wait before each move of the reference bots")
 ]
+_PACE = Seconds(0.8)
 WebOption = Annotated[str, Option("--web", metavar="HOST:PORT", help="Address of the website; port 0: any free port")]
 
 
-@command("noughts live", "noughts live --pace 0.3 --db live.sqlite", extra="web")
+@command(extra="web")
 def live(
     web: WebOption = DEFAULT_WEB,
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
     ] = DEFAULT_SERVER,
-    pace: PaceOption = 0.8,
-    database: options.GivenDatabaseOption = None,
+    pace: PaceOption = _PACE,
+    database: options.GamesDatabaseOption = None,
 ) -> None:
     """Run a server, its website and reference bots that keep playing, until Ctrl-C. Your bot can join them.
 

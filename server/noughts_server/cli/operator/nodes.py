@@ -10,9 +10,9 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 
 
-@command("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here", extra="server")
+@command(extra="server")
 def nodes(
-    database: options.GivenDatabaseOption = None,
+    database: options.DatabaseOption = None,
     here: Annotated[bool, Option("--here", help="Only nodes on this machine or in this container")] = False,
 ) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""

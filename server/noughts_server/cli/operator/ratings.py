@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from noughts_server.store.ratings.rating_lists import Difference, RebuildReport
 
 
-@command("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json", extra="server")
+@command(extra="server")
 def rebuild(database: options.DatabaseOption = None) -> None:
     """Recompute all ratings and their history from the stored games, and correct what differs.
 

@@ -16,6 +16,7 @@ from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, re
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import ABSENCE, read_absence
 from noughts_server.cli.signals import Stop, run_loop
+from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
@@ -27,34 +28,31 @@ OffersOption = Annotated[
 ]
 
 
-@command(
-    "noughts referee --db postgresql+psycopg://noughts@db/noughts --bus nats://bus:4222",
-    "noughts referee --db URL --bus URL --seats 8 --offers Wine=gomocup:./pbrain-wine",
-    extra="cluster",
-    configured=True,
-)
+@command(extra="cluster", configured=True)
 def referee(
-    database: options.GivenDatabaseOption = None,
+    database: Annotated[str | None, options.database_option("Database of the cluster", "none; required")] = None,
     *,
     cluster: BusOptions = BusOptions(),
     seats: Annotated[
-        int, Option("--seats", min=0, max=1024, help="Concurrent games of the offered bots; 0: the number of cores")
+        int,
+        Option("--concurrency", "--seats", min=0, max=1024, metavar="C", help="Concurrent games; 0: one per core"),
     ] = 0,
     offers: OffersOption = None,
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",
     margin: options.MarginOption = options.MARGIN,
     grace: Annotated[
         float,
-        Option(
+        seconds_option(
+            "--reconnect-timeout",
             "--grace",
-            min=0,
-            max=86_400,
-            metavar="SECONDS",
-            help="Reconnect timeout of a bot whose server is gone, in seconds",
+            least=0,
+            most=86_400,
+            help="Reconnect timeout of a bot without its server",
         ),
-    ] = GRACE_SECONDS,
+    ] = Seconds(GRACE_SECONDS),
     absence: Annotated[
-        str, Option("--absence", metavar="DURATION", help="Inactivity timeout of an entry, e.g. `10m`; 0: none")
+        str,
+        Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of entries; 0: none"),
     ] = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,

@@ -22,7 +22,7 @@ from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
 from noughts_server.cli.signals import run_loop
-from noughts_server.cli.times import read_duration
+from noughts_server.cli.times import Seconds, read_duration, seconds_option
 from noughts_server.errors import InvalidArgument
 from noughts_server.limits import ABSENCE_SECONDS, Limits
 
@@ -38,10 +38,7 @@ InsecureOption = Annotated[
 LimitOption = Annotated[
     list[str] | None,
     Option(
-        "--limit",
-        metavar="NAME=NUMBER",
-        help="Limit to change, see docs/reference/limits.md (repeatable)",
-        rich_help_panel="Options",
+        "--set-limit", "--limit", metavar="NAME=NUMBER", help="Changed limit (docs/reference/limits.md; repeatable)"
     ),
 ]
 WebOption = Annotated[
@@ -52,7 +49,7 @@ NetworkCapOption = Annotated[
 ]
 AbsenceOption = Annotated[
     str,
-    Option("--absence", metavar="DURATION", help="Inactivity timeout, after which an entry loses its games; 0: none"),
+    Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of an entry; 0: none"),
 ]
 RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")]
 PackagesOption = Annotated[
@@ -75,8 +72,9 @@ class ServeOptions:
     margin: options.MarginOption = options.MARGIN
     network_cap: NetworkCapOption = f"{NETWORK_CAP_US // 1_000}ms"
     grace: Annotated[
-        float, Option("--grace", min=0, max=86_400, metavar="SECONDS", help="Reconnect timeout of a bot, in seconds")
-    ] = GRACE_SECONDS
+        float,
+        seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot"),
+    ] = Seconds(GRACE_SECONDS)
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: Annotated[
@@ -87,7 +85,7 @@ class ServeOptions:
         str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
     ] = None
     reflection: Annotated[
-        bool, Option("--reflection/--no-reflection", help="gRPC reflection: the service descriptions, e.g. for grpcurl")
+        bool, Option("--reflection/--no-reflection", help="Service descriptions by gRPC reflection, e.g. for grpcurl")
     ] = True
     web: WebOption = None
     no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
@@ -108,9 +106,7 @@ class ServeOptions:
     public_url: PublicUrlOption = None
 
 
-@command(
-    "noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server", configured=True
-)
+@command(extra="server", configured=True)
 def serve(chosen: ServeOptions, cluster: BusOptions, logs: LogOptions) -> None:
     """Run a server until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
     run_server(chosen, cluster, logs)
@@ -163,7 +159,7 @@ def run_server(
 
 def read_absence(text: str) -> float:
     """Seconds from a duration; 0 is for ever. Raises UsageProblem."""
-    return 0.0 if text == "0" else read_duration(text, "--absence").total_seconds()
+    return 0.0 if text == "0" else read_duration(text, "--inactivity-timeout").total_seconds()
 
 
 def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
@@ -224,12 +220,12 @@ def _limits(chosen: list[str]) -> Limits:
     for text in chosen:
         name, _, number = text.partition("=")
         if not (number.isascii() and number.isdecimal()):
-            raise UsageProblem(f"--limit {text!r}: expected NAME=NUMBER, e.g. sessions=1000")
+            raise UsageProblem(f"--set-limit {text!r}: expected NAME=NUMBER, e.g. sessions=1000")
         numbers[name] = int(number)
     try:
         return Limits().changed(**numbers)
     except InvalidArgument as error:
-        raise UsageProblem(f"--limit: {error}") from error
+        raise UsageProblem(f"--set-limit: {error}") from error
 
 
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:

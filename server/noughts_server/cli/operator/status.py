@@ -30,7 +30,7 @@ _MOST_TOURNAMENTS = 10
 _MOST_BOTS = 12
 
 
-@command("noughts status", "noughts status --once")
+@command()
 def status(
     once: Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")] = False,
     server: connection_options.ServerOption = None,

@@ -52,18 +52,14 @@ class TokensAt(AtServer):
         return None if server is None else replace(self, server=server)
 
 
-@command(
-    "noughts token create --owner alice",
-    "noughts token create --owner alice --scope play:mybot --expires 30d",
-    "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
-)
+@command()
 def create(
     owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Owner of the token (created if new)")] = None,
-    label: Annotated[str, Option("--label", help="Note on the purpose of the token")] = "",
+    label: Annotated[str, Option("--note", "--label", metavar="TEXT", help="Note on the purpose of the token")] = "",
     scopes: Annotated[
         list[str] | None,
         Option(
-            "--scope", metavar="SCOPE", help="play, play:BOT, submit, organise or admin. Default: play and organise"
+            "--scope", metavar="SCOPE", help="Rights: play, play:BOT, submit, organise, admin. Default: play, organise"
         ),
     ] = None,
     expires: Annotated[
@@ -116,7 +112,7 @@ def _create_in(
     return token_message(made.token), made.secret
 
 
-@command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
+@command()
 def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt()) -> None:
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
     server = at.chosen(database)
@@ -143,7 +139,7 @@ def _list_at(at: AtServer) -> list[pb.Token]:
         return client.pages(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
 
 
-@command("noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
+@command()
 def revoke(
     identifier: Annotated[int, Argument(metavar="ID", help="Number of the token in `noughts token list`")],
     database: options.DatabaseOption = None,

@@ -26,9 +26,7 @@ _RELEASE_SECONDS = 2.0
 HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website over HTTPS")]
 
 
-@command(
-    "noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480", extra="web", configured=True
-)
+@command(extra="web", configured=True)
 def web(
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")

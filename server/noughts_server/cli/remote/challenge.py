@@ -25,9 +25,7 @@ from noughts_server.resource_names import bot_name
 _MOST_GAMES = 100
 
 
-@command(
-    "noughts challenge bot:mybot --with nextstep:depth=3 --games 10", "noughts challenge bot:theirbot@2 --as mybot"
-)
+@command()
 def challenge(
     opponent: Annotated[
         str,
@@ -36,6 +34,7 @@ def challenge(
     spec: Annotated[
         str | None,
         Option(
+            "--run",
             "--with",
             metavar="SPEC",
             help="Reference bot to run here, e.g. `nextstep:depth=3`. Default: `random`",
@@ -47,15 +46,15 @@ def challenge(
         Option(
             "--as",
             metavar="NAME",
-            help="Your own bot that is online, instead of --with",
+            help="Your own bot that is online, instead of --run",
             autocompletion=completion.bots,
         ),
     ] = None,
     name: Annotated[
-        str, Option("--name", metavar="NAME", help="Name of the --with bot on the server. Default: OWNER-SPEC")
+        str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
-        int, Option("--games", min=1, max=_MOST_GAMES, help="Total games; sides alternate and you begin the first")
+        int, Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and the opponent); you begin")
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
@@ -70,7 +69,7 @@ def challenge(
     challenges (`noughts bot run --no-challenges`).
     """
     if own is not None and (spec is not None or name):
-        raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
+        raise UsageProblem("--as: got --run or --name as well, expected only one of the ways to play")
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     read_seed = None if seed is None else options.read_seed(seed)
     settings = TournamentSettings(variant=read_variant.name, time=read_time, games_per_pair=games)

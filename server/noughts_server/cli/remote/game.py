@@ -68,7 +68,7 @@ class GameFilter:
             request.termination = known[self.termination]  # type: ignore[assignment]  # equal values
 
 
-@command("noughts game list spring --limit 20", "noughts game list spring --bot centre --result loss --fault")
+@command()
 def list_games(
     tournament: Annotated[
         str, Argument(metavar="TOURNAMENT", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
@@ -104,7 +104,7 @@ def _row(row: pb.Game) -> tuple[object, ...]:
     return number, row.first, row.second, *ended, len(row.moves), last
 
 
-@command("noughts game show spring/7")
+@command()
 def show(
     name: Annotated[str, Argument(metavar="NAME", help="Game: `spring/7` or `tournaments/spring/games/7`")],
     at: AtServer = AtServer(),

@@ -60,12 +60,12 @@ TimeClassOption = Annotated[
     Option(
         "--time-class",
         metavar="CLASS",
-        help="untimed, bullet, blitz, rapid or classical. Default: untimed, or one with games",
+        help="Class: untimed, bullet, blitz, rapid, classical. Default: one with games",
     ),
 ]
 
 
-@command("noughts leaderboard --variant mnk:7,6,4", "noughts leaderboard --online --min-games 100")
+@command()
 def leaderboard(
     variant: ListVariantOption = None,
     time_class: TimeClassOption = None,

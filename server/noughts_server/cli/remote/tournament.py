@@ -37,11 +37,7 @@ class CreateOptions(FormatOptions):
     live_scores: Annotated[bool, Option("--live-scores", help="Show the bots' scores even during timed games")] = False
 
 
-@command(
-    "noughts tournament create spring --games 10 --seed 1",
-    "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
-    "noughts tournament create tonight --start-at +10m --min-entries 4 --max-entries 16",
-)
+@command()
 def create(
     name: NameArgument,
     playing: CreateOptions,
@@ -103,7 +99,7 @@ def _moment(text: str | None, option: str) -> Timestamp | None:
     return moment
 
 
-@command("noughts tournament join spring --bot mybot --bot other@2", "noughts tournament join spring --all-online")
+@command()
 def join(
     name: NameArgument,
     entrant: Annotated[
@@ -169,7 +165,7 @@ def _online(client: Client) -> list[str]:
     return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
 
 
-@command("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot")
+@command()
 def withdraw(
     name: NameArgument,
     label: Annotated[str | None, Argument(metavar="[LABEL]", help="Name of the entry in the tournament")] = None,
@@ -204,25 +200,25 @@ def _label_of(client: Client, tournament: str, bot: str) -> str:
     raise Problem(f"--bot {bot!r}: got no entry of it in {tournament}", f"noughts tournament show {short(tournament)}")
 
 
-@command("noughts tournament start spring")
+@command()
 def start(name: NameArgument, at: AtServer) -> None:
     """Start a tournament, or resume a paused one."""
     _call("StartTournament", name, at)
 
 
-@command("noughts tournament pause spring")
+@command()
 def pause(name: NameArgument, at: AtServer) -> None:
     """Pause a tournament: running games finish, no new ones start. `tournament start` resumes it."""
     _call("PauseTournament", name, at)
 
 
-@command("noughts tournament cancel spring")
+@command()
 def cancel(name: NameArgument, at: AtServer) -> None:
     """Cancel a tournament for good; finished games stay."""
     _call("CancelTournament", name, at)
 
 
-@command("noughts tournament extend spring --games 10", "noughts tournament extend swiss --rounds 1")
+@command()
 def extend(
     name: NameArgument,
     at: AtServer,
@@ -236,7 +232,7 @@ def extend(
     _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
 
 
-@command("noughts tournament show spring", "noughts tournament show spring --format json")
+@command()
 def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False) -> None:
     """Show a tournament with its standings and its crosstable."""
     _call("GetTournament", name, at, fit=fit)
@@ -250,9 +246,11 @@ def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: 
         show_tournament(client, answer.tournament, fit=fit)
 
 
-@command("noughts tournament list --limit 20", "noughts tournament list --challenges")
+@command()
 def list_tournaments(
-    challenges: Annotated[bool, Option("--challenges", help="Only challenges, which are left out by default")] = False,
+    challenges: Annotated[
+        bool, Option("--only-challenges", "--challenges", help="Only challenges, which are left out by default")
+    ] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -18,7 +18,7 @@ from noughts_server.cli.typed_names import read_tournament
 _SHOWN = 10
 
 
-@command("noughts tournament verify spring")
+@command()
 def verify(
     name: NameArgument,
     noted: Annotated[

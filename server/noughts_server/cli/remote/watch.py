@@ -12,9 +12,7 @@ from noughts_server.cli.remote.watch_screen import Screen
 from noughts_server.cli.typed_names import read_watched
 
 
-@command(
-    "noughts watch spring", "noughts watch spring/7", "noughts watch --format json", "noughts tournament watch spring"
-)
+@command()
 def watch(
     name: Annotated[
         str,

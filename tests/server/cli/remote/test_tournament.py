@@ -374,7 +374,7 @@ def test_bot_stops_if_its_first_connection_never_works(
     line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
     result = noughts(line, code=1, env={"NOUGHTS_TOKEN": token})
     assert f"Error: cannot connect to {unused} within 0.3 s: nothing listens there\n" in result.stderr
-    assert "--wait SECONDS" in result.stderr
+    assert "--connect-timeout" in result.stderr
 
 
 def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str, unused: str) -> None:
