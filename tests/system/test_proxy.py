@@ -107,7 +107,7 @@ def _read_through(server: str, folder: Path) -> None:
                 assert b"event: snapshot" in b"".join(events.readline() for _ in range(2))
                 with pytest.raises(HTTPError) as refused:
                     ask("/api/v1/featured/events")
-                assert "at 127.0.0.1." in json.load(refused.value)["error"]["message"]
+                assert "from 127.0.0.1 are" in json.load(refused.value)["error"]["message"]
 
 
 async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp_path: Path) -> None:
