@@ -99,7 +99,7 @@ async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, 
         async with terminal(playing.commands, tmp_path, environment) as second:
             await until_shown(playing.shown, second)
             await play(organising, tmp_path, environment)
-    assert (tmp_path / "report" / "report.html").is_file()
+    assert (tmp_path / "report.html").is_file()
 
 
 async def test_training_an_agent_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -128,5 +128,5 @@ async def test_watching_and_analysing_works_as_written(tmp_path: Path, environme
         environment["NOUGHTS_SERVER"] = address_after("--server", first)
         await play([watching], tmp_path, environment)
     await play(analysing, tmp_path, environment)
-    for name in ("games.sgf", "positions.csv", "report/report.html"):
+    for name in ("games.sgf", "positions.csv", "report.html"):
         assert (tmp_path / name).stat().st_size > 1000

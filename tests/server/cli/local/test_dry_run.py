@@ -35,7 +35,7 @@ def test_text_says_games_and_time_in_two_lines() -> None:
     assert invoked(words.split()).stdout.splitlines() == [
         "Knockout: gomoku, time 1/move, nothing is played",
         "3 bots, 2 rounds, 4 to 20 games: about 4 min",
-        "That is with all moves as slow as allowed, 1 game at once, each of about 60 plies.",
+        "This assumes that all moves are as slow as allowed, 1 game at once, each of about 60 plies.",
     ]
 
 
