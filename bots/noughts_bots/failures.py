@@ -22,7 +22,7 @@ class Failures:
         if count == 1:
             logger.error("%s", what, exc_info=failure)
         elif _is_round(count):
-            logger.error("%s, as before: %s (%s times by now)", what, in_words(failure), f"{count:,}")
+            logger.error("%s, as before: %s (%s times so far)", what, in_words(failure), f"{count:,}")
 
     def note(self, kind: str, what: str) -> None:
         """Log a fault of the bot that is not an exception; `kind` identifies repetitions."""
@@ -30,7 +30,7 @@ class Failures:
         if count == 1:
             logger.error("%s", what)
         elif _is_round(count):
-            logger.error("%s (%s times by now)", what, f"{count:,}")
+            logger.error("%s (%s times so far)", what, f"{count:,}")
 
     def _count(self, kind: object) -> int:
         if kind not in self._counts and len(self._counts) >= _MOST_KINDS:

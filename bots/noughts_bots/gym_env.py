@@ -113,7 +113,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         """Raises ValueError for a variant with rules other than lines and gravity, or another opponent."""
         self.variant = rules = parse_variant(variant)
         if rules.beside or rules.blocked_ends or rules.forbids is not None:
-            raise ValueError(f"variant: got {rules.name}, expected one of plain lines, e.g. mnk:7,6,4 or connect4")
+            raise ValueError(f"variant: got {rules.name}, expected one with plain lines, e.g. mnk:7,6,4 or connect4")
         if opponent not in (None, "random"):
             raise ValueError(f"opponent: got {opponent!r}, expected 'random' or None; NoughtsEnv takes any bot")
         self.num_envs = num_envs

@@ -178,7 +178,7 @@ def speech(spec: BotSpec) -> Speech:
         advice = "true: it connects by itself; else it plays on its standard input and output"
         raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
     if frames not in ("binary", "json"):
-        advice = "binary: each message after its length; json: one a line"
+        advice = "binary: each message after its length; json: one per line"
         raise BotSpecError(f"{subject}, option frames", frames, "binary or json", advice)
     if dial == "true" and frames == "json":
         raise BotSpecError(subject, "dial=true and frames=json", "one of them", "a stream has its own frames")
@@ -283,7 +283,7 @@ def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
     taken: set[str] = set()
     for spec in specs:
         if spec.label in taken:
-            advice = "give each bot a label of its own, or none"
+            advice = "give each bot its own label, or none"
             raise BotSpecError("labels", f"{spec.label!r} twice", "each label once", advice)
         if spec.label is not None:
             taken.add(spec.label)

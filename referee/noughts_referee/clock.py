@@ -103,7 +103,7 @@ def parse_time_control(text: str) -> TimeControl:
     `180/30+0` is a base time of 180 s, at most 30 s per move and no increment (`+0` is optional). Raises
     TimeControlError.
     """
-    expected = "`none`, `60+0.5` (bank + increment, seconds), `1/move` (seconds a move) or both as in `180/30+0`"
+    expected = "`none`, `60+0.5` (base + increment, seconds), `1/move` (seconds per move) or both as in `180/30+0`"
     text = text.strip()
     if text == "none":
         return TimeControl()

@@ -465,7 +465,7 @@ class FrameConnection:
                 raise StreamClosed(
                     grpc.StatusCode.DEADLINE_EXCEEDED,
                     "HEARTBEAT_MISSED",
-                    f"no sign of life for {quiet:.0f} s: expected an echo of each heartbeat; log in again",
+                    f"nothing received for {quiet:.0f} s: expected an echo of each heartbeat; log in again",
                 )
             stream.heartbeat_due = True
             stream.wakeup.set()

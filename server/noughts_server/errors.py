@@ -260,7 +260,7 @@ class DatabaseReadOnly(DatabaseTrouble):
 class DatabaseFailing(DatabaseTrouble):
     """The disk of the database fails, or a limit on file sizes is reached."""
 
-    problem = "its disk fails"
+    problem = "its disk reports an error"
     remedy = "Check the kernel log (`dmesg`), disk quotas and file size limits."
 
 

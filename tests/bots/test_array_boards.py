@@ -248,7 +248,7 @@ def test_illegal_cells_and_resignations_concern_their_game_only(caplog: pytest.L
 @pytest.mark.parametrize(
     "answer, why",
     [
-        ([1], "got 1 cells, expected 2, one for each game in their order"),
+        ([1], "got 1 cells, expected 2, one for each game, in the same order"),
         ([1, 2, 3], "got 3 cells, expected 2"),
         (4, "got an array of shape (), expected 2"),
         ([[1, 2]], "got an array of shape (1, 2), expected 2"),

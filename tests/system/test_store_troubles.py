@@ -149,7 +149,7 @@ def test_disk_that_fails_holds_games_is_told_and_goes_on(tmp_path: Path) -> None
         # Beyond this size the system refuses to write.
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (16_384, resource.RLIM_INFINITY))
         held = in_trouble(env)
-        assert held["database_trouble"] == "its disk fails"
+        assert held["database_trouble"] == "its disk reports an error"
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         goes_on(env, held["games"])
         server.send_signal(signal.SIGTERM)
@@ -167,9 +167,9 @@ def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> 
     with played_there(folder / "noughts.db", program) as (server, env):
         flag.touch()
         held = in_trouble(env)
-        assert held["database_trouble"] == "its disk fails"
+        assert held["database_trouble"] == "its disk reports an error"
         refused = told(["tournament", "create", "other"], env, code=1).stderr
-        assert "its disk fails" in one_line(refused)
+        assert "its disk reports an error" in one_line(refused)
         flag.unlink()
         goes_on(env, held["games"])
         server.send_signal(signal.SIGTERM)

@@ -96,7 +96,7 @@ class GomocupEngine:
 
     def _begin(self, _: str) -> str:
         if self._stones:
-            raise _CannotError("BEGIN is for an empty board; RESTART makes one")
+            raise _CannotError("BEGIN needs an empty board; send RESTART first")
         return self._move()
 
     def _turn(self, rest: str) -> str:

@@ -47,7 +47,7 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     """
     hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
     if kind not in hosted:
-        raise BotSpecError(f"kind {kind!r}", "a kind without a host", f"one of {', '.join(hosted)}", "check the spec")
+        raise BotSpecError(f"kind {kind!r}", "an unsupported kind", f"one of {', '.join(hosted)}", "check the spec")
     own = dict(options)
     variants = tuple(own.pop(VARIANTS, "").split())
     for name in variants:

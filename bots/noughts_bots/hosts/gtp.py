@@ -28,7 +28,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     try:
         command = shlex.split(target)
     except ValueError as error:
-        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "check its quotes") from None
+        raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     try:
         return GtpBot(command)
     except OSError as error:
@@ -53,7 +53,7 @@ class GtpBot(Bot):
     def choose(self, position: Position) -> int:
         variant = position.variant
         if variant.rows != variant.columns or variant.layers != 1 or variant.columns > len(_LETTERS) or variant.gravity:
-            raise Resign(f"GTP has square flat boards up to {len(_LETTERS)}, not {variant.name}")
+            raise Resign(f"GTP supports only square flat boards up to {len(_LETTERS)}, not {variant.name}")
         try:
             self._catch_up(position)
             if position.own_clock_us:

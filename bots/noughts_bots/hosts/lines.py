@@ -29,7 +29,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     try:
         command = shlex.split(target)
     except ValueError as error:
-        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "check its quotes") from None
+        raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     try:
         return LinesBot(command)
     except OSError as error:

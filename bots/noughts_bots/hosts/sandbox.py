@@ -172,7 +172,7 @@ class Instance:
         try:
             return self._memory.grow(self._store, -(-count // PAGE)) * PAGE
         except wasmtime.WasmtimeError:
-            raise Trapped(f"no memory for {count:,} bytes: it may have {MEMORY >> 20} MiB") from None
+            raise Trapped(f"no memory for {count:,} bytes: its limit is {MEMORY >> 20} MiB") from None
 
     def write(self, address: int, data: bytes) -> None:
         """Write to an address from `reserve`."""

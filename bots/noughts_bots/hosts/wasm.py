@@ -187,7 +187,7 @@ def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
         raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")
     size, version = struct.unpack("<II", instance.read(entry, 8))
     if version != _VERSION:
-        advice = "compile it with the header that `noughts bot header` prints the path of"
+        advice = "compile it with the header whose path `noughts bot header` prints"
         raise BotSpecError(subject, f"version {version} of the interface", f"version {_VERSION}", advice)
     if size < 3 * _WORD:
         expected = f"at least {3 * _WORD}, up to `play`"
@@ -200,6 +200,6 @@ def _read_fuel(options: Mapping[str, str], subject: str) -> int:
     if not written:
         return 0
     if not written.isdecimal() or not int(written):
-        advice = "fuel counts the instructions of a move; leave it out, and the time control decides"
-        raise BotSpecError(f"{subject}, option fuel", written, "a whole number from 1", advice)
+        advice = "fuel counts the instructions of a move; leave it out to use the time control instead"
+        raise BotSpecError(f"{subject}, option fuel", written, "a whole number, at least 1", advice)
     return int(written)

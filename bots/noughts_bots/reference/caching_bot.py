@@ -41,7 +41,7 @@ class CachingBot(CandidateBot):
             raise VariantRefused(
                 f"bot '{self.name}'",
                 f"variant {variant.name}, which {what}",
-                "a variant in which every free cell may be played, and every line wins",
+                "a variant in which every free cell can be played and every line wins",
                 "choose such a variant, or a bot that respects forbidden moves, e.g. `random`",
             )
         if not self.plays(variant):

@@ -44,7 +44,7 @@ class LockedFile:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            advice = "wait until the other has ended, or give each learner a file of its own"
+            advice = "wait until the other process has ended, or give each learner its own file"
             raise TableError(
                 f"table {self._file}", "a file that another process is writing", "an unused file", advice
             ) from None

@@ -187,7 +187,7 @@ class _Reader:
                 # Some editors put a UTF-8 mark at the beginning of a file.
                 line = raw.decode("utf-8-sig" if self._number == 1 else "utf-8").strip()
             except UnicodeDecodeError:
-                raise self._error("bytes that are not text", "text in UTF-8", "is that file a table?") from None
+                raise self._error("bytes that are not text", "text in UTF-8", "check that it is a table") from None
             if self._number == 1 and line != _FIRST_LINE:
                 raise self._error(_shown(line), f"`{_FIRST_LINE}`", "a table begins with that line")
             if self._ended and line:
@@ -240,8 +240,8 @@ class _Reader:
                 advice = "no stone can be placed on that cell"
                 raise self._error(f"{_shown(word)} for cell {cell}", f"`{_NO_STONE}`", advice)
             if cell in free and not _NUMBER.fullmatch(word):
-                advice = "the cell is free: rate it, 0 if it is not to be played"
-                raise self._error(f"{_shown(word)} for cell {cell}", "a whole number from 0 on", advice)
+                advice = "the cell is free: rate it, with 0 if the bot must not play it"
+                raise self._error(f"{_shown(word)} for cell {cell}", "a whole number, at least 0", advice)
         return [0 if word == _NO_STONE else int(word) for word in words]
 
     def _error(self, got: str, expected: str, advice: str) -> TableError:

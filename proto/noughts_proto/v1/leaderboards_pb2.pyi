@@ -443,7 +443,7 @@ class GetRatingHistoryResponse(_message.Message):
     games: _builtins.int
     @_builtins.property
     def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingPoint]:
-        """Oldest first: a point for each of the first 64 games, then 32 for each doubling of their number. Empty without
+        """Oldest first: a point for each of the first 64 games, then 32 points each time the number of games doubles. Empty without
         games.
         """
 

@@ -24,7 +24,7 @@ class Resolved:
         """Return the program and its arguments. Raises ValueError if there are none, or for an open quote."""
         words = shlex.split(self.target)
         if not words:
-            raise ValueError(f"{self.kind.name}: got no program, expected one and its arguments")
+            raise ValueError(f"{self.kind.name}: got no program, expected a program and its arguments")
         return words
 
 

@@ -51,7 +51,7 @@ class ChildFrames(ABC):
         else:
             self._empty += 1
         if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:
-            self._refuse(f"sent {self._unasked:,} frames that nobody asked for")
+            self._refuse(f"sent {self._unasked:,} unrequested frames")
             return None
         return request
 

@@ -46,7 +46,7 @@ class LengthPrefixed:
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
         if size > LARGEST_UP:
             length = bytes(buffer[:LENGTH_BYTES])
-            printed = f"; as text that is {length.decode()!r}, and only frames belong there" if _is_text(length) else ""
+            printed = f"; as text that is {length.decode()!r}, but only frames belong there" if _is_text(length) else ""
             raise NoFrame(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
         end = LENGTH_BYTES + size
         if len(buffer) < end:
@@ -100,7 +100,7 @@ class JsonLines:
             why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
             line = message[:_LONGEST_SHOWN].decode(errors="replace")
             what = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
-            raise NoFrame(f"{what}; print messages for people to standard error", message) from None
+            raise NoFrame(f"{what}; print log messages to standard error", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"

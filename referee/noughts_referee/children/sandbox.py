@@ -47,7 +47,7 @@ class LockIncomplete(Exception):
     def __init__(self, missing: Iterable[str]) -> None:
         self.missing = tuple(missing)
         super().__init__(
-            f"lock: got a kernel that cannot lock everything ({'; '.join(self.missing)}), expected Linux 6.12 or newer "
+            f"sandbox: got a kernel without complete support ({'; '.join(self.missing)}), expected Linux 6.12 or newer "
             "with Landlock and seccomp; run on such a machine, or without requiring the sandbox"
         )
 
@@ -265,14 +265,14 @@ def missing(version: int, *, has_seccomp: bool, children: Children) -> Iterator[
     """Yield what a kernel with this Landlock version, with or without system call filters, cannot restrict."""
     if not version:
         closed = "; bots in folders that are closed to other users do not start" if children == "others" else ""
-        yield f"files (no Landlock): children read and write whatever their user may{closed}"
+        yield f"files (no Landlock): children can read and write whatever their user can{closed}"
     elif version < landlock.TRUNCATES:
-        yield "truncating (Landlock older than version 3): children may empty files that their user may write"
+        yield "truncating (Landlock older than version 3): children can empty files that their user can write"
     if not has_seccomp:
-        yield "system calls (no seccomp): children may open sockets and look into processes of their user"
+        yield "system calls (no seccomp): children can open sockets and inspect processes of their user"
     if version < landlock.LOCKS_TCP:
         yield "ports (Landlock older than version 4): a program that connects by itself reaches every TCP address"
     if version < landlock.LOCKS_SIGNALS and children == "this user":
-        yield "signals (Landlock older than version 6): programs may signal other processes of this user"
+        yield "signals (Landlock older than version 6): programs can signal other processes of this user"
     if children == "root":
-        yield "the user (root that cannot become another): rights of files and numbers of processes bind no child"
+        yield "the user (root cannot switch to another): file permissions and process limits do not restrict children"

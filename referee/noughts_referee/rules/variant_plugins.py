@@ -48,7 +48,7 @@ def plugin_variant(name: str) -> Variant:
         return _load(name, _found()[name])
     except Exception as error:
         what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
-        raise VariantError(name, f"a plugin that works; that of {plugin_package(name)} does not: {what}") from error
+        raise VariantError(name, f"a working plugin; that of {plugin_package(name)} fails: {what}") from error
 
 
 class _PluginError(Exception):
@@ -57,7 +57,7 @@ class _PluginError(Exception):
 
 def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
     if not _NAME.fullmatch(name):
-        raise _PluginError("a name has up to 63 small letters, digits and hyphens, and begins with a letter")
+        raise _PluginError("a name has up to 63 lowercase letters, digits and hyphens, and begins with a letter")
     if len(points) > 1:
         raise _PluginError("several packages use the name; uninstall all but one")
     given = points[0].load()
@@ -75,11 +75,11 @@ def _check(variant: Variant) -> None:
     if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
         raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
     if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):
-        raise _PluginError("lines are sets of cells of the board, not empty, and there is at least one")
+        raise _PluginError("`lines` must have at least one line, each a non-empty set of cells of the board")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
-        raise _PluginError("`beside` has cells of the board, by line")
+        raise _PluginError("`beside` must map lines to cells of the board")
     if len(variant.supports) != variant.cells:
-        raise _PluginError(f"`below` has a set for each of {variant.cells} cells")
+        raise _PluginError(f"`below` must have a set for each of the {variant.cells} cells")
     occupied = 0
     while occupied != variant.full:
         free = variant.playable(variant.full & ~occupied, occupied)

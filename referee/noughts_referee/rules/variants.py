@@ -146,7 +146,7 @@ def _read_mnk(text: str, name: str) -> tuple[int, int, int]:
     if not (1 <= columns <= _LARGEST_EDGE and 1 <= rows <= _LARGEST_EDGE):
         raise VariantError(text, f"boards from 1x1 to {_LARGEST_EDGE}x{_LARGEST_EDGE}")
     if not 1 <= length <= max(columns, rows):
-        raise VariantError(text, f"K from 1 to {max(columns, rows)}, or nobody could ever win")
+        raise VariantError(text, f"K from 1 to {max(columns, rows)}, so that a win is possible")
     return columns, rows, length
 
 

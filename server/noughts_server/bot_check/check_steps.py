@@ -257,7 +257,7 @@ def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
         session = await trial.session()
         variant = parse_variant(name)
         if not covers(trial.variants, variant.name):
-            raise NotForThisBot("it does not declare it")
+            raise NotForThisBot("it does not declare this variant")
         if not session.knows(variant):
             raise NotForThisBot("engines play five in a row on flat boards")
         try:

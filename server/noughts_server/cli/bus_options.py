@@ -19,7 +19,7 @@ class BusOptions:
 
     bus: Annotated[
         str | None,
-        Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: with commas)"),
+        Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: comma-separated)"),
     ] = None
     bus_creds: Annotated[Path | None, Option("--bus-creds", help="NATS credentials file, as nsc writes it")] = None
     bus_ca: Annotated[

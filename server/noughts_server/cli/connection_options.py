@@ -29,7 +29,7 @@ ServerOption = Annotated[
 TokenOption = Annotated[
     str | None,
     Option(
-        "--token", metavar="TOKEN", help=f"Your token, visible to other users here; {TOKEN_VARIABLE} or a file is safer"
+        "--token", metavar="TOKEN", help=f"Your token, visible to all local users; {TOKEN_VARIABLE} or a file is safer"
     ),
 ]
 TokenFileOption = Annotated[Path | None, Option("--token-file", help="File that contains the token")]

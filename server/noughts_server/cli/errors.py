@@ -28,7 +28,7 @@ _BROUGHT_BY = {
 """The packages that each of our extras brings; the first one tells whether it is there."""
 NO_TOKEN = (
     "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
-    "The server's operator makes it: noughts token create --owner NAME",
+    "The server's operator can create one: noughts token create --owner NAME",
 )
 _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",

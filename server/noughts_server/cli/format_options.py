@@ -27,7 +27,7 @@ RoundsOption = Annotated[
         "--rounds",
         min=1,
         max=OPTIONS["rounds"],
-        help="Rounds of a `swiss` or `danish`. Default: log2 of the bots, rounded up",
+        help="Rounds of a `swiss` or `danish`. Default: log2 of their number, rounded up",
     ),
 ]
 StopWhenDecidedOption = Annotated[
@@ -36,7 +36,7 @@ StopWhenDecidedOption = Annotated[
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after", min=1, max=OPTIONS["draw_after"], metavar="PLIES", help="Ply of a forced draw (`adjudicated`)"
+        "--draw-after", min=1, max=OPTIONS["draw_after"], metavar="PLIES", help="Ply at which a draw is adjudicated"
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -55,7 +55,7 @@ FitOption = Annotated[
     bool, Option("--fit", help="Ratings fitted to all games, with 95 % intervals and first-move advantage")
 ]
 FatalOption = Annotated[
-    bool, Option("--fatal", help="Stop with exit code 1 at the first game lost by a fault of a bot")
+    bool, Option("--fatal", help="Stop with exit code 1 when a bot first loses through its own fault")
 ]
 
 

@@ -135,7 +135,7 @@ class TournamentPlace(AtServer):
     def file(self, source: str) -> Iterator[str]:
         """Yield the file of games that `source` names; for `tournaments/NAME`, a temporary one of JSON lines."""
         if not (Path(source).exists() or Path(source).suffix or "/" in source or source == "-"):
-            raise UsageProblem(f"{source}: got no such file", f"Write a tournament as tournaments/{source}.")
+            raise UsageProblem(f"{source}: there is no such file", f"Write a tournament as tournaments/{source}.")
         if Path(source).exists() or not source.startswith("tournaments/"):
             yield source
             return

@@ -26,10 +26,10 @@ OpeningsOption = Annotated[
     ),
 ]
 OpeningsOrderOption = Annotated[
-    str, Option("--openings-order", metavar="ORDER", help="Order of a file or book: `sequential` or `random`")
+    str, Option("--openings-order", metavar="ORDER", help="Opening order of a file or book: `sequential` or `random`")
 ]
 SymmetriesOption = Annotated[
-    bool, Option("--symmetries", help="Turn or mirror each opening at random, the same for both games of a pair")
+    bool, Option("--symmetries", help="Rotate or mirror each opening at random, the same in both games of a pair")
 ]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
@@ -75,7 +75,7 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
         raise UsageProblem(f"--openings {text}: got a folder, expected a file with one opening per line")
     if not file.exists():
         raise UsageProblem(
-            f"--openings {text}: got no such file, expected `none`, `random:K`, `balanced:K`, "
+            f"--openings {text}: there is no such file; expected `none`, `random:K`, `balanced:K`, "
             f"{', '.join(f'`{book}`' for book in BOOKS)} or a file",
             'Write one opening per line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
         )

@@ -127,7 +127,7 @@ DatabaseOption = Annotated[str | None, database_option("Database", "noughts.db i
 GamesDatabaseOption = Annotated[str | None, database_option("Database to store the games in", "none", "Output")]
 ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
 LimitOption = Annotated[
-    int | None, Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows. Default: 50; all in JSON")
+    int | None, Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows. Default: 50; all in JSON")
 ]
 
 
@@ -227,7 +227,7 @@ def read_database(text: str | None) -> str | None:
 
     path = Path(text).absolute()
     if not path.parent.is_dir():
-        raise UsageProblem(f"--db {text}: got no folder {path.parent}", f"Create it: mkdir -p {path.parent}")
+        raise UsageProblem(f"--db {text}: folder {path.parent} does not exist", f"Create it: mkdir -p {path.parent}")
     return url_of(path)
 
 

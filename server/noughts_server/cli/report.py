@@ -25,7 +25,7 @@ def report(
     ] = Path("report.html"),
     title: Annotated[str, Option("--title", help="Title of the page. Default: title of the tournament")] = "",
     most_games: Annotated[
-        int, Option("--limit", "--games", min=0, max=100_000, help="Largest number of games to replay")
+        int, Option("--limit", "--games", min=0, max=100_000, help="Maximum number of games to replay")
     ] = 500,
     sprt: Annotated[
         str | None,

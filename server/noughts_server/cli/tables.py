@@ -46,7 +46,7 @@ def tables(
     kind: Annotated[Kind, Option("--kind", help="Table to show")] = Kind.ALL,
     limit: Annotated[
         int | None,
-        Option("--limit", min=1, max=1_000_000_000, help="Largest number of rows of a table. Default: all"),
+        Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows per table. Default: all"),
     ] = None,
     output_format: Annotated[
         TablesFormat, Option("--format", help="Output format; `csv` is one table, `markdown` is for pages")

@@ -29,7 +29,7 @@ class Group(NamedTuple):
 TREE = Group(
     "Run tournaments between bots that play k-in-a-row games, on this machine or on a server.\n\n"
     "Commands print text; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done, "
-    "1 failed, 2 wrong usage, 130 interrupted.",
+    "1 failed, 2 usage error, 130 interrupted.",
     {
         _START: {"demo": "local.tournament:demo", "match": "local.tournament:match", "play": "local.play:play"},
         _BOTS: {

@@ -90,5 +90,5 @@ def explain_call(
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return CallFailed(code, f"server {address} did not answer within {seconds:.0f} s", hint)
     if code is grpc.StatusCode.UNIMPLEMENTED:
-        return CallFailed(code, f"server {address} does not know this call", hint)
+        return CallFailed(code, f"server {address} does not support this call", hint)
     return CallFailed(code, f"server {address}: {details} ({code.name})", hint, with_token=with_token)

@@ -72,7 +72,7 @@ class NatsBus:
             return
         if len(subject) > _LONGEST_SUBJECT or len(subject.split()) != 1:
             # Made of a wrong name in a message: NATS would close the connection.
-            self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is for a node with a wrong name")
+            self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is addressed to an invalid node name")
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:
             self.lost += 1

@@ -185,7 +185,7 @@ class RemoteReferee:
             self._take(asks)
         elif self._asked_bytes > _MOST_WAITING_BYTES:
             self._overflowed = True
-            self._dropped.add(referee=asks.referee, error="too many wait for the database")
+            self._dropped.add(referee=asks.referee, error="too many requests are waiting for the database")
         else:
             self._asked_bytes += _MESSAGE_BYTES + asks.ByteSize()
             self._asked.put_nowait(asks)

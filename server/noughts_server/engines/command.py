@@ -21,7 +21,7 @@ def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildComma
     try:
         is_empty = not shlex.split(spec.target)
     except ValueError as error:
-        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "check its quotes") from None
+        raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     if is_empty:
         raise BotSpecError(subject, "no command", "an engine's program and its arguments", "write gomocup:COMMAND")
     words = resolve(ChildCommand(spec.kind, spec.target)).words

@@ -221,7 +221,7 @@ def _check_sizes(files: list[Path], folder: Path) -> None:
     if sizes.get(largest, 0) > SOURCE_FILE_BYTES:
         got = f"{sizes[largest]:,} bytes of Python in {largest.relative_to(folder)}"
         hint = "Put tables and weights into a data file next to it."
-        raise InvalidArgument.of("chunk", got, f"at most {SOURCE_FILE_BYTES:,} a file", hint=hint)
+        raise InvalidArgument.of("chunk", got, f"at most {SOURCE_FILE_BYTES:,} per file", hint=hint)
     if sum(sizes.values()) > SOURCE_BYTES:
         got = f"{sum(sizes.values()):,} bytes of Python in {len(files)} files"
         raise InvalidArgument.of("chunk", got, f"at most {SOURCE_BYTES:,} in all")

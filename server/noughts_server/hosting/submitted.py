@@ -172,7 +172,7 @@ class SubmittedBots:
                         await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
                     got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
-                    hint = "Let it start and answer sooner. Try it yourself: noughts bot check SPEC --time 0.1/move"
+                    hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
                     raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
                 finally:
                     self._charge(owner, launcher.processor_seconds)
@@ -201,7 +201,7 @@ class SubmittedBots:
 
     async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> None:
         """Try a bot; add its progress to `reached`. Raises InvalidArgument, with its output, for an invalid bot."""
-        hint = "Try it where you wrote it: noughts bot check SPEC"
+        hint = "Test it on your own machine: noughts bot check SPEC"
         try:
             chosen = parse_variant(variant) if variant else await self._own_variant(spec, launcher)
             plan = ConformancePlan(

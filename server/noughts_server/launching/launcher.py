@@ -61,7 +61,7 @@ def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: i
     from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 
     if locking is Locking.OFF:
-        tell("child players run without a lock, as was asked: they may do whatever you may")
+        tell("child players run without a sandbox, as requested: they can do whatever you can")
         return UnlockedLauncher()
     environment = {FOLDER_VARIABLE: os.getcwd()}
     limits = Limits(all_memory_bytes=all_memory_bytes)

@@ -79,7 +79,7 @@ class CourseFolder:
         try:
             return Course(**json.loads(self._settings.read_text(encoding="utf-8")))
         except OSError as error:
-            hint = "Make one: noughts course init FOLDER --students class.csv"
+            hint = "Create one: noughts course init FOLDER --students class.csv"
             raise LeagueProblem(f"{self._settings}: {error.strerror}, expected the folder of a course", hint) from error
         except (ValueError, TypeError) as error:
             raise LeagueProblem(f"{self._settings}: got {error}, expected what `noughts course init` writes") from error

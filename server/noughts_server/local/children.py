@@ -146,7 +146,7 @@ class LocalChildren:
                 times = "time" if repeats == 1 else "times"
                 asked = f" and got the question again {repeats:,} {times}" if repeats else ""
                 yield (
-                    f"{label} lost words of commands that follow its move at once{asked}: it now gets"
+                    f"{label} lost words of commands that came directly after its move{asked}: it now gets"
                     f" {longest_us / 1000:g} ms before each question, which no clock counts"
                 )
 

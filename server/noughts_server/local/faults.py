@@ -20,7 +20,7 @@ _MOST_NOTES = 100
 _NO_ANSWER = "the program answered"
 # Of each bot, too: one may end in another way each time.
 _MOST_REASONS = 20
-_OTHER_REASONS = "failed in yet other ways"
+_OTHER_REASONS = "failed in other ways"
 # Games of which it is told after they were stored why they were lost.
 _MOST_AFTERWARDS = 100_000
 _OUTLIVED = FORFEITS - GONE

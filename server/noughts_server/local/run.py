@@ -108,8 +108,8 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
     for place in resolve(command_of(spec)).readable:
         if file == place or file.startswith(f"{place}{os.sep}"):
             raise LocalError(
-                f"--db: got {file}, which lies in the folder {place} that {spec} can read, expected a place"
-                " outside of it; or give the bot a folder of its own"
+                f"--db: got {file}, which is in the folder {place} that {spec} can read, expected a place"
+                " outside it; or give the bot its own folder"
             )
 
 

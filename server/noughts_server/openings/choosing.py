@@ -62,7 +62,7 @@ def check_openings(openings: Openings, variant: Variant) -> None:
     _, even = _drawn(openings, variant, 0, 0)
     if openings.kind is OpeningsKind.BALANCED and not even:
         raise OpeningError(
-            f"no opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries that is balanced",
+            f"no balanced opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries",
             f"another number of plies, or `random:{openings.plies}`",
         )
 

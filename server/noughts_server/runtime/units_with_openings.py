@@ -64,4 +64,4 @@ class UnitsWithOpenings:
 
 
 def _none_found(name: str, encounter: int, error: OpeningError) -> NoughtsError:
-    return WrongState(name, got=f"without an opening for encounter {encounter}", expected=str(error))
+    return WrongState(name, got=f"without an opening for pairing {encounter}", expected=str(error))

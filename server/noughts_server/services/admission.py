@@ -50,13 +50,13 @@ class Admission:
         limiter = self.limiter
         limiter.take("address_rate", address, f"calls a second from {address}")
         with ExitStack() as held:
-            held.enter_context(limiter.holding("address_calls", address, f"calls at once from {address}"))
+            held.enter_context(limiter.holding("address_calls", address, f"concurrent calls from {address}"))
             held.enter_context(self._connected(address, peer))
             who = await self._caller(access, secret)
             if who is not None:
                 token = who.token_id
                 limiter.take("token_rate", token, "calls a second with your token")
-                held.enter_context(limiter.holding("token_calls", token, "calls at once with your token"))
+                held.enter_context(limiter.holding("token_calls", token, "concurrent calls with your token"))
                 require_declared(who, access)
                 if who.stale and self._store.trouble is None:
                     await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))

@@ -121,7 +121,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:
         who, limits = caller_as(SUBMIT), self._limiter.limits
         # Each check comes before the next, more costly step: a refused bot costs no other owner's time.
-        with self._limiter.holding("owner_uploads", who.owner_id, "bots that you submit at once"):
+        with self._limiter.holding("owner_uploads", who.owner_id, "concurrent submissions by you"):
             announcement = await announced(requests, limits)
             hosting = self._hosting_of(announcement.kind)
             await self._store.read(

@@ -50,7 +50,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
             if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
-                hint = "Others may accept: noughts bot list --server HOST:PORT --online"
+                hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
                 raise WrongState(
                     bot_name(opponent.bot), got="declining challenges", expected="one that accepts", hint=hint
                 )

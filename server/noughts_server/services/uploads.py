@@ -67,6 +67,6 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         submission.bot, submission.version, submission.kind, submission.entry, submission.file_name, bytes(content)
     )
     if submission.sha256 and submission.sha256 != upload.hash:
-        hint = "Submit it again: the upload was damaged on its way."
+        hint = "Submit it again: the upload was damaged in transit."
         raise InvalidArgument.of("submission.sha256", "a different hash", "the hash of the file", hint=hint)
     return upload

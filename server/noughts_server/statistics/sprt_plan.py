@@ -69,7 +69,7 @@ class TrueStrength:
         reach = reach - abs(self.advantage)
         if reach <= 0:
             raise SprtError(
-                f"a draw rate of {self.draw_rate:g} where moving first is worth {self.advantage:g} Elo", "fewer draws"
+                f"a draw rate of {self.draw_rate:g} and a first-move advantage of {self.advantage:g} Elo", "fewer draws"
             )
         low, high = -reach, reach
         for _ in range(_BISECTIONS):
@@ -79,7 +79,7 @@ class TrueStrength:
             else:
                 high = middle
         if abs(measure(self._shares(low)) - target) > 1e-6:
-            raise SprtError(f"an Elo of {self.elo:g}", f"what {self.draw_rate:.0%} draws admit")
+            raise SprtError(f"an Elo of {self.elo:g}", f"one that is possible with {self.draw_rate:.0%} draws")
         return low
 
 

@@ -113,8 +113,8 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         words = {
-            404: ("There is no such page.", "Look at the address, or begin at the start page."),
-            405: ("This address can only be read.", ""),
+            404: ("There is no such page.", "Check the address, or go to the start page."),
+            405: ("This address is read-only.", ""),
         }
         message, hint = words.get(status, (f"This request failed ({status}).", ""))
         return _told(pages, request, Failure(status, message, hint))

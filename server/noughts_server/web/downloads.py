@@ -36,7 +36,7 @@ class Downloads:
         name, number = request.path_params["tournament"], request.path_params["number"]
         game = (await self._upstream.ask("games.GetGame", name=f"{tournament_name(name)}/games/{number}"))["game"]
         if game["end_time"] is None:
-            raise Failure(409, f"Game {number} is not over.", "Wait for its end.")
+            raise Failure(409, f"Game {number} is not over.", "Wait until it ends.")
         headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
         return Response(_text("sgf", game, number), headers=headers, media_type=_KINDS["sgf"])
 

@@ -120,11 +120,11 @@ class Hub:
 
     async def _following(self, name: str) -> "Stream":
         if self._closed:
-            raise Failure(503, "This site is restarting.", "It will be back shortly.")
+            raise Failure(503, "This website is restarting.", "It will be back shortly.")
         stream = self._streams.get(name)
         if stream is None:
             if not self._has_room(name):
-                words = f"{self.settings.most_followed} games and tournaments are followed already."
+                words = f"{self.settings.most_followed} games and tournaments are already being followed."
                 raise Failure(503, words, "Try again in a minute.")
             stream = self._streams[name] = Stream(name, self._upstream, self.settings, self._streams)
             stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
@@ -226,7 +226,7 @@ class Stream:
         if self.task is not None:
             self.task.cancel()
         self.begun.set()
-        self.failure = self.failure or Failure(503, "This site is restarting.", "It will be back shortly.")
+        self.failure = self.failure or Failure(503, "This website is restarting.", "It will be back shortly.")
         for watcher in self.watchers:
             watcher.end()
 

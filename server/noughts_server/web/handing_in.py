@@ -33,7 +33,7 @@ class HandingIn:
         try:
             form, file = await read_form_with_file(request, "file", LARGEST_FILE)
             if not file.content:
-                hint = "Choose a module of WebAssembly, or a file in Python."
+                hint = "Choose a WebAssembly module or a Python file."
                 raise Failure(400, "No file was chosen.", hint, field="file")
             announced = pb.Submission(
                 bot=form.get("bot", "").strip() or file.name.partition(".")[0],
@@ -60,6 +60,6 @@ def _kind(name: str, content: bytes) -> str:
     """Return the kind of the file, `wasm` or `py`. Raises Failure if it is neither."""
     if (kind := kind_of(name, content)) is not None:
         return kind
-    hint = "A program plays from its own machine: noughts bot run"
-    words = f"{name[:100]!r} is no module of WebAssembly, no file in Python and no zip of one."
+    hint = "Run a program on your own machine: noughts bot run"
+    words = f"{name[:100]!r} is not a WebAssembly module, a Python file or a zip file of one."
     raise Failure(400, words, hint, field="file")

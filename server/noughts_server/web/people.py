@@ -123,7 +123,7 @@ class People:
                 self._failed.add(address)
                 if self._failed.count(address) > _MOST_FAILURES:
                     words = f"{_MOST_FAILURES} attempts have failed within a minute."
-                    failure = Failure(429, words, "Try again in a minute; a right token is let in at once.")
+                    failure = Failure(429, words, "Try again in a minute; a valid token is accepted at once.")
             return self._sign_in_shown(request, failure)
         after = RedirectResponse(place_after(form.get("next", "")), 303)
         return signed_in(after, token, secure=self._secure)

@@ -278,7 +278,7 @@ class PlayRooms:
         """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
         if self._addresses[address] >= self.settings.address_most:
-            words = f"{self.settings.address_most} tables are yours already."
+            words = f"You already have {self.settings.address_most} tables."
             raise Failure(429, words, "Leave one: it is cleared after half a minute.")
         number = next(free for free in range(1, self.settings.most + 2) if free not in self._numbers)
         if number > self.settings.most:
@@ -352,7 +352,7 @@ class PlayRooms:
             raise wrong("variant", wish.variant, error.expected) from error
         if base_name(variant.name) != variant.name:
             words = f"{variant.name}: openings by agreement are not played in a browser."
-            raise Failure(400, words, "Leave it out.", field="variant")
+            raise Failure(400, words, "Leave out the opening rule.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
             raise wrong("who begins", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):

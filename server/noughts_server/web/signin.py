@@ -74,7 +74,7 @@ def read_token(text: str) -> str:
     """Return a token as the visitor typed it. Raises Failure."""
     token = text.strip()
     if not _could_be_token(token):
-        hint = "It begins with nou_; the operator of the server makes one: noughts token create --owner YOU"
+        hint = "It begins with nou_; the operator of the server creates it: noughts token create --owner YOU"
         raise Failure(400, "This is not a token.", hint)
     return token
 

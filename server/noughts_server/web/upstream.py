@@ -20,7 +20,7 @@ AWAY_HINT = "Running games resume when it is back, and so does this page."
 _HINTS = {
     grpc.StatusCode.UNAVAILABLE: AWAY_HINT,
     grpc.StatusCode.DEADLINE_EXCEEDED: "Try again in a moment.",
-    grpc.StatusCode.UNIMPLEMENTED: "It is of another version than this site.",
+    grpc.StatusCode.UNIMPLEMENTED: "Its version differs from that of this website.",
 }
 _STATUSES = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,

@@ -108,7 +108,7 @@ def test_words_may_be_in_small_letters() -> None:
         ("TURN 15,0", "ERROR expected a point X,Y of the board, got '15,0'"),
         ("TURN nowhere", "ERROR expected a point X,Y of the board, got 'nowhere'"),
         ("TURN 0,0", "ERROR '0,0' is occupied"),
-        ("BEGIN", "ERROR BEGIN is for an empty board; RESTART makes one"),
+        ("BEGIN", "ERROR BEGIN needs an empty board; send RESTART first"),
         ("TAKEBACK 5,5", "ERROR no stone at '5,5'"),
         ("DONE", "ERROR DONE without BOARD"),
     ],

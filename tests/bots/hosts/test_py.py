@@ -255,7 +255,7 @@ def test_foreign_code_inherits_neither_pipe_nor_stdin(tmp_path: Path) -> None:
 
 
 def test_a_kind_without_a_host_is_refused() -> None:
-    with pytest.raises(BotSpecError, match=r"got a kind without a host, expected one of py, dll, wasm, lines, gtp; "):
+    with pytest.raises(BotSpecError, match=r"got an unsupported kind, expected one of py, dll, wasm, lines, gtp; "):
         bot_for("exec", "ls", {})
 
 

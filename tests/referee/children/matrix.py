@@ -180,7 +180,7 @@ FAULTS = (
     Fault(
         "writes endless output",
         "endless output",
-        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
+        (crash("sent 1,001 unrequested frames"), HUNG, HUNG, THINKS_ON, LATE),
         time="0.5/move",
         times=QUICK,
     ),

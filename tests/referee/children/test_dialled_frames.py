@@ -58,7 +58,7 @@ FAULTS = (
     Fault("leaves", "left its stream (PlayService.Play)"),
     Fault("stop", "silent for 1 s while it owed an answer", times=replace(PATIENT, stop=0.2, silence=1.0)),
     Fault("no message", "sent a message that is not a PlayRequest"),
-    Fault("endless frames", "sent 1,001 frames that nobody asked for"),
+    Fault("endless frames", "sent 1,001 unrequested frames"),
 )
 
 

@@ -47,7 +47,7 @@ async def test_one_that_ends_in_another_way_each_time_is_told_of_in_a_bounded_nu
     outcome = await field.play(field.player("another code each time"), "first-free", games=22)
     *own, others = outcome.faults
     assert [fault.reason for fault in own] == [f"ended with exit code {life}" for life in range(1, 21)]
-    assert (others.reason, others.times, others.games) == ("failed in yet other ways", 2, 2)
+    assert (others.reason, others.times, others.games) == ("failed in other ways", 2, 2)
     assert (await field.notes_of_games())[-1]["bad"] == "it ended with exit code 22"
 
 

@@ -132,7 +132,7 @@ async def test_as_many_answers_as_can_be_owed_are_taken_and_a_flood_of_them_is_n
         for _ in range(1_000):
             if await ends.frames.read() is None:
                 assert heard == MOST_UNASKED
-                assert ends.frames.reason == f"sent {MOST_UNASKED + 1:,} frames that nobody asked for"
+                assert ends.frames.reason == f"sent {MOST_UNASKED + 1:,} unrequested frames"
                 return
             heard += 1
 

@@ -44,7 +44,9 @@ async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypa
                 bus.publish(f"{TO_SERVER}:here", asks)
             await begun_anew.wait()
     await store.close()
-    assert [line["error"] for line in logged if "dropped" in line["event"]] == ["too many wait for the database"]
+    assert [line["error"] for line in logged if "dropped" in line["event"]] == [
+        "too many requests are waiting for the database"
+    ]
 
 
 def test_dropped_messages_are_logged_every_ten_seconds() -> None:

@@ -57,7 +57,7 @@ async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits:
     assert not outcome.faults
     # An engine that is not asked again waits for the end of its time.
     assert longest_wait(log) < 3.0
-    assert any(note.startswith("deaf lost words of commands that follow its move at once") for note in field.said)
+    assert any(note.startswith("deaf lost words of commands that came directly after its move") for note in field.said)
 
 
 async def test_a_question_that_was_missed_is_put_again_with_the_whole_board(field: Field, tmp_path: Path) -> None:

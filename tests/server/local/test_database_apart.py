@@ -29,7 +29,7 @@ async def test_database_in_the_folder_of_a_bot_is_refused_before_anything_is_sta
     plan = LocalPlan(
         (spec, parse_spec("random")), TournamentSettings(), database=f"sqlite:///{database}", children=ChildSettings()
     )
-    with pytest.raises(LocalError, match=re.escape(f"got {database}, which lies in the folder {bot.parent}")):
+    with pytest.raises(LocalError, match=re.escape(f"got {database}, which is in the folder {bot.parent}")):
         await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
     assert not database.parent.exists()
 

@@ -135,7 +135,7 @@ def list_bots(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the reference bots and those of installed packages with their options; with --server the registered bots."""
+    """List reference bots and bots of installed packages, with their options; with --server, registered bots."""
     if at.server is None and not online and not retired:
         _list_reference_bots()
         return
@@ -156,7 +156,7 @@ def list_bots(
 
 @command()
 def register(
-    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: a free one, or one of yours")],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: an unused name, or one of your bots")],
     version: Annotated[str, Option("--version", metavar="V", help="Version that the bot will log in as")] = "1",
     at: AtServer = AtServer(),
 ) -> None:

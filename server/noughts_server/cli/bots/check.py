@@ -56,7 +56,7 @@ def check(
     """Start a bot as a referee does, play a few games against random moves, and report faults.
 
     About thirty steps follow: both sides, each declared variant, openings, clocks, many concurrent games, restarts, and
-    so on, in the sandbox of a tournament. Exit code 1 if a step fails. The games are played twice with the same seeds;
+    so on, in the tournament sandbox. Exit code 1 if a step fails. The games are played twice with the same seeds;
     a bot whose games differ has another source of random numbers, which is allowed.
     """
     from noughts_referee.children.running_child import ChildSettings

@@ -74,8 +74,8 @@ def history(
 ) -> None:
     """Plot a bot's rating in one rating list over the number of its rated games.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one in which the bot has the most games. There
-    is a point for each of the first 64 games, then 32 for each doubling of their number.
+    Default: the untimed tictactoe list or, if it is empty, the list in which the bot has the most games. There
+    is a point for each of the first 64 games, then 32 points each time the number of games doubles.
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
@@ -131,7 +131,7 @@ def games(
 def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
     second: Annotated[str, Argument(metavar="B", help="Opponent of A", autocompletion=completion.bots)],
-    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Largest number of newest games")] = 5,
+    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Maximum number of recent games")] = 5,
     at: AtServer = AtServer(),
 ) -> None:
     """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""

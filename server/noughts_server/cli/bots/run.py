@@ -142,7 +142,7 @@ def run(
     A program or a plugin runs on this machine, with a new process for each connection.
 
     The --config file has a table [bots.NAME] for each bot, with `spec` and options as keys (`concurrency = 8`). Keys
-    at the top of the file apply to all its bots. They override options of the command line.
+    at the top of the file apply to all its bots. Keys in the file override command-line options.
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
@@ -168,7 +168,7 @@ def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
     for name, table in tables.items() if isinstance(tables, dict) else ():
         place = f"{file}, [bots.{name}]"
         if not isinstance(table, dict) or not isinstance(spec := table.pop("spec", None), str):
-            raise UsageProblem(f'{place}: got no spec, expected spec = "SPEC"', "Choose a spec of `noughts bot list`.")
+            raise UsageProblem(f'{place}: got no spec, expected spec = "SPEC"', "Choose one from `noughts bot list`.")
         own = _with_keys(shared, table, place)
         planned.append(_Planned(name, parse_spec(spec), own, "--token" if own.token is chosen.token else place))
     if not planned:

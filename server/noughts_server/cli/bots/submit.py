@@ -112,7 +112,7 @@ def _packed(folder: Path) -> bytes:
         if len(files) > _MOST_FILES:
             raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder with only the bot")
     if not (folder / "bot.py").is_file():
-        raise Problem(f"{folder}: got no bot.py in it, expected the bot there; or submit a file")
+        raise Problem(f"{folder}: got a folder without bot.py, expected the bot in that file; or submit a single file")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for file in sorted(files):

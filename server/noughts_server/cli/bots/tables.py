@@ -38,7 +38,7 @@ def build(
 ) -> None:
     """Write a bot's moves in every position as a table, from which `table:file=FILE` plays identically.
 
-    The table is plain text that you can edit. Boards of at most 12 cells.
+    The table is plain text that you can edit. It works for boards of at most 12 cells.
     """
     read_variant = options.read_variant(variant)
     bot = make_bot(parse_spec(spec), read_variant)
@@ -65,7 +65,7 @@ def build(
 @command()
 def learn(
     file: Annotated[Path, Option("-o", "--output", "--file", help="Table to continue or create")],
-    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES, help="Games to train")],
+    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES, help="Training games")],
     against: Annotated[
         list[str],
         Option("--against", metavar="SPEC", help="Opponent, or `self` (repeatable: opponents take turns)"),

@@ -81,7 +81,7 @@ def _check_file(spec: BotSpec, file: str) -> None:
     path = Path(file).expanduser()
     if not path.is_file():
         got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'not a file'}"
-        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "check the path, which starts at this folder")
+        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "check the path, which is relative to this folder")
 
 
 def _check_compiled(spec: BotSpec) -> None:

@@ -57,7 +57,7 @@ def play(
     opening_rule: options.OpeningOption = None,
     first: Annotated[
         First | None,
-        Option("--first", metavar="<me|opponent|random>", help="Player that begins. Default: random, then in turns"),
+        Option("--first", metavar="<me|opponent|random>", help="Player that begins. Default: random, then alternating"),
     ] = None,
     mark: Annotated[
         Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side begins")
@@ -77,7 +77,7 @@ def play(
     time: Annotated[
         str | None,
         Option(
-            "--time", metavar="T", help=f"Clock (--with; default: {_SERVERS_TIME}), or limit of the bot, e.g. `2/move`"
+            "--time", metavar="T", help=f"Clock (--with; default: {_SERVERS_TIME}), or the bot's limit, e.g. `2/move`"
         ),
     ] = None,
     time_of: options.TimeOfTwoOption = None,
@@ -102,9 +102,7 @@ def play(
         from noughts_server.cli.local.play_online import OnlineMatchPlan, play_online
 
         if time_of and opponent is None:
-            raise UsageProblem(
-                "--time-of: got it with --wait, expected it with --with: the challenger chooses the times"
-            )
+            raise UsageProblem("--time-of: works only with --with, not with --wait: the challenger chooses the times")
         settings = TournamentSettings(
             variant=read_variant.name,
             time=options.read_time(time or _SERVERS_TIME),
@@ -116,7 +114,7 @@ def play(
     if time_of:
         raise UsageProblem("--time-of: got no --with, expected --time, which limits the bot; you have no clock")
     if at.server is not None:
-        raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
+        raise UsageProblem("--server: got no opponent, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:
         raise UsageProblem(
             f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro on one machine",
@@ -151,17 +149,17 @@ def play(
 
 def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First | None, games_file: Path | None) -> None:
     if opponent is not None and wait:
-        raise UsageProblem("--wait: got --with as well, expected only one of the ways to find an opponent")
+        raise UsageProblem("--wait: got --with as well, expected only one of the two")
     if spec:
         raise UsageProblem(
             f"SPEC: got {spec!r} for a game on a server, expected the opponent after --with",
             "Connect the reference bot first: noughts bot run SPEC",
         )
     if first is not None:
-        raise UsageProblem("--first: got it for a game on a server, where the challenger begins the first game")
+        raise UsageProblem("--first: not available on a server, where the challenger begins the first game")
     if games_file is not None:
         raise UsageProblem(
-            "-o: got it for games on a server, which keeps them itself", "Read them there: noughts bot games NAME."
+            "-o: not available on a server, which stores the games itself", "Read them there: noughts bot games NAME."
         )
 
 

@@ -28,7 +28,7 @@ def rate(
     prior: Annotated[
         bool, Option("--prior", help="Add two virtual draws per bot against the mean, so that all share one scale")
     ] = False,
-    los: Annotated[bool, Option("--los", help="Matrix: likelihood that each bot is stronger than another")] = False,
+    los: Annotated[bool, Option("--los", help="Matrix of likelihoods that one bot is stronger than another")] = False,
     without_forfeits: Annotated[
         bool, Option("--without-forfeits", help="Leave out games lost by a crash, on time or by an illegal move")
     ] = False,
@@ -38,8 +38,8 @@ def rate(
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
     The command reads all formats of `noughts records convert`, by file name; any other name means JSON lines or CSV. A
-    line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a
-    game that does not count. A heading can name more columns; `termination` marks forfeits. If moves are known and bots
+    line of CSV is a game: `white,black,result`. White moved first. The result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a
+    game that does not count. A header can name more columns; `termination` marks forfeits. If moves are known and bots
     repeated the same game from the same start, it counts once. The order of the games does not matter.
     """
     anchors = read_anchors(anchor)

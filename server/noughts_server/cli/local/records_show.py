@@ -58,7 +58,7 @@ def _at(file: str, number: int, games: Games) -> RecordedGame:
     if game is None:
         count = sum(1 for _ in games(file))
         if not count:
-            raise UsageProblem(f"{file}: got no games, expected some to show")
+            raise UsageProblem(f"{file}: got no games, expected at least one")
         raise UsageProblem(f"{file}: got no game {number}, expected 1 to {count}", f"noughts records list {file}")
     return game
 

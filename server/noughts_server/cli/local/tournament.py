@@ -232,7 +232,7 @@ def _fuelled(specs: tuple[BotSpec, ...], fuel: int, time: str) -> tuple[BotSpec,
         raise UsageProblem(f"--fuel {fuel}: got --time {time}, expected none: clocks depend on the machine")
     for spec in specs:
         if spec.child_kind is not None and spec.kind != "wasm":
-            hint = "Others play at their own pace: leave --fuel out"
+            hint = "Leave out --fuel: it cannot limit other kinds of bots"
             raise UsageProblem(f"--fuel {fuel}: got {spec}, expected wasm: and reference bots. {hint}")
     return tuple(
         replace(spec, options={"fuel": str(fuel), **spec.options}) if spec.kind == "wasm" else spec for spec in specs

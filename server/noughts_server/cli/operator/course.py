@@ -42,7 +42,7 @@ def init(
     folder: FolderArgument,
     class_list: Annotated[
         Path,
-        Option("--students", "--class", help="CSV with a column `login` (`name`, `email` optional), or a login a line"),
+        Option("--students", "--class", help="CSV: column `login` (`name`, `email` optional), or one login per line"),
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
     variant: options.VariantOption = "connect4",
@@ -104,7 +104,7 @@ def init(
 def add(
     folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")]
 ) -> None:
-    """Add late students to a course: a token for each, in tokens.csv.
+    """Add students who join a course late: a token for each, in tokens.csv.
 
     The course's server can keep running.
     """
@@ -176,7 +176,7 @@ def night(folder: FolderArgument, server: connection_options.ServerOption = None
 
 @command()
 def report(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
-    """Write a page for each student about the newest night: rank, points, opponents, faults."""
+    """Write a page for each student about the latest night: rank, points, opponents, faults."""
     files = CourseFolder(folder)
     files.read()
     with connected(server, files.organiser) as client:

@@ -106,10 +106,10 @@ def copy(
 @command(extra="server")
 def prune(
     requests: Annotated[
-        str, Option("--requests", metavar="DURATION", help="Age from which answers to requests are deleted, e.g. `7d`")
+        str, Option("--requests", metavar="DURATION", help="Age at which responses to requests are deleted, e.g. `7d`")
     ] = "7d",
     notes: Annotated[
-        str, Option("--notes", metavar="DURATION", help="Age from which games lose their notes, e.g. `90d` or `12h`")
+        str, Option("--notes", metavar="DURATION", help="Age at which notes on games are deleted, e.g. `90d` or `12h`")
     ] = "90d",
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,

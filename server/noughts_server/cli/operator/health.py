@@ -40,4 +40,4 @@ def _why_not(address: str) -> Problem:
         return Problem(
             f"server {address} is not serving: {what}", "Remove the cause; the server then resumes by itself."
         )
-    return Problem(f"server {address} is not serving: it is draining", "Wait for its restart.")
+    return Problem(f"server {address} is not serving: it is draining", "Wait until it restarts.")

@@ -30,7 +30,7 @@ OffersOption = Annotated[
 
 @command(extra="cluster", configured=True)
 def referee(
-    database: Annotated[str | None, options.database_option("Database of the cluster", "none; required")] = None,
+    database: Annotated[str | None, options.database_option("Database of the cluster", "none (required)")] = None,
     *,
     cluster: BusOptions = BusOptions(),
     seats: Annotated[
@@ -47,7 +47,7 @@ def referee(
             "--grace",
             least=0,
             most=86_400,
-            help="Reconnect timeout of a bot without its server",
+            help="Reconnect timeout of a bot that has lost its server",
         ),
     ] = Seconds(GRACE_SECONDS),
     absence: Annotated[
@@ -58,11 +58,11 @@ def referee(
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
     logs: LogOptions = LogOptions(),
 ) -> None:
-    """Play games of a cluster until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
+    """Play games for a cluster until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
     bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
         raise UsageProblem(
-            "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
+            "--bus: got none, expected the bus of the cluster, e.g. nats://127.0.0.1:4222",
             "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
     locking = sandbox.locking

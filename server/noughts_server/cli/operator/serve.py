@@ -38,14 +38,14 @@ InsecureOption = Annotated[
 LimitOption = Annotated[
     list[str] | None,
     Option(
-        "--set-limit", "--limit", metavar="NAME=NUMBER", help="Changed limit (docs/reference/limits.md; repeatable)"
+        "--set-limit", "--limit", metavar="NAME=NUMBER", help="Limit to change (docs/reference/limits.md; repeatable)"
     ),
 ]
 WebOption = Annotated[
     str | None, Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free")
 ]
 NetworkCapOption = Annotated[
-    str, Option("--network-cap", metavar="DURATION", help="Largest network delay per move that is not charged; 0: none")
+    str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
 ]
 AbsenceOption = Annotated[
     str,
@@ -173,9 +173,9 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
         raise UsageProblem(f"--accept {accept!r}: expected wasm, py, both with a comma, or none")
     names = tuple(filter(None, (part.strip() for part in packages.split(","))))
     if names and "py" not in kinds:
-        raise UsageProblem("--python-packages: got no --accept py, expected it: only Python bots import packages")
+        raise UsageProblem("--python-packages: requires --accept py, because only Python bots import packages")
     if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
-        expected = "packages that are installed here, by the names under which they are imported"
+        expected = "import names of packages that are installed on this machine"
         raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
     if accept is not None and "wasm" in kinds:
         require_extra("noughts serve --accept wasm", "wasm")
@@ -192,7 +192,7 @@ def read_identity(certificate: Path | None, key: Path | None) -> Identity | None
         return None
     if certificate is None or key is None:
         given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
-        raise UsageProblem(f"{missing}: got none, expected a file in PEM as well as that of {given}")
+        raise UsageProblem(f"{missing}: got none, expected a PEM file, because {given} was given")
     return Identity(certificate, key)
 
 

@@ -32,7 +32,7 @@ _MOST_BOTS = 12
 
 @command()
 def status(
-    once: Annotated[bool, Option("--once", help="Print once and exit, also on a terminal")] = False,
+    once: Annotated[bool, Option("--once", help="Print once and exit, even on a terminal")] = False,
     server: connection_options.ServerOption = None,
 ) -> None:
     """Show what a server is doing, refreshed every second, until Ctrl-C.

@@ -122,7 +122,7 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
         (_id(row), row.owner, row.label, " ".join(row.scopes), *_ago(row, "create_time", "last_use_time"), _state(row))
         for row in found
     ]
-    hint = "No tokens yet. Make one: noughts token create --owner NAME"
+    hint = "No tokens yet. Create one: noughts token create --owner NAME"
     output.show_rows({"tokens": list(map(_document, found))}, columns, rows, hint)
 
 

@@ -54,7 +54,7 @@ def challenge(
         str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
-        int, Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and the opponent); you begin")
+        int, Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and opponent); you begin the first")
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
@@ -69,7 +69,7 @@ def challenge(
     challenges (`noughts bot run --no-challenges`).
     """
     if own is not None and (spec is not None or name):
-        raise UsageProblem("--as: got --run or --name as well, expected only one of the ways to play")
+        raise UsageProblem("--as: got --run or --name as well, expected --as without them")
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     read_seed = None if seed is None else options.read_seed(seed)
     settings = TournamentSettings(variant=read_variant.name, time=read_time, games_per_pair=games)

@@ -40,7 +40,7 @@ class GameFilter:
     """The games to list."""
 
     result: Annotated[
-        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are those of the bot")
+        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are the bot's")
     ] = None
     termination: Annotated[
         str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
@@ -113,7 +113,7 @@ def show(
 
     A live game with a long time control shows its moves so far (termination `going_on`).
 
-    The output of a bot is visible only to its owner, the organiser and an admin: give a token.
+    Only a bot's owner, the organiser and admins can see its output, so the command needs a token to show it.
     """
     with at.connected() as client:
         answer = client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name)))

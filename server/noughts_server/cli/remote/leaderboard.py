@@ -86,12 +86,12 @@ def leaderboard(
 ) -> None:
     """List the bots of a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the list of tictactoe without clocks or, if it is empty, the one with the most games. Filters do not
+    Default: the untimed tictactoe list or, if it is empty, the list with the most games. Filters do not
     change ranks. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:
-        raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: got no --fit, expected it as well")
+        raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: requires --fit as well")
     if fit and (owner or online or settled):
         raise UsageProblem("--fit: got a filter of the live list as well, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name

@@ -44,17 +44,17 @@ def create(
     title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
     unrated: Annotated[bool, Option("--unrated", help="Do not rate the games")] = False,
     join_from: Annotated[
-        str | None, Option("--join-from", metavar="WHEN", help="First time at which bots can join. Default: now")
+        str | None, Option("--join-from", metavar="WHEN", help="Time from which bots can join. Default: now")
     ] = None,
     join_until: Annotated[
-        str | None, Option("--join-until", metavar="WHEN", help="Last time at which bots can join. Default: the start")
+        str | None, Option("--join-until", metavar="WHEN", help="Time until which bots can join. Default: the start")
     ] = None,
     start_at: Annotated[
         str | None,
         Option("--start-at", metavar="WHEN", help="Time of an automatic start. Default: none (`tournament start`)"),
     ] = None,
-    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096, help="Fewest entries for a start")] = 2,
-    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, help="Most entries")] = 4_096,
+    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096, help="Minimum number of entries")] = 2,
+    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, help="Maximum number of entries")] = 4_096,
     dry_run: format_options.DryRunOption = False,
     at: AtServer = AtServer(),
 ) -> None:
@@ -120,7 +120,7 @@ def join(
     all_online: Annotated[bool, Option("--all-online", help="All your bots that are online")] = False,
     at: AtServer = AtServer(),
 ) -> None:
-    """Enter bots, pinned at their newest versions. They must have logged in once.
+    """Enter bots, pinned to their newest versions. Each must have logged in at least once.
 
     After the start, bots can join a ladder, a Swiss or a Danish at any time, and a round robin or a gauntlet while it
     is paused.

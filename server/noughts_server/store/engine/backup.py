@@ -26,7 +26,7 @@ def back_up(
     DatabaseUnusable if the file exists already or cannot be written, or if the copy is damaged.
     """
     if connection.dialect.name != "sqlite":
-        hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` makes a file of SQLite of it."
+        hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` copies it to an SQLite file."
         raise DatabaseUnusable(str(connection.engine.url), "only SQLite files can be copied this way", hint=hint)
     if target.exists():
         raise DatabaseUnusable(str(target), "it already exists", hint="Choose another file, or move it away.")
@@ -47,7 +47,7 @@ def back_up(
             os.fsync(file.fileno())
         os.link(partial, target)
     except FileExistsError as error:
-        hint = "Another backup may be at work; if none is, remove it."
+        hint = "Another backup might be running; if not, delete this file."
         raise DatabaseUnusable(str(error.filename2 or error.filename), "it already exists", hint=hint) from error
     except OSError as error:
         hint = "Choose another place for the backup."

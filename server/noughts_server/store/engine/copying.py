@@ -37,7 +37,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
     tables = [table for table in metadata.sorted_tables if table is not nodes]
     for table in tables:
         if target.execute(select(func.count()).select_from(table)).scalar_one():
-            raise DatabaseUnusable(name, f"there are {table.name} in it already", hint="Choose an empty database.")
+            raise DatabaseUnusable(name, f"it already contains {table.name}", hint="Choose an empty database.")
     counts: dict[str, int] = {
         table.name: source.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
     }

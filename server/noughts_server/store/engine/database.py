@@ -100,7 +100,7 @@ class Store:
         kind = dialect.of_url(parsed)
         is_new = kind.is_new(parsed)
         if not create and is_new:
-            hint = "Look at --db. `noughts serve` and `noughts token create` make a database where there is none."
+            hint = "Check --db. `noughts serve` and `noughts token create` create a missing database."
             raise DatabaseUnusable(kind.place(parsed), "it does not exist", hint=hint)
         store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds, now_ms, readers)
         try:
@@ -311,6 +311,6 @@ def _prepare(engine: Engine, url: URL) -> tuple[bool, str | None]:
     except DBAPIError as error:
         name = kind.named(error)
         if name is None:
-            raise DatabaseUnusable(place, str(error), hint="Is it a database of Noughts?") from error
+            raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
         raise kind.unusable(url, name) from error
     return closed, former

@@ -56,7 +56,7 @@ def _revision(connection: Connection, database: str) -> str | None:
         return found
     if tables:
         ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
-        raise DatabaseUnusable(database, f"it has tables of another program ({ours})", hint="Use another file.")
+        raise DatabaseUnusable(database, f"it has tables from another program ({ours})", hint="Use another file.")
     return None
 
 
@@ -71,7 +71,7 @@ def _migrate(connection: Connection, database: str, found: str) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if found < min(known):
         hint = "Open it once with Noughts 1.0.0, which migrates it."
-        raise DatabaseUnusable(database, f"it has schema {found}, of a version before 1.0.0", hint=hint)
+        raise DatabaseUnusable(database, f"it has schema {found}, from a version before 1.0.0", hint=hint)
     if found not in known:
         raise DatabaseTooNew(database, found=found, known=REVISION)
     config.attributes["connection"] = connection

@@ -77,7 +77,7 @@ def is_new(url: URL) -> bool:
             return found is None or found[0] is None
     except psycopg.Error as error:
         reason = " ".join(str(error).split())
-        hint = "Is it running there, and may this user connect to that database? `psql` with the same address tells."
+        hint = "Is it running there, and can this user connect to that database? Try `psql` with the same address."
         raise DatabaseUnusable(place(url), f"it cannot be reached ({reason})", hint=hint) from error
 
 

@@ -80,13 +80,13 @@ def unwritable(path: Path) -> str | None:
     if not folder.is_dir():
         return f"its folder {folder} does not exist"
     if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:
-        return f"its folder {folder} lies on a disk that is read-only"
+        return f"its folder {folder} is on a read-only disk"
     # SQLite creates files next to it.
     if not os.access(folder, os.W_OK):
-        return f"its folder {folder} may not be written by this user"
+        return f"this user cannot write to its folder {folder}"
     if path.exists():
         if not os.access(path, os.W_OK):
-            return "the file may not be written by this user"
+            return "this user cannot write to the file"
         if sys.platform != "win32" and os.statvfs(path).f_flag & os.ST_RDONLY:
             return "the file is mounted read-only"
     return None

@@ -152,8 +152,8 @@ def get_version_by_id(connection: Connection, key: int) -> BotVersion:
 def require_in_service(name: str, retired_at: int | None) -> None:
     """Raise WrongState if the bot is retired."""
     if retired_at is not None:
-        hint = f"Its owner takes it back with: noughts bot retire {name} --undo"
-        raise WrongState(bot_name(name), got="retired", expected="a bot in service", hint=hint)
+        hint = f"Its owner can reactivate it: noughts bot retire {name} --undo"
+        raise WrongState(bot_name(name), got="retired", expected="an active bot", hint=hint)
 
 
 def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:

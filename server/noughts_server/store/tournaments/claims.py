@@ -142,7 +142,7 @@ def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
     connection.execute(update(units).where(held).values(holder=None))
 
 
-_AFTER_DEATHS = "Look into the referees' logs; pause the tournament and start it to have the unit tried again."
+_AFTER_DEATHS = "Check the referees' logs. To retry the unit, pause the tournament and start it again."
 
 
 def _give_back(connection: Connection, tournament: Tournament, number: int) -> None:

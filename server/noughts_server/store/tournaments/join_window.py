@@ -32,7 +32,7 @@ class Joining:
     def not_yet(self, now_ms: int) -> str:
         """Return what its owner must wait for before a start by hand, because the announced times count; else empty."""
         if self.start_at is not None and now_ms < self.start_at:
-            return f"to wait for its start at {utc(self.start_at)}, which comes by itself"
+            return f"to wait for its start at {utc(self.start_at)}, which is automatic"
         if self.join_until is not None and now_ms < self.join_until:
             return f"to wait for the end of its join window at {utc(self.join_until)}"
         return ""

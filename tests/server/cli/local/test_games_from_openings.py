@@ -91,7 +91,7 @@ def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ("--openings nothing.txt", "got no such file, expected `none`, `random:K`, `balanced:K`, `balanced15`"),
+        ("--openings nothing.txt", "there is no such file; expected `none`, `random:K`, `balanced:K`, `balanced15`"),
         ("--openings random:x", "got 'x' plies, expected a number as in `random:6`"),
         ("--openings random:9", "got 9 plies, expected 1 to 8 for tictactoe"),
         ("--openings balanced15", "balanced15, line 3: got cell"),
