@@ -5,6 +5,7 @@ from noughts_referee.rules.boards import Board
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import (
     Draws,
+    OldSeed,
     apart,
     bits_at,
     commitment,
@@ -49,6 +50,7 @@ __all__ = [
     "Draws",
     "LastMove",
     "MovesError",
+    "OldSeed",
     "OpeningChoice",
     "Outcome",
     "Position",

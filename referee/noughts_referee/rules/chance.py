@@ -17,12 +17,17 @@ _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
 # Separates the streams of different plies: odd, and not a small multiple of the gamma.
 _PLY_STEP = 0xD1342543DE82EF95
+_OLD_SIDE_STEP = 0xA0761D6478BD642F
 _FEW_ROWS = 16
 _KEPT = 512
 _ONE_NUMBER, _TWO_NUMBERS = Struct("<Q").pack, Struct("<2Q").pack
 _EIGHT_NUMBERS, _SIXTEEN_NUMBERS = Struct("<8Q").unpack, Struct("<16Q").unpack
 
 Item = TypeVar("Item")
+
+
+class OldSeed(int):
+    """The seed of a tournament from before seeds were secret. It gives its games seeds by invertible arithmetic."""
 
 
 def game_seed(tournament_seed: int, number: int) -> int:
@@ -51,7 +56,7 @@ def side_seeds(tournament_seed: int, numbers: Sequence[int], sides: Sequence[int
 
 def apart(tournament_seed: int, purpose: int) -> int:
     """Return the tournament's seed for a purpose other than its games."""
-    return tournament_seed ^ purpose
+    return type(tournament_seed)(tournament_seed ^ purpose)
 
 
 def commitment(tournament_seed: int) -> str:
@@ -63,15 +68,19 @@ def commitment(tournament_seed: int) -> str:
 # neighbouring numbers, and each is sent to two players, so the latest hashes are cached.
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_KEPT, typed=True)
 def _games(tournament_seed: int, block: int) -> tuple[int, ...]:
+    if isinstance(tournament_seed, OldSeed):
+        return tuple(_mix(tournament_seed + number * _GAMMA) for number in range(8 * block, 8 * block + 8))
     return _EIGHT_NUMBERS(blake2b(_TWO_NUMBERS(tournament_seed & _MASK, block)).digest())
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_KEPT, typed=True)
 def _sides(tournament_seed: int, block: int) -> tuple[int, ...]:
     """Return the seeds of both sides of each game in the block: first side, second side, next game."""
     games = _games(tournament_seed, block)
+    if isinstance(tournament_seed, OldSeed):
+        return tuple(seed for game in games for seed in (game, (game + _OLD_SIDE_STEP) & _MASK))
     return _SIXTEEN_NUMBERS(b"".join([blake2b(_ONE_NUMBER(game)).digest()[:16] for game in games]))
 
 

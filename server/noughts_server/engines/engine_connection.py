@@ -136,6 +136,9 @@ class EngineConnection:
         game = self._game
         if game is None:
             return
+        is_first = self._timer is None and (chooses or is_turn)
+        if is_first and self._cores is not None and self.seat.process is not None:
+            self._cores.asked(self.seat.process)
         if chooses:
             self._is_asked = True
             self.seat.ask_choice(game.opening)

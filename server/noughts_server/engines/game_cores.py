@@ -34,7 +34,7 @@ class GameCores:
         self._games: dict[int, int] = {}
         """The core of each running game, by handle."""
         self._used: dict[int, float] = {}
-        """The processor time of engines at the start of their games, by process."""
+        """The processor time of engines at the first question of their games, by process."""
         self._leaves_alone = False
         """Whether no game is placed because an engine thinks in its opponent's time or has several threads."""
 
@@ -42,8 +42,6 @@ class GameCores:
         """Move the process of an engine, and what it has started, to the core of its game."""
         if not self._games:
             self._used.clear()
-        if not self._is_quick:
-            self._used[process] = _used_seconds(process)
         # A process may have ended, and where it may not be moved it plays without that.
         with suppress(OSError):
             before = os.sched_getaffinity(process)
@@ -55,6 +53,11 @@ class GameCores:
             if before != cores:
                 for each in family(process):
                     os.sched_setaffinity(each, cores)
+
+    def asked(self, process: int) -> None:
+        """Note the processor time of an engine at the first question of a game: what it prepared is no pondering."""
+        if not self._is_quick:
+            self._used[process] = _used_seconds(process)
 
     def thought(self, process: int, times_us: Sequence[int]) -> None:
         """Compare an engine's thinking times in the game that ends with its processor time."""

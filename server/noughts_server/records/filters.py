@@ -34,7 +34,7 @@ class Wanted:
     ) -> Self:
         """Return the filter for these words. Raises ValueError if no game could match."""
         if against is not None and bot is None:
-            raise ValueError(f"--against {against}: got no --bot, expected the other bot")
+            raise ValueError(f"--opponent {against}: requires --bot, the other bot")
         if result is not None and result not in RESULTS and (result not in _OF_A_BOT or bot is None):
             of_bot = f", or with --bot {', '.join(_OF_A_BOT)}"
             raise ValueError(f"--result {result!r}: expected {', '.join(RESULTS)}{of_bot}")

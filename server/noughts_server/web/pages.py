@@ -159,8 +159,8 @@ class Pages:
         return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _picture(self, request: Request) -> Response:
-        known, query = await self._known_game(request), request.query_params
-        game, ply = known["game"], known["ply"]
+        game, ply, _ = await self._found_game(request)
+        query = request.query_params
         if game["board"] is None:
             raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
         numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
@@ -170,16 +170,22 @@ class Pages:
         return answer(request, drawn, "image/svg+xml", {"cache-control": caching, **PICTURE})
 
     async def _known_game(self, request: Request) -> Document:
-        """Return the game from the record, or from the feed if it is not over, and the ply that the address names."""
+        """Return what a page shows of a game and of its players."""
+        _, ply, known = await self._found_game(request)
+        name = "tournaments/{tournament}".format_map(request.path_params)
+        (tournament,) = (await tournaments_of(self._upstream, [name])).values()
+        players = {row.label: row for row in tournament.standings}
+        return {**known, "ply": ply, "tournament": tournament, "players": players}
+
+    async def _found_game(self, request: Request) -> tuple[Document, int, Document]:
+        """Return the game from the record, or from the feed if it is not over, the address's ply, and all about it."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
         # A bot's stderr output is only for its owner and the organiser.
         visitor = visitor_of(request)
         known = await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
         plies = len(known["game"]["moves"])
         ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, plies)
-        (tournament,) = (await tournaments_of(self._upstream, [name.partition("/games/")[0]])).values()
-        players = {row.label: row for row in tournament.standings}
-        return {**known, "ply": ply, "tournament": tournament, "players": players}
+        return known["game"], ply, known
 
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params

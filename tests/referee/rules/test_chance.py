@@ -9,12 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.rules import Draws, commitment, first_choice, first_choices, game_seed, side_seed, side_seeds
+from noughts_referee.rules import (
+    Draws,
+    OldSeed,
+    apart,
+    commitment,
+    first_choice,
+    first_choices,
+    game_seed,
+    side_seed,
+    side_seeds,
+)
 from tests.support.settings import examples
 
 FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 FIRST_SEED = 0x1CCFDC0B8F452EEF
 SEVEN = "f0209819e182c9bf034b89ae98af0b800b7ba4113e8b9a04c5a7b10e0e363e86"
+OLD_SEED = 0xBEEB8DA1658EEC67
 
 seeds = st.integers(0, 2**64 - 1)
 
@@ -63,6 +74,13 @@ def test_the_first_draws_are_those_of_every_machine_and_release() -> None:
     draws = Draws(0, 0)
     assert [draws.bits() for _ in range(3)] == FIRST_BITS
     assert side_seed(game_seed(1, 2), 0) == FIRST_SEED
+
+
+def test_a_tournament_of_an_older_database_keeps_its_seeds() -> None:
+    assert game_seed(OldSeed(1), 2) == OLD_SEED
+    assert side_seeds(OldSeed(1), [2, 2], [0, 1]) == [OLD_SEED, (OLD_SEED + 0xA0761D6478BD642F) % 2**64]
+    assert type(apart(OldSeed(1), 2)) is OldSeed
+    assert side_seeds(1, [2], [0]) == [FIRST_SEED]  # equal numbers, and yet another seed
 
 
 def test_seeds_of_many_tournaments_take_little_memory() -> None:

@@ -102,8 +102,9 @@ def test_games_of_an_engine_that_ponders_are_placed_by_the_scheduler(engines: li
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as pondering:
         cores = GameCores(1)
         for game, used, asked in ((1, 0.1, 60_000_000), (2, 1.0, 100_000)):
-            cores.begin(game, engines[0])
-            cores.begin(game, pondering.pid)
+            for process in (engines[0], pondering.pid):
+                cores.begin(game, process)
+                cores.asked(process)
             assert os.sched_getaffinity(pondering.pid) == {CORES[0]}
             until = processor_seconds(pondering.pid) + used
             while processor_seconds(pondering.pid) < until:
@@ -115,6 +116,21 @@ def test_games_of_an_engine_that_ponders_are_placed_by_the_scheduler(engines: li
         cores.begin(3, pondering.pid)
         assert os.sched_getaffinity(pondering.pid) == os.sched_getaffinity(engines[0]) == set(CORES)
         pondering.kill()
+
+
+def test_an_engine_that_prepares_itself_does_not_count_as_pondering(engines: list[int]) -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as preparing:
+        cores = GameCores(1)
+        cores.begin(1, preparing.pid)
+        until = processor_seconds(preparing.pid) + 1
+        while processor_seconds(preparing.pid) < until:
+            time.sleep(0.01)
+        cores.asked(preparing.pid)
+        preparing.kill()
+        cores.thought(preparing.pid, [100_000])
+        cores.end(1, [100_000])
+        cores.begin(2, engines[0])
+        assert os.sched_getaffinity(engines[0]) == {CORES[0]}
 
 
 def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from alembic.config import Config  # noqa: TID251
 from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
 
+from noughts_referee.rules import OldSeed
 from noughts_referee.work_units import pack_times
 from noughts_server.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata
+from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.arena import Arena
 from tests.support.databases import SCHEMA_1_0
 
@@ -112,9 +115,28 @@ async def test_database_from_before_the_first_release_is_refused(tmp_path: Path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0013'")
         connection.commit()
-    with pytest.raises(DatabaseUnusable, match="schema 0013, of a version before 1") as refused:
-        await Store.open(f"sqlite:///{path}")
-    assert refused.value.hint == "Open it once with Noughts 1.0.0, which migrates it."
+    for reading in (False, True):
+        with pytest.raises(DatabaseUnusable, match="schema 0013, from a version before 1") as refused:
+            await Store.open(f"sqlite:///{path}", reading=reading)
+        assert refused.value.hint == "Open it once with Noughts 1.0.0, which migrates it."
+
+
+async def test_tournament_that_version_1_0_migrated_keeps_its_seeds(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    of_version_1_0(path)
+    with closing(sqlite3.connect(path)) as connection:
+        insert(connection, "owners", id=0, name="ada")
+        insert(
+            connection, "tournaments", id=1, slug="old", variant="tictactoe", seed=1, seed_kind=0, schedule=1, state=1
+        )
+        insert(
+            connection, "tournaments", id=2, slug="new", variant="tictactoe", seed=1, seed_kind=1, schedule=1, state=1
+        )
+        connection.commit()
+    store = await Store.open(f"sqlite:///{path}")
+    seeds = [(await store.read(partial(get_tournament, slug=slug))).settings.seed for slug in ("old", "new")]
+    await store.close()
+    assert [type(seed) for seed in seeds] == [OldSeed, int]
 
 
 async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_path: Path) -> None:

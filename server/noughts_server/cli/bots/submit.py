@@ -11,6 +11,7 @@ from typing import Annotated
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
+from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli import output
@@ -56,7 +57,10 @@ def submit(
     """
     prefix, _, path = str(file).partition(":")
     if prefix in ("py", "wasm") and not file.exists():
-        file = Path(path)  # as in the spec that `bot check` takes
+        # As in the spec that `bot check` takes.
+        module, of_class = module_and_class(path)
+        file = Path(module or path)
+        entry = entry or (f"{file.name}:{of_class}" if module else "")
     content, kind = _read(file)
     announced = pb.Submission(
         bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,

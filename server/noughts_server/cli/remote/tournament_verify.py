@@ -7,7 +7,7 @@ from typer import Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_referee.rules import commitment, game_seed
+from noughts_referee.rules import OldSeed, commitment, game_seed
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
@@ -72,6 +72,13 @@ def verify(
 
 
 def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple[int, list[int]]:
-    """Return the number of games, and the numbers of those whose seed does not follow from the tournament's."""
+    """Return the number of games, and the numbers of those whose seed does not follow from the tournament's.
+
+    In tournaments from before seeds were secret, all seeds may instead follow by the old rule.
+    """
     seeds = {int(game.name.rpartition("/")[2]): game.seed for game in games}
-    return len(seeds), [number for number, seed in seeds.items() if seed != game_seed(tournament.seed, number)]
+    differing = [
+        [number for number, seed in seeds.items() if seed != game_seed(tournament_seed, number)]
+        for tournament_seed in (tournament.seed, OldSeed(tournament.seed))
+    ]
+    return len(seeds), min(differing, key=len)

@@ -8,6 +8,8 @@ from noughts_server.errors import DatabaseTooNew, DatabaseUnusable
 from noughts_server.store.engine.schema import REVISION, metadata
 
 MIGRATIONS = Path(__file__).with_name("migrations")
+_OLDEST = "0014"
+"""The schema of version 1.0.0, which migrated all older ones."""
 
 
 def upgrade(connection: Connection, database: str) -> str | None:
@@ -29,10 +31,13 @@ def upgrade(connection: Connection, database: str) -> str | None:
 def check_current(connection: Connection, database: str) -> None:
     """Raise DatabaseTooNew or DatabaseUnusable unless the database has the schema of this version."""
     found = _revision(connection, database)
-    if found is not None and found > REVISION:
+    if found is None:
+        raise DatabaseUnusable(database, "it is empty", hint="Is it a Noughts database?")
+    if found > REVISION:
         raise DatabaseTooNew(database, found=found, known=REVISION)
+    _check_migratable(database, found)
     if found != REVISION:
-        problem = f"it has schema {found or 'none'}, this command reads {REVISION} and does not migrate"
+        problem = f"it has schema {found}, this command reads {REVISION} and does not migrate"
         hint = "Read it with the version of Noughts that wrote it, or start `noughts serve`, which migrates it."
         raise DatabaseUnusable(database, problem, hint=hint)
 
@@ -60,6 +65,12 @@ def _revision(connection: Connection, database: str) -> str | None:
     return None
 
 
+def _check_migratable(database: str, found: str) -> None:
+    if found < _OLDEST:
+        hint = "Open it once with Noughts 1.0.0, which migrates it."
+        raise DatabaseUnusable(database, f"it has schema {found}, from a version before 1.0.0", hint=hint)
+
+
 def _migrate(connection: Connection, database: str, found: str) -> None:
     from alembic import command
     from alembic.config import Config
@@ -69,9 +80,7 @@ def _migrate(connection: Connection, database: str, found: str) -> None:
     # A percent sign in the path would be read as an interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found < min(known):
-        hint = "Open it once with Noughts 1.0.0, which migrates it."
-        raise DatabaseUnusable(database, f"it has schema {found}, from a version before 1.0.0", hint=hint)
+    _check_migratable(database, found)
     if found not in known:
         raise DatabaseTooNew(database, found=found, known=REVISION)
     config.attributes["connection"] = connection

@@ -5,10 +5,14 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from noughts_referee.rules import OldSeed
+
 
 class SeedKind(IntEnum):
     """The origin of a tournament's seed."""
 
+    OLD = 0
+    """From a version that did not keep seeds secret: an `OldSeed`."""
     DRAWN = 1
     """Chosen at random by the server and secret until the end."""
     GIVEN = 2
@@ -22,4 +26,5 @@ def signed(seed: int) -> int:
 
 def stored_seed(row: Row[Any]) -> int:
     """Return the seed of a row of `tournaments`."""
-    return int(row.seed & ((1 << 64) - 1))
+    seed: int = row.seed & ((1 << 64) - 1)
+    return OldSeed(seed) if row.seed_kind == SeedKind.OLD else seed

@@ -143,7 +143,7 @@ def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, optio
 @pytest.mark.parametrize(
     "options, message",
     [
-        ("--against bob", "got no --bot"),
+        ("--against bob", "--opponent bob: requires --bot"),
         ("--result won", "--result 'won': expected 1-0"),
         ("--termination late", "--termination 'late': expected line"),
         ("--variant chess", "--variant 'chess': expected one of"),
