@@ -72,7 +72,7 @@ def test_the_first_times_are_those_of_the_choices() -> None:
     choose(table, game, Put(MORE), took=7)
     assert game.opening_plies == 5
     choose(table, game, Take(0), took=0)
-    assert game.times_us == [5, 7, 1, 0, 0]
+    assert game.times_us == [5, 7, 0, 0, 0]
     assert game.opening_plies == 5
     table, game = begun()
     choose(table, game, Put(STONES), Take(0), took=3)

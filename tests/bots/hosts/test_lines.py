@@ -181,7 +181,7 @@ def test_the_options_of_a_program_say_how_it_speaks(spec: str, spoken: Speech) -
         ("exec{frames=xml}:a", "option frames: got xml, expected binary or json"),
         ("exec{dial=true,frames=json}:a", "got dial=true and frames=json, expected one of them"),
         ("exec{frame=json}:a", "got options frame, expected none but dial or frames"),
-        ("lines{depth=3}:a", "got options depth, expected none but variants; what is for the program"),
+        ("lines{depth=3}:a", "got options depth, expected none but variants; put arguments of the program"),
     ],
 )
 def test_options_that_there_are_not_are_refused(spec: str, complaint: str) -> None:

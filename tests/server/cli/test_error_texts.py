@@ -19,7 +19,10 @@ from noughts_server.cli.drawing.match_summary import terminations_line
         ("serve --listen 127.0.0.1:99999", "Error: --listen '127.0.0.1:99999': expected HOST:PORT with a port up to"),
         ("match random random --games 0", "Error: Invalid value for '--games': "),
         ("match random random --gmaes 2", "Error: No such option: --gmaes"),
-        ("serve --db /nonexistent/x.db", "Error: --db /nonexistent/x.db: got no folder /nonexistent\nFix: Create it"),
+        (
+            "serve --db /nonexistent/x.db",
+            "Error: --db /nonexistent/x.db: folder /nonexistent does not exist\nFix: Create it",
+        ),
         ("match random", "Error: Missing argument 'B'.\nFix: See `noughts match --help`."),
     ],
 )

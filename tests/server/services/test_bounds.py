@@ -46,7 +46,7 @@ async def reached(call: Awaitable[object], name: str) -> None:
     refusal = await refused(call)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
     assert refusal.info.metadata["limit"] == name
-    assert f"--limit {name}=NUMBER" in refusal.info.metadata["hint"]
+    assert f"--set-limit {name}=NUMBER" in refusal.info.metadata["hint"]
     [retry] = [detail for detail in refusal.details if isinstance(detail, RetryInfo)]
     assert retry.retry_delay.ToMilliseconds() > 0
 

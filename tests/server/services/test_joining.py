@@ -227,7 +227,7 @@ async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
         await client.pause(token)
         refusal = await refused(client.start(token))
         assert refusal.code is grpc.StatusCode.UNAVAILABLE
-        assert "still being finished" in refusal.status.message
+        assert "from before the pause are still running" in refusal.status.message
         await client.cancel(token)
         playing.cancel()
 

@@ -33,7 +33,7 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
         (["referee", "--bus", "nats://bus.example", "--db", POSTGRES], ("without credentials", "--insecure")),
         (["serve", "--bus", "nats://localhost,nats://10.0.0.1", "--db", POSTGRES], ("without credentials",)),
         (["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--seats", "x"], ("--seats",)),
-        (["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--absence", "soon"], ("--absence",)),
+        (["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--absence", "soon"], ("--inactivity-timeout",)),
     ],
 )
 def test_what_no_cluster_can_be_made_of_is_said_with_what_to_do(
