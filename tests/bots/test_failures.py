@@ -22,8 +22,8 @@ def test_the_same_failure_has_one_traceback_and_is_counted_at_powers_of_ten(capl
     told = [record.getMessage() for record in caplog.records]
     assert told == [
         "game 1",
-        "game 10, as before: ValueError: no (10 times by now)",
-        "game 100, as before: ValueError: no (100 times by now)",
+        "game 10, as before: ValueError: no (10 times so far)",
+        "game 100, as before: ValueError: no (100 times so far)",
     ]
 
 
@@ -42,8 +42,8 @@ def test_what_a_bot_must_not_do_is_told_once_for_each_kind(caplog: pytest.LogCap
     assert [record.getMessage() for record in caplog.records] == [
         "too late in game 0",
         "a wrong cell in game 0",
-        "too late in game 9 (10 times by now)",
-        "a wrong cell in game 9 (10 times by now)",
+        "too late in game 9 (10 times so far)",
+        "a wrong cell in game 9 (10 times so far)",
     ]
 
 

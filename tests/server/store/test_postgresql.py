@@ -141,5 +141,5 @@ async def test_a_league_moves_to_another_database_and_goes_on_there(tmp_path: Pa
                     names = [bot.name for bot in (await new.store.read(list_bots)).items]
                     assert names == ["ada", "bob", "cleo", "dora"]
                     assert await new.store.read(list_tokens) == []
-                    with pytest.raises(DatabaseUnusable, match="in it already"):
+                    with pytest.raises(DatabaseUnusable, match="already contains"):
                         await copy_database(old.store, new.store)

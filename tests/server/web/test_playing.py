@@ -275,7 +275,7 @@ def test_one_visitor_does_not_take_all_tables(server: ServerUnderTest) -> None:
     with site_of(server.address, token=server.token("greedy"), proxies=["127.0.0.1"]) as site:
         tries = [site.post("/play", form, x_real_ip="192.0.2.1") for _ in range(3)]
         assert [answer.status for answer in tries] == [303, 303, 429]
-        assert "2 tables are yours already" in tries[-1].text
+        assert "You already have 2 tables" in tries[-1].text
         table = site.post("/play", form, x_real_ip="192.0.2.2").headers["location"]
         told_so = []
         for _ in range(10):

@@ -52,7 +52,7 @@ def test_the_fit_of_a_list_takes_anchors_and_a_prior(played: Any, noughts: Any, 
 @pytest.mark.parametrize(
     "options, code, message",
     [
-        ("--prior", 2, "--prior: got no --fit"),
+        ("--prior", 2, "--prior: requires --fit"),
         ("--fit --online", 2, "got a filter of the live list"),
         ("--fit --anchor nobody=1500", 2, "--anchor: got 'nobody'"),
     ],

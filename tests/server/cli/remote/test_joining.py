@@ -191,7 +191,7 @@ def test_challenges_that_cannot_be_are_refused_in_one_message(
 ) -> None:
     carla = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
     assert "bots/nobody does not exist" in noughts("challenge bot:nobody --with random", code=1, env=env).stderr
-    assert "expected only one" in noughts("challenge bot:bob --as mine --with random", code=2, env=env).stderr
+    assert "expected --as without them" in noughts("challenge bot:bob --as mine --with random", code=2, env=env).stderr
     assert "expected one in NOUGHTS_TOKEN" in noughts(f"challenge bot:bob --server {server}", code=2).stderr
     with start(f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla}) as shy:
         shy.stdout.readline()
