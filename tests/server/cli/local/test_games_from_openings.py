@@ -120,7 +120,10 @@ def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts
     run = f"match random first-free --db {tmp_path / 'cup.db'}"
     noughts(f"{run} --games 4 --seed 1 --openings {book}")
     book.write_text("b2\n")
-    assert "got openings in book.txt that differ from the start" in noughts(f"{run} --games 6 --resume --openings {book}", code=2).stderr
+    assert (
+        "got openings in book.txt that differ from the start"
+        in noughts(f"{run} --games 6 --resume --openings {book}", code=2).stderr
+    )
     assert "got openings random:2" in noughts(f"{run} --games 6 --resume --openings random:2", code=2).stderr
     book.unlink()
     noughts(f"{run} --games 6 --resume -o {file}")
