@@ -146,7 +146,7 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     assert "never be played" in reasons["stuck"]
     assert "leaves the first side no move" in reasons["no-moves"]
     assert "name of a built-in variant" in reasons["connect4"]
-    assert "small letters" in reasons["Upper"]
+    assert "lowercase letters" in reasons["Upper"]
     text = said(["variants"], installed)
     assert "noughts-square-four" in text.stdout
     assert "Warning: variant 'broken' is left out" in text.stderr

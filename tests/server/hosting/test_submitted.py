@@ -381,7 +381,7 @@ async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None
         archive.writestr("bot.py", GOOD + "bomb = (" + "0," * (1 << 20) + ")\n")
     assert len(packed.getvalue()) < 10_000
     before = memory_peak_from_now()
-    assert "at most 262,144 a file" in (await refused(submit(client, token, "bomb", packed.getvalue()))).trailing
+    assert "at most 262,144 per file" in (await refused(submit(client, token, "bomb", packed.getvalue()))).trailing
     assert memory_peak() - before < 100 << 20
 
 

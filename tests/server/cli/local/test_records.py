@@ -172,7 +172,7 @@ def test_show_prints_a_game_where_there_is_no_terminal(noughts: Any, file: Path)
     assert "got no game 5, expected 1 to 4" in noughts(f"records show {file} 5", code=2).stderr
     assert "got no game 0, expected 1 to 4" in noughts(f"records show {file} 0", code=2).stderr
     file.write_text("")
-    assert "got no games, expected some" in noughts(f"records show {file}", code=2).stderr
+    assert "got no games, expected at least one" in noughts(f"records show {file}", code=2).stderr
 
 
 def test_results_without_moves_are_listed_and_neither_shown_nor_sampled(noughts: Any, tmp_path: Path) -> None:
