@@ -40,7 +40,7 @@ _SILENT_SECONDS = 5.0
 
 logger = structlog.get_logger("noughts.referee")
 _PERIOD_SECONDS = 1.0
-# So many running games of a tournament are told of, for those who want to watch one.
+# At most this many running games of a tournament are reported to servers that follow it.
 _MOST_TOLD = 32
 
 

@@ -80,9 +80,9 @@ async def late_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
 
 
 async def seen_from_late_on(feed: "FeedServiceAsyncStub", game: str, go: Path) -> tuple[int, list[int], pb.WatchedEnd]:
-    """How many moves a late watcher finds, all moves that it knows at the end, and the end as it was told.
+    """Return how many moves a late watcher finds, all moves that it knows at the end, and the end that it received.
 
-    The slow bot goes on as soon as the watcher is there.
+    The slow bot continues as soon as the watcher is there.
     """
     moves: list[int] = []
     found = 0

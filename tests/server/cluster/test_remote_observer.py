@@ -1,4 +1,4 @@
-"""Games that are watched on a server and played elsewhere: each ply once, and in order, whoever watches since when."""
+"""Watching games on a server that are played elsewhere: each ply arrives once and in order, from any moment on."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

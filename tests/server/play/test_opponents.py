@@ -1,4 +1,4 @@
-"""Whoever sits at the other side: a bot in this process, or somebody on a server."""
+"""Opponents of a person who plays: a bot in this process, or a bot or person on a server."""
 
 import asyncio
 from pathlib import Path

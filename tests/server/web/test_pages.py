@@ -221,8 +221,18 @@ def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: 
     assert ("added two" in words[1]) == (agreed["stones"] == 5)
 
 
+class Thinker(Bot):
+    """Wins with its first move, after half a second."""
+
+    async def choose(self, position: Position) -> int:
+        await asyncio.sleep(0.5)
+        return 0
+
+
 def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Site) -> None:
     server.match("fives", "random", variant="gomoku", time="60+0", games=1)
+    # Quick moves can cost no time at all, because the network's delay is not charged.
+    server.match(Thinker(), "random", variant="mnk:3,3,1", time="60+0", games=1)
     with live_game(server, site) as game:
         game.play(0, 3)
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
@@ -232,6 +242,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
         assert re.search(r'class="rating">1[45]\d\d<', text)
         assert "Longest game" in text
         assert "Quickest win" in text
+        assert "Closest clock" in text
         assert "moves a second" in text.partition("<footer>")[2]
         game.play(1, 4, 2)
 
