@@ -10,21 +10,22 @@ from noughts_proto.v1 import types_pb2
 from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 86_400
-_UINT32 = 2**32 - 1
+MOST = 2**32 - 1
+"""The largest number that a field without a limit of its own accepts."""
 
 
 def whole_number(field: str, text: str, least: int, most: int) -> int:
     """Return the whole number in a field of a form. Raises Failure."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
-    expected = "a whole number" if most == _UINT32 else f"a whole number from {least:,} to {most:,}"
+    expected = "a whole number" if most == MOST else f"a whole number from {least:,} to {most:,}"
     raise wrong(field, text, expected)
 
 
 def number_of(form: Mapping[str, str], field: str) -> int:
     """Return the number in this field; 0 if it is empty. Raises Failure."""
     text = form.get(field, "").strip()
-    return whole_number(field, text, 0, _UINT32) if text else 0
+    return whole_number(field, text, 0, MOST) if text else 0
 
 
 def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import types_pb2
@@ -20,8 +20,8 @@ from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.documents import Document, document, enum_words
 from noughts_server.web.event_streams import Hub
-from noughts_server.web.forms import whole_number
-from noughts_server.web.front_page import front_page
+from noughts_server.web.forms import MOST, whole_number
+from noughts_server.web.front_page import FrontPage
 from noughts_server.web.games import known_game, tournaments_of
 from noughts_server.web.openapi import openapi
 from noughts_server.web.organising import Organising
@@ -36,6 +36,7 @@ _RECENT = 20
 _MOST_CURVES = 10
 _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
+_OLD_FILTERS = {"online": "online_only", "sure": "exclude_provisional"}
 _FAULTS = 10
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
@@ -52,6 +53,7 @@ class Pages:
         self._hub = hub
         self._views = views
         self._organising = organising
+        self._front_page = FrontPage(upstream, hub)
 
     def addresses(self) -> list[Address]:
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
@@ -79,7 +81,7 @@ class Pages:
         return self._views.page(request, "failed", failure.status, headers, failure=failure)
 
     async def _home(self, request: Request) -> Response:
-        return self._views.page(request, "home", **await front_page(self._upstream, self._hub))
+        return self._views.page(request, "home", **await self._front_page.shown())
 
     async def _tournaments(self, request: Request) -> Response:
         found = await self._listed(request, "/tournaments", "challenges", "owner", "search", "state")
@@ -184,10 +186,12 @@ class Pages:
         visitor = visitor_of(request)
         known = await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
         plies = len(known["game"]["moves"])
-        ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, plies)
-        return known["game"], ply, known
+        ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, MOST)
+        return known["game"], min(ply, plies), known
 
     async def _leaderboard(self, request: Request) -> Response:
+        if renamed := _renamed(request):
+            return renamed
         query = request.query_params
         shown_list = {name: query.get(name, "") for name in ("variant", "time_class")}
         lists = await self._upstream.ask("leaderboards.ListRatingLists", page_size=1000)
@@ -208,6 +212,8 @@ class Pages:
         )
 
     async def _bots(self, request: Request) -> Response:
+        if renamed := _renamed(request):
+            return renamed
         filters = ("owner", "search", "online_only")
         found, wanted = await self._listed(request, "/bots", *filters), request.query_params
         return self._views.page(
@@ -296,6 +302,15 @@ class Pages:
         chosen = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
         wanted = request_for(route, {**request.path_params, **named}, [("page_size", str(_PAGE)), *chosen])
         return document(await self._upstream.call(self._upstream.method(route.method), wanted))
+
+
+def _renamed(request: Request) -> Response | None:
+    """Return a redirect if the address has filters under the names that version 1.0 used."""
+    query = request.query_params.multi_items()
+    if not any(name in _OLD_FILTERS for name, _ in query):
+        return None
+    renamed = [(_OLD_FILTERS.get(name, name), text) for name, text in query]
+    return RedirectResponse(f"{request.url.path}?{urlencode(renamed)}", 308)
 
 
 def _page_of(request: Request) -> Document:

@@ -137,13 +137,14 @@ def test_a_picture_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: st
     assert (known.status, known.body) == (304, b"")
     last = site.get(f"/{cup}/games/1.svg")
     assert last.text.count('class="stone ') == len(moves)
+    assert site.get(f"/{cup}/games/1.svg?ply=99").text == last.text
 
 
-@pytest.mark.parametrize("query", ["ply=-1", "ply=99", "ply=x", "ply=", "numbers=all"])
+@pytest.mark.parametrize("query", ["ply=-1", "ply=x", "ply=", "numbers=all"])
 def test_a_picture_of_an_unknown_ply_is_refused(site: Site, cup: str, query: str) -> None:
     answer = site.get(f"/{cup}/games/1.svg?{query}")
     assert answer.status == 400
-    assert "expected a whole number from 0 to" in answer.text
+    assert "expected a whole number" in answer.text
 
 
 def test_a_picture_of_an_unknown_game_or_variant_is_refused(

@@ -15,14 +15,18 @@ import grpc.aio
 import pytest
 
 from noughts_bots import Bot, Position
+from noughts_proto.security import Dialling
 from noughts_server.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import pages as pages_module
 from noughts_server.web import upstream as upstream_module
 from noughts_server.web.app import static_files
 from noughts_server.web.charts import Point, rating_line
+from noughts_server.web.event_streams import Hub
+from noughts_server.web.front_page import FrontPage
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
+from noughts_server.web.upstream import Upstream
 from tests.support.background import entered, online
 from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, live_game, site_of
@@ -207,7 +211,39 @@ def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site:
     assert f'value="&lt;iframe src=&#34;{site.address}{path}/embed&#34;' in text
     assert '<span class="points" id="points-first"></span>' in text
     assert re.search('id="points-first">[01½]<', site.get(path).text)
-    assert site.get(f"{path}?ply=99").status == 400
+    assert f'<meta property="og:url" content="{site.address}{path}">' in site.get(f"{path}?ply=99").text
+    assert site.get(f"{path}?ply=x").status == 400
+
+
+def test_filters_under_their_old_names_lead_to_the_new_ones(site: Site) -> None:
+    moved = site.get("/leaderboard?variant=tictactoe&online=true&sure=true&search=pascal")
+    assert moved.status == 308
+    there = "/leaderboard?variant=tictactoe&online_only=true&exclude_provisional=true&search=pascal"
+    assert moved.headers["location"] == there
+    assert 'name="online_only" value="true" checked' in site.get(there).text
+    assert site.get("/bots?online=true").headers["location"] == "/bots?online_only=true"
+
+
+class Counting(Upstream):
+    """Counts the calls to the server."""
+
+    calls = 0
+
+    async def call(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        return await super().call(*arguments, **named)
+
+
+async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        upstream = Counting(server.address, Dialling())
+        hub = Hub(upstream, tasks)
+        page = FrontPage(upstream, hub)
+        first, *others = await asyncio.gather(*(page.shown() for _ in range(20)))
+        assert all(each is first for each in others)
+        assert upstream.calls <= 20
+        hub.close()
+        await upstream.close()
 
 
 def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: Site) -> None:
