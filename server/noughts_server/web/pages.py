@@ -1,7 +1,7 @@
 """The pages: the data that each needs from the server, and the template that shows it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
@@ -11,12 +11,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import types_pb2
+from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.board_svg import board_svg, picture
+from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.documents import Document, document, enum_words
 from noughts_server.web.event_streams import Hub
@@ -41,6 +42,8 @@ _FAULTS = 10
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
+_STARTS = 200
+"""Open tournaments, and newest ones, whose starts the calendar has."""
 _MOST_NUMBERS = 900
 _A_DAY = "public, max-age=86400"
 
@@ -60,6 +63,8 @@ class Pages:
             "/": self._home,
             "/tournaments": self._tournaments,
             "/tournaments.atom": self._atom,
+            "/tournaments.ics": self._starts,
+            "/tournaments/{tournament}.ics": self._start,
             "/tournaments/{tournament}": self._tournament,
             "/tournaments/{tournament}/parts": self._tournament_parts,
             "/tournaments/{tournament}/games": self._games,
@@ -97,6 +102,26 @@ class Pages:
         found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
         body = self._views.text(request, "tournaments.atom", tournaments=found["tournaments"])
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
+
+    async def _starts(self, request: Request) -> Response:
+        """Return the starts of the open tournaments and of the newest ones."""
+        asked: tuple[Document, ...] = ({"state": tournaments_pb2.TOURNAMENT_STATE_OPEN}, {})
+        found = await asyncio.gather(
+            *(self._upstream.ask("tournaments.ListTournaments", page_size=_STARTS, **fields) for fields in asked)
+        )
+        named = {each["name"]: each for page in found for each in page["tournaments"]}
+        return self._calendar(request, "Starts of tournaments", named.values())
+
+    async def _start(self, request: Request) -> Response:
+        name = tournament_name(request.path_params["tournament"])
+        tournament = (await self._upstream.ask("tournaments.GetTournament", name=name))["tournament"]
+        if not tournament["start_at"]:
+            raise Failure(404, f"{name} has no scheduled start.", "Its organiser starts it.")
+        return self._calendar(request, tournament["title"] or words.short(name), [tournament])
+
+    def _calendar(self, request: Request, title: str, tournaments: Iterable[Document]) -> Response:
+        file = calendar_file(title, tournaments, self._views.base(request))
+        return answer(request, file, "text/calendar; charset=utf-8", {"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
         known = await self._known_tournament(request)

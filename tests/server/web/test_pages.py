@@ -95,7 +95,7 @@ def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[st
     for path, links in pages.items():
         assert links.inline == [], path
         assert links.open == [], path
-        assert all(each.startswith(("/", "#")) for each in links.pages | links.loaded), path
+        assert all(each.startswith(("/", "#", "webcal:")) for each in links.pages | links.loaded), path
 
 
 def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cup: str) -> None:

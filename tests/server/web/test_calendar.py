@@ -1,0 +1,113 @@
+"""The starts of tournaments as an iCalendar file, read by a parser of others."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+from icalendar import Calendar
+
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_server.client.stubs import Stubs
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.calendar_file import calendar_file
+from tests.server.web.test_pages import Links
+from tests.support.site import Site
+
+TITLE = "Frühling; größer, schöner \\ und später: " + "♟🏆" * 20
+
+
+def made(number: int = 1, **changes: Any) -> dict[str, Any]:
+    """A tournament as the API has it."""
+    return {
+        "name": f"tournaments/spring-{number}",
+        "title": "Spring cup",
+        "state": "open",
+        "variant": "gomoku",
+        "schedule": "swiss",
+        "time": {"bank_us": 60_000_000, "increment_us": 0, "move_us": 0},
+        "create_time": "2026-11-25T20:00:00.125Z",
+        "start_time": None,
+        "end_time": None,
+        "start_at": "2026-12-01T18:30:00Z",
+        **changes,
+    }
+
+
+def parsed(file: bytes) -> Calendar:
+    """The calendar, which has no errors."""
+    calendar = Calendar.from_ical(file)
+    assert isinstance(calendar, Calendar)
+    assert not calendar.errors
+    assert all(not event.errors for event in calendar.walk())
+    return calendar
+
+
+def events(file: bytes) -> list[Any]:
+    """The events of the calendar."""
+    return list(parsed(file).events)
+
+
+def test_a_start_is_a_moment_with_a_stable_name() -> None:
+    (event,) = events(calendar_file("Starts", [made()], "https://games.example"))
+    assert event["DTSTART"].dt == datetime(2026, 12, 1, 18, 30, tzinfo=UTC)
+    assert event["DTSTAMP"].dt == datetime(2026, 11, 25, 20, tzinfo=UTC)
+    assert "DTEND" not in event
+    assert "DURATION" not in event
+    assert event["SUMMARY"] == "Spring cup"
+    assert event["DESCRIPTION"] == "Gomoku, swiss, 60+0 s"
+    assert event["URL"] == "https://games.example/tournaments/spring-1"
+    later = made(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
+    (again,) = events(calendar_file("Starts", [later], "http://127.0.0.1:7480"))
+    assert again["UID"] == event["UID"]
+    assert (again["STATUS"], again["DTSTAMP"].dt) == ("CANCELLED", datetime(2026, 11, 26, 20, tzinfo=UTC))
+    (other,) = events(calendar_file("Starts", [made(2)], "https://games.example"))
+    assert other["UID"] != event["UID"]
+
+
+def test_long_titles_are_folded_and_escaped() -> None:
+    title = f"{TITLE}\r\nBEGIN:VEVENT\x00"
+    file = calendar_file("Starts", [made(title=title)], "https://games.example")
+    lines = file.split(b"\r\n")
+    assert lines[-1] == b""
+    assert max(map(len, lines)) == 75
+    assert not any(b"\r" in line or b"\n" in line for line in lines)
+    assert all(line.decode() for line in lines[:-1])  # no character is cut
+    (event,) = events(file)
+    assert event["SUMMARY"] == f"{TITLE} \nBEGIN:VEVENT "
+
+
+def test_a_calendar_without_starts_is_valid() -> None:
+    calendar = parsed(calendar_file("Starts", [made(start_at=None)], "https://games.example"))
+    assert calendar.events == []
+    assert calendar.subcomponents
+    assert {"VERSION", "PRODID"} <= calendar.keys()
+
+
+def test_scheduled_starts_are_on_the_website_and_lead_to_its_pages(server: ServerUnderTest, site: Site) -> None:
+    soon = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)
+    wanted = pb.Tournament(name="tournaments/soon", title=TITLE, start_at=Timestamp(seconds=int(soon.timestamp())))
+    with grpc.insecure_channel(server.address) as channel:
+        called = (("authorization", f"Bearer {server.token('kim')}"),)
+        Stubs(channel).tournaments.CreateTournament(pb.CreateTournamentRequest(tournament=wanted), metadata=called)
+    answer = site.get("/tournaments.ics")
+    assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
+    (event,) = events(answer.body)
+    assert event["SUMMARY"] == TITLE
+    assert event["DTSTART"].dt == soon
+    page = site.get(event["URL"].removeprefix(site.address))
+    assert "/tournaments/soon.ics" in Links(page.text).pages
+    (alone,) = events(site.get("/tournaments/soon.ics").body)
+    assert alone["UID"] == event["UID"]
+    subscribe = f"webcal:{site.address.partition(':')[2]}/tournaments.ics"
+    for path in ("/", "/tournaments"):
+        assert {"/tournaments.ics", subscribe} <= Links(site.get(path).text).pages
+    tag = answer.headers["etag"]
+    assert site.get("/tournaments.ics", if_none_match=tag).status == 304
+
+
+def test_a_tournament_without_a_scheduled_start_has_no_calendar(site: Site, cup: str) -> None:
+    answer = site.get(f"/{cup}.ics")
+    assert answer.status == 404
+    assert "has no scheduled start" in answer.text
+    assert site.get("/tournaments/none.ics").status == 404
