@@ -16,6 +16,7 @@ from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.api_routes import PREFIX, ROUTES
+from noughts_server.web.board_png import Pngs
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.charts import Line, Point, rating_line
@@ -57,6 +58,7 @@ class Pages:
         self._views = views
         self._organising = organising
         self._front_page = FrontPage(upstream, hub)
+        self._pngs = Pngs()
 
     def addresses(self) -> list[Address]:
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
@@ -71,6 +73,7 @@ class Pages:
             "/tournaments/{tournament}/games/{number:int}": self._game,
             "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
             "/tournaments/{tournament}/games/{number:int}.svg": self._picture,
+            "/tournaments/{tournament}/games/{number:int}.png": self._png,
             "/leaderboard": self._leaderboard,
             "/bots": self._bots,
             "/bots/{bot}": self._bot,
@@ -186,15 +189,23 @@ class Pages:
         return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _picture(self, request: Request) -> Response:
-        game, ply, _ = await self._found_game(request)
+        game, ply = await self._board_of(request)
         query = request.query_params
-        if game["board"] is None:
-            raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
         numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
         title = f"{game['first']} - {game['second']}, move {ply}"
         drawn = picture(board_svg(game, ply, numbers=numbers, whole=query.get("whole") == "true"), title).encode()
-        caching = _A_DAY if game["state"] == "ended" else "no-cache"
-        return answer(request, drawn, "image/svg+xml", {"cache-control": caching, **PICTURE})
+        return _pictured(request, game, drawn, "image/svg+xml")
+
+    async def _png(self, request: Request) -> Response:
+        game, ply = await self._board_of(request)
+        return _pictured(request, game, await self._pngs.png(game, ply), "image/png")
+
+    async def _board_of(self, request: Request) -> tuple[Document, int]:
+        """Return the game, which has a board, and the address's ply. Raises Failure."""
+        game, ply, _ = await self._found_game(request)
+        if game["board"] is None:
+            raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
+        return game, ply
 
     async def _known_game(self, request: Request) -> Document:
         """Return what a page shows of a game and of its players."""
@@ -336,6 +347,11 @@ def _renamed(request: Request) -> Response | None:
         return None
     renamed = [(_OLD_FILTERS.get(name, name), text) for name, text in query]
     return RedirectResponse(f"{request.url.path}?{urlencode(renamed)}", 308)
+
+
+def _pictured(request: Request, game: Document, drawn: bytes, kind: str) -> Response:
+    caching = _A_DAY if game["state"] == "ended" else "no-cache"
+    return answer(request, drawn, kind, {"cache-control": caching, **PICTURE})
 
 
 def _page_of(request: Request) -> Document:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from noughts_server.board_geometry import geometry
 from noughts_server.version import software_version
 from noughts_server.web import words
+from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.board_svg import board_svg, piece_svg
 from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
@@ -57,6 +58,7 @@ class Views:
             described=described,
             problem=problem,
             has_documentation=is_built,
+            can_draw_png=can_draw_png,
         )
 
     def base(self, request: Request) -> str:

@@ -88,6 +88,7 @@ def pages(site: Site) -> dict[str, Links]:
     return found
 
 
+@pytest.mark.processes  # it fetches pictures that a process draws
 def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[str, Links]) -> None:
     assert {"/", "/tournaments", "/leaderboard", "/bots", "/bots/pascal", "/tournaments.atom"} <= set(pages)
     assert any(path.endswith("/embed") for path in pages)
@@ -98,6 +99,7 @@ def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[st
         assert all(each.startswith(("/", "#", "webcal:")) for each in links.pages | links.loaded), path
 
 
+@pytest.mark.processes
 def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cup: str) -> None:
     described = set()
     for path in ("/", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", "/bots/pascal", "/leaderboard", "/play"):
@@ -152,10 +154,11 @@ def test_programs_find_the_icon_and_the_rules_for_robots(site: Site) -> None:
     assert "max-age=86400" in icon.headers["cache-control"]
 
 
+@pytest.mark.processes
 def test_no_page_with_all_that_it_loads_is_heavy(site: Site, pages: dict[str, Links]) -> None:
     _, files = static_files()
     everything = sum(len(body) for _, body in files.values())
-    heaviest = max((len(site.get(path).body), path) for path in pages if "/api/" not in path)
+    heaviest = max((len(site.get(path).body), path) for path in pages if "/api/" not in path and ".png" not in path)
     assert heaviest[0] + everything < HEAVIEST, heaviest
 
 
@@ -205,7 +208,7 @@ def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site:
     path = f"/{cup}/games/1"
     text = site.get(f"{path}?ply=2").text
     assert text.count('class="stone ') == 2 + 2  # on the board, and one in the strip of each player
-    assert f'<meta property="og:image" content="{site.address}{path}.svg?ply=2">' in text
+    assert f'<meta property="og:image" content="{site.address}{path}.png?ply=2">' in text
     assert f'<meta property="og:url" content="{site.address}{path}?ply=2">' in text
     assert f'<a href="{path}?ply=2" aria-current="step">' in text
     assert f'value="&lt;iframe src=&#34;{site.address}{path}/embed&#34;' in text

@@ -1,0 +1,106 @@
+"""Boards as PNG files, and what they do without their renderer."""
+
+import asyncio
+import struct
+
+import pytest
+
+from noughts_server.board_geometry import geometry
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web import board_png
+from noughts_server.web.board_png import HEIGHT, WIDTH, Pngs
+from noughts_server.web.documents import Document
+from noughts_server.web.upstream import Failure
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "mnk:30,30,5")
+
+
+def size(drawn: bytes) -> tuple[int, int]:
+    """The width and the height of a PNG file."""
+    assert drawn[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", drawn[16:24])
+    return width, height
+
+
+def game_of(variant: str, **more: object) -> Document:
+    return {"board": geometry(variant), "moves": [3, 10, 4], "winning_cells": [], **more}
+
+
+def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -> None:
+    path = f"/{cup}/games/1"
+    last = site.get(f"{path}.png")
+    assert (last.status, last.headers["content-type"]) == (200, "image/png")
+    assert size(last.body) == (WIDTH, HEIGHT) == (1200, 630)
+    assert last.headers["cache-control"] == "public, max-age=86400"
+    assert site.get(f"{path}.png?ply=99").body == last.body
+    assert site.get(f"{path}.png?ply=1").body != last.body
+    assert site.get(f"{path}.png", if_none_match=last.headers["etag"]).status == 304
+    assert site.get(f"{path}.png?ply=x").status == 400
+    assert site.get(f"/{cup}/games/99.png").status == 404
+
+
+async def test_boards_of_every_look_are_drawn() -> None:
+    pngs = Pngs()
+    drawn = [await pngs.png(game_of(variant), 2) for variant in VARIANTS]
+    assert all(size(each) == (WIDTH, HEIGHT) for each in drawn)
+    assert len(set(drawn)) == len(VARIANTS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_renderer_gets_no_names_addresses_or_unknown_css(variant: str) -> None:
+    svg = board_png._svg(game_of(variant, first="<script>", second="file:///etc/passwd", name="tournaments/x"), 3)
+    for words in ("script", "passwd", "tournaments", "href", "url(", "<text", "<image", "var(", "@", ":is("):
+        assert words not in svg, words
+    assert svg.count("http") == 1  # the namespace
+
+
+async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing, most, drawn = 0, 0, 0
+    render = board_png._rendered
+
+    def counted(svg: str) -> bytes:
+        nonlocal drawing, most, drawn
+        drawing, drawn = drawing + 1, drawn + 1
+        most = max(most, drawing)
+        try:
+            return render(svg)
+        finally:
+            drawing -= 1
+
+    monkeypatch.setattr(board_png, "_rendered", counted)
+    pngs, game = Pngs(), game_of("tictactoe")
+    await asyncio.gather(*(pngs.png(game, ply) for ply in (1, 2, 1, 2, 3)))
+    assert (most, drawn) == (1, 3)
+    monkeypatch.setattr(board_png, "_KEPT", 1)
+    await pngs.png(game, 0)
+    assert len(pngs._drawn) <= 3
+
+
+async def test_a_renderer_that_fails_or_takes_too_long_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_png, "_RENDER", "raise SystemExit(1)")
+    with pytest.raises(Failure, match="could not be drawn"):
+        await Pngs().png(game_of("tictactoe"), 1)
+    monkeypatch.setattr(board_png, "_RENDER", "import time; time.sleep(600)")
+    monkeypatch.setattr(board_png, "_SECONDS", 0.2)
+    with pytest.raises(Failure, match="too many pictures"):
+        await Pngs().png(game_of("tictactoe"), 1)
+
+
+def test_without_the_renderer_previews_are_svg_and_the_address_says_why(
+    server: ServerUnderTest, site: Site, cup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/{cup}/games/1"
+    text = site.get(path).text
+    assert f'<meta property="og:image" content="{site.address}{path}.png?ply=' in text
+    assert '<meta name="twitter:card" content="summary_large_image">' in text
+    monkeypatch.setattr(board_png, "find_spec", lambda name: None)
+    answer = site.get(f"{path}.png")
+    assert answer.status == 501
+    assert "the package resvg-py is not installed" in answer.text
+    assert ".[png]" in answer.text
+    text = site.get(path).text
+    assert ".png?ply=" not in text
+    assert f'<meta property="og:image" content="{site.address}{path}.svg?ply=' in text
+    assert '<meta name="twitter:card" content="summary">' in text
