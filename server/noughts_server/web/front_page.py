@@ -1,9 +1,11 @@
 """What the home page shows: live games, running tournaments, the best of each list, games of the newest tournaments.
 
-One view needs about 20 calls to the server, so all visitors of the same second share one view.
+One view needs about 20 calls to the server, so views share the answers for a second. Live games come from the feed.
 """
 
 import asyncio
+import math
+from collections.abc import Collection
 
 from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.board_geometry import geometry
@@ -19,46 +21,44 @@ _SHARED_SECONDS = 1.0
 
 
 class FrontPage:
-    """What the home page shows, read at most once a second."""
+    """What the home page shows; it calls the server at most once a second, and when a new tournament is live."""
 
     def __init__(self, upstream: Upstream, hub: Hub) -> None:
         self._upstream = upstream
         self._hub = hub
         self._reading = asyncio.Lock()
-        self._last: Document | Failure | None = None
-        self._read_at = 0.0
+        self._last: Document | Failure = Failure(503, "The website has not asked its server yet.")
+        self._read_at = -math.inf
 
     async def shown(self) -> Document:
-        """Return what the page shows. Raises Failure."""
+        """Return what the page shows; `known` has tournaments, `players` their standings by label. Raises Failure."""
         clock = asyncio.get_running_loop().time
+        live = await self._hub.known("featured")
+        running = live["tournaments"][:_RUNNING]
+        names = {each["name"] for each in running} | {game["name"].partition("/games/")[0] for game in live["games"]}
         async with self._reading:
-            if self._last is None or clock() >= self._read_at + _SHARED_SECONDS:
+            is_new = isinstance(self._last, dict) and not names <= self._last["known"].keys()
+            if is_new or clock() >= self._read_at + _SHARED_SECONDS:
                 try:
-                    self._last = await _front_page(self._upstream, self._hub)
+                    self._last = await _read(self._upstream, names)
                 except Failure as failure:
                     self._last = failure
                 self._read_at = clock()
-            if isinstance(self._last, Failure):
-                raise self._last
-            return self._last
+            last = self._last
+        if isinstance(last, Failure):
+            raise last
+        return {**last, "running": running, "live": live["games"]}
 
 
-async def _front_page(upstream: Upstream, hub: Hub) -> Document:
-    """Return what the page shows; `known` has tournaments, `players` their standings by label. Raises Failure."""
+async def _read(upstream: Upstream, live: Collection[str]) -> Document:
+    """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
     listing = tournaments_pb2.ListTournamentsRequest(page_size=_TOURNAMENTS)
-    status, listed, lists, live = await asyncio.gather(
+    status, listed, lists = await asyncio.gather(
         upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest()),
         upstream.call(upstream.tournaments.ListTournaments, listing),
         upstream.call(upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)),
-        hub.known("featured"),
     )
-    running = live["tournaments"][:_RUNNING]
     recent = [each.name for each in listed.tournaments if each.games_done][:_RECENT]
-    shown = {
-        *recent,
-        *(each["name"] for each in running),
-        *(game["name"].partition("/games/")[0] for game in live["games"]),
-    }
     fullest = sorted(lists.rating_lists, key=lambda each: -each.games)[:_LISTS]
     games = (games_pb2.ListGamesRequest(parent=name, page_size=_GAMES) for name in recent)
     tops = (
@@ -66,7 +66,7 @@ async def _front_page(upstream: Upstream, hub: Hub) -> Document:
         for each in fullest
     )
     known, finished, best = await asyncio.gather(
-        tournaments_of(upstream, shown),
+        tournaments_of(upstream, {*recent, *live}),
         asyncio.gather(*(upstream.call(upstream.games.ListGames, each) for each in games)),
         asyncio.gather(*(upstream.call(upstream.leaderboards.GetLeaderboard, each) for each in tops)),
     )
@@ -76,8 +76,6 @@ async def _front_page(upstream: Upstream, hub: Hub) -> Document:
         "tournaments": document(listed)["tournaments"],
         "known": known,
         "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
-        "running": running,
-        "live": live["games"],
         "best": best,
         "finished": [{**document(game), "state": "ended", "board": geometry(game.variant)} for game in ended],
     }

@@ -109,7 +109,7 @@ def test_every_address_that_is_a_page_is_looked_at() -> None:
     patterns = [
         compile_path(address.path)[0]
         for address in addresses
-        if not address.path.endswith((".atom", ".svg", "/state", "/parts"))
+        if not address.path.endswith((".atom", ".ics", ".svg", ".png", "/state", "/parts"))
     ]
     names = {"table": "/play/key", "cup": "tournaments/cup", "opened": "tournaments/autumn"}
     paths = [page.format_map(names).partition("?")[0] for page in (*PAGES, *SIGNED_IN)]
