@@ -171,6 +171,6 @@ def read_batch(answers: Any, count: int) -> list[Any]:
     read: list[Any] = answers.tolist() if hasattr(answers, "tolist") else list(answers)
     if len(read) != count:
         raise ValueError(
-            f"choose_batch: got {len(read)} answers, expected {count}, one for each position in their order"
+            f"choose_batch: got {len(read)} answers, expected {count}, one for each position, in the same order"
         )
     return read

@@ -210,7 +210,7 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
 
 def _not_made_here(spec: BotSpec) -> BotSpecError:
     if spec.kind == _REGISTERED:
-        advice = "a registered bot plays where it is logged in: `noughts tournament run` takes it there, or `challenge`"
+        advice = "a registered bot plays where it is logged in: use `noughts tournament run` or `challenge`"
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered on a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
     advice = "such a bot needs a separate process and cannot play here; `noughts bot check` tries one"

@@ -35,7 +35,7 @@ class Trainer:
             if bot is not None:
                 bot.require(variant)
             if bot is not None and bot is not learner and bot.changes:
-                advice = "choose a bot whose choice depends on the position alone, or `self`"
+                advice = "choose a bot whose choice depends only on the position, or `self`"
                 raise BotSpecError(f"--against {bot.name}", f"a choice that depends on {bot.changes}", "none", advice)
         self._learner = learner
         self._variant = variant

@@ -73,7 +73,7 @@ def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> N
     [
         ("patien", "got name 'patien', expected the installed broken, patient, twice; did you mean py:patient?"),
         ("broken", "got RuntimeError: imported, expected a module that can be imported; reinstall or fix the package"),
-        ("twice", "got a bot of noughts-faulty and noughts-other, expected one of a single package"),
+        ("twice", "got a bot from noughts-faulty and noughts-other, expected one from a single package"),
     ],
 )
 def test_a_bot_of_a_package_that_cannot_be_had_is_refused(installed: dict[str, str], name: str, complaint: str) -> None:

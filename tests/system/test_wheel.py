@@ -308,7 +308,7 @@ def test_command_whose_extra_is_missing_says_which(
     )
     assert refused.returncode == 1
     command = "bot learn" if line.startswith("bot") else line.partition(" random")[0]
-    assert refused.stderr.startswith(f"Error: noughts {command}: got no package ")
+    assert refused.stderr.startswith(f"Error: noughts {command}: package ")
     assert refused.stderr.endswith(f"Fix: Run this in a checkout of Noughts: pip install '.[{extra}]'\n")
     assert refused.stderr.count("\n") == 2
     assert not (tmp_path / "x.table").exists()

@@ -65,7 +65,7 @@ def _installed(name: str, subject: str) -> Any:
         raise BotSpecError(subject, f"name {name!r}", known, advice)
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))
-        raise BotSpecError(subject, f"a bot of {packages}", "one of a single package", "uninstall one of them")
+        raise BotSpecError(subject, f"a bot from {packages}", "one from a single package", "uninstall one of them")
     (point,) = points
     return _guarded(point.load, subject, f"reinstall or fix the package that brings {point.value}")
 

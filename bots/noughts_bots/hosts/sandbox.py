@@ -72,7 +72,7 @@ class Program:
         except (Trapped, wasmtime.Trap, wasmtime.ExitTrap) as error:
             raise BotSpecError(self.subject, _line(error), "a module that starts", "fix its initialisation") from None
         except wasmtime.WasmtimeError as error:
-            expected = f"at most {MEMORY >> 20} MiB of memory, {TABLE_ELEMENTS:,} elements of tables, known imports"
+            expected = f"at most {MEMORY >> 20} MiB of memory, {TABLE_ELEMENTS:,} table elements, known imports"
             raise BotSpecError(self.subject, _line(error), expected, "reduce them when you link it") from None
 
     def _check(self) -> None:
@@ -129,7 +129,7 @@ class Instance:
         if not isinstance(found, wasmtime.Func) or _signature(found.type(self._store)) != wanted:
             got, expected = f"table element {index}", f"a function of {parameters} numbers of 32 bits"
             advice = "write the functions as noughts_bot.h declares them"
-            raise BotSpecError(self._subject, f"{got}, which is not such a function", expected, advice)
+            raise BotSpecError(self._subject, f"{got}, which does not match", expected, advice)
         return self._caller(found, parameters, results)
 
     def _caller(self, function: wasmtime.Func, parameters: int, results: int) -> "Callable[..., int]":

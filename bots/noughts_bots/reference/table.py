@@ -92,7 +92,7 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
         VariantRefused: it does not play the variant, or the board is too large.
     """
     if bot.changes:
-        advice = "choose a bot whose choice depends on the position alone"
+        advice = "choose a bot whose choice depends only on the position"
         raise BotSpecError(f"bot '{bot.name}'", f"a bot whose choice depends on {bot.changes}", "ratings", advice)
     bot.require(variant)
     answers: dict[Key, Considered] = {}

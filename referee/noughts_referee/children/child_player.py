@@ -22,7 +22,7 @@ from noughts_referee.stream_closed import StreamClosed
 MOST_STARTS = 3
 """A child is disabled after this number of failed starts in a row."""
 # The child hangs but owes no answer, so its stream ends without a verdict. Its next process continues its games.
-_HANG = "hung: while it owed no answer, it neither acknowledged a frame (done_through) nor sent a heartbeat back"
+_HANG = "hung: it had nothing to answer, but did not acknowledge a frame (done_through) or echo a heartbeat"
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
 _LOOKS = 4
 
@@ -176,7 +176,7 @@ class _Silence:
         player = self._wire.player
         owes = any(game.mover is player and game.time is None for game in player.games.values())
         if owes and self._now() - self._child.frames.last_read_us > self._seconds * MICROSECONDS:
-            message = f"silent for {self._seconds:g} s while it owed an answer in a game without a clock"
+            message = f"silent for {self._seconds:g} s during its turn in a game without a clock"
             self._wire.close(StreamClosed(grpc.StatusCode.DEADLINE_EXCEEDED, "SILENT", message))
             return
         self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)

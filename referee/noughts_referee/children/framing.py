@@ -47,7 +47,7 @@ class LengthPrefixed:
         if size > LARGEST_UP:
             length = bytes(buffer[:LENGTH_BYTES])
             printed = f"; as text that is {length.decode()!r}, but only frames belong there" if _is_text(length) else ""
-            raise NoFrame(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
+            raise NoFrame(f"announced an oversized {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
         end = LENGTH_BYTES + size
         if len(buffer) < end:
             return None

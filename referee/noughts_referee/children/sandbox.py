@@ -48,7 +48,7 @@ class LockIncomplete(Exception):
         self.missing = tuple(missing)
         super().__init__(
             f"sandbox: got a kernel without complete support ({'; '.join(self.missing)}), expected Linux 6.12 or newer "
-            "with Landlock and seccomp; run on such a machine, or without requiring the sandbox"
+            "with Landlock and seccomp; use such a machine, or do not require the sandbox"
         )
 
 

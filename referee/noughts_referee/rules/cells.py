@@ -46,5 +46,5 @@ def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: i
         why = "rests on nothing: stones fall to the lowest free cell of their column"
     else:
         kind = variant.forbids(own, opponent, cell, side) if variant.forbids else None
-        why = f"is forbidden to it ({kind})" if kind else "is free"
+        why = f"is forbidden for this side ({kind})" if kind else "is free"
     return f"placed a stone on {cell_name(variant, cell)} (cell {cell}), which {why}"

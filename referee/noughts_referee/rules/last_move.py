@@ -71,7 +71,7 @@ def _check(variant: Variant, moves: Sequence[int]) -> None:
 def _wrong(variant: Variant, cell: int, occupied: int) -> str:
     if not 0 <= cell < variant.cells:
         return f"which is not on the board of {variant.name}"
-    return "which is taken" if occupied >> cell & 1 else "where no stone comes to rest"
+    return "which is occupied" if occupied >> cell & 1 else "where a stone would have no support"
 
 
 def _expected(variant: Variant) -> str:

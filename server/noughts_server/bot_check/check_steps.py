@@ -307,7 +307,7 @@ async def _short_clock(trial: _Trial) -> None:
             await _moved(session, game, position, side)
             took = time.perf_counter() - began
             if took * 1e6 > _SHORT_CLOCK_US:
-                raise StepFailed(f"it took {took:.2f} s for a move, and had {_SHORT_CLOCK_US / 1e6:g} s")
+                raise StepFailed(f"it took {took:.2f} s for a move; its limit was {_SHORT_CLOCK_US / 1e6:g} s")
             await session.end(game, VOID, position.moves)
     finally:
         session.clock_us = before
@@ -342,7 +342,7 @@ async def _many_games(trial: _Trial) -> None:
         if cell is None:
             raise Resign
         if cell not in positions[game].free:
-            raise StepFailed(f"it {wrong_move(positions[game], cell)}, in one of {most} games at once")
+            raise StepFailed(f"it {wrong_move(positions[game], cell)}, in one of {most} concurrent games")
     for game, moves in games.items():
         await session.end(game, VOID, moves)
 

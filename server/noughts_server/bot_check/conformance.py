@@ -133,7 +133,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
     report.manners.update(session.manners)
     longest = max(report.move_us, default=0.0)
     if plan.clock_us and longest > plan.clock_us + MARGIN_US:
-        report.faults.append(f"it took {longest / 1e6:.2f} s for a move, and had {plan.clock_us / 1e6:g} s")
+        report.faults.append(f"it took {longest / 1e6:.2f} s for a move; its limit was {plan.clock_us / 1e6:g} s")
     for way, (times, first) in report.lost_by.items():
         report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")
     return report

@@ -44,7 +44,7 @@ class BusOptions:
         settings = BusSettings(self.bus, self.bus_creds, self.bus_ca, self.bus_cert, self.bus_key)
         for option, path in (("--bus-creds", self.bus_creds), ("--bus-ca", self.bus_ca), ("--bus-cert", self.bus_cert)):
             if path is not None and not path.is_file():
-                raise UsageProblem(f"{option} {str(path)!r}: got no file there, expected one")
+                raise UsageProblem(f"{option} {str(path)!r}: there is no such file")
         try:
             is_open = any(not is_loopback(urlsplit(each).hostname or "") and "@" not in each for each in settings.urls)
         except BadBusUrl as error:

@@ -31,7 +31,7 @@ NO_TOKEN = (
     "The server's operator can create one: noughts token create --owner NAME",
 )
 _REFUSAL_HINTS = {
-    "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
+    "UNAUTHENTICATED": "The server's operator creates tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Check --server.",
 }
 _OPTIONS = {
@@ -118,7 +118,7 @@ def _explain_missing(error: BaseException, line: str) -> Problem | None:
 
 def _missing(line: str, package: str, extra: str) -> Problem:
     hint = f"Run this in a checkout of Noughts: pip install '.[{extra}]'"
-    return Problem(f"{line}: got no package {package}, expected those of noughts[{extra}]", hint)
+    return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", hint)
 
 
 _KNOWN: dict[str, type[Problem]] = {

@@ -74,7 +74,7 @@ class GameSource(AtServer):
                 return self._read_database(path, make)
             return self._read_file(path, make)
         if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
-            raise UsageProblem(f"{self.source}: got no such file, expected {_WHAT}")
+            raise UsageProblem(f"{self.source}: there is no such file; expected {_WHAT}")
         return self._read_server(make)
 
     def _read_file(self, path: Path, make: Callable[[Gathered], Made]) -> Made:

@@ -208,7 +208,7 @@ def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence
             raise UsageProblem(f"{option} {text!r}: expected LABEL={value}, the name of a bot and its value")
         if labels is not None and label not in labels:
             raise UsageProblem(
-                f"{option} {text!r}: got no bot called {label!r}, expected one of {', '.join(labels)}",
+                f"{option} {text!r}: unknown bot {label!r}, expected one of {', '.join(labels)}",
                 "Name a bot with LABEL=SPEC.",
             )
         if label in own:

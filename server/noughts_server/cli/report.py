@@ -36,7 +36,7 @@ def report(
 
     The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
     bytes. If there are more than --limit games, the page has every second game (or every fourth, and so on), and also
-    games that ended by a fault.
+    games that ended with a fault.
     """
     require_extra("noughts report", "charts")
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)

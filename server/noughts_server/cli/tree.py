@@ -64,7 +64,7 @@ TREE = Group(
         _LOCAL: {
             "variants": "local.variants:variants",
             "records": Group(
-                "Convert, check, list, show and sample files of games.",
+                "Convert, check, list, show and sample game files.",
                 {
                     _COMMANDS: {
                         "convert": "local.records:convert",

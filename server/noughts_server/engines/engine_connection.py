@@ -253,6 +253,6 @@ class EngineConnection:
         if took <= patience:
             self._watch((patience - took) / 1e6 + 1e-6)
         elif game.time is None:
-            seat.give_up(f"silent for {self._settings.silence:g} s while it owed an answer in a game without a clock")
+            seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")
         else:
             self._referee.silent(self.player, ((game.handle, game.ply, took),))

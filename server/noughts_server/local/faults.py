@@ -112,7 +112,7 @@ class LocalFaults:
         distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
         reason, what = (game.fault, "") if distinct else (termination.deed, game.fault)
         if termination is Termination.RESIGNED and not distinct:
-            reason = f"resigned: {_NO_ANSWER} what is no answer"
+            reason = f"resigned: {_NO_ANSWER} with an invalid line"
         known = self._count(label, reason, lost, what)
         stderr = ""
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:

@@ -45,7 +45,7 @@ def check_openings(openings: Openings, variant: Variant) -> None:
     if variant.agreement:
         raise OpeningError(
             f"openings ({openings}) for {variant.name}, where the players agree on one ({variant.agreement})",
-            "one of the two",
+            "openings or an opening rule, not both",
         )
     if openings.kind is OpeningsKind.LIST:
         if not openings.listed:
@@ -96,7 +96,7 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
                 best = opening, uneven
     if best is None:
         expected = f"fewer plies for {variant.name}"
-        raise OpeningError(f"{openings.plies} plies, after which no game was still open in {tries} tries", expected)
+        raise OpeningError(f"{openings.plies} plies, which ended the game in all {tries} tries", expected)
     return best[0], False
 
 

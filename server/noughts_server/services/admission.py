@@ -71,8 +71,8 @@ class Admission:
             return
         holding = self.limiter.holding
         with (
-            holding("address_strangers", visitor.address, f"calls without a token at once from {visitor.address}"),
-            holding("strangers", "", "calls without a token at once"),
+            holding("address_strangers", visitor.address, f"concurrent calls without a token from {visitor.address}"),
+            holding("strangers", "", "concurrent calls without a token"),
         ):
             yield
 

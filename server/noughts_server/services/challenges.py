@@ -89,5 +89,5 @@ def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, v
         versions = [each for each, login in online.items() if login.bot == key]
         if versions:
             return get_version_by_id(connection, max(versions))
-    hint = "It must be logged in to play. List the bots that are: noughts bot list --server HOST:PORT --online"
+    hint = "It must be logged in to play. List online bots: noughts bot list --server HOST:PORT --online"
     raise WrongState(bot_name(bot, version), got="offline", expected="online", hint=hint)

@@ -70,7 +70,7 @@ class _Live:
         request = Request(scope, receive)
         _only_read(request)
         if request.query_params:
-            raise Failure(400, "parameters: a stream has none")
+            raise Failure(400, "parameters: a stream takes none")
         name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
         async with self._hub.watching(name, address_of(scope), last_event) as watcher:
             await _streamed(watcher, receive, send, body=request.method != "HEAD")

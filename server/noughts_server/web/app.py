@@ -125,7 +125,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
     return {Failure: failed, HTTPException: refused, ClientDisconnect: gone, Exception: failed}
 
 
-_UNEXPECTED = Failure(500, "Something went wrong in this site.", "Its log says what; try again, or tell its operator.")
+_UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or tell its operator; the log has the details.")
 
 
 def _told(pages: Pages, request: Request, failure: Failure) -> Response:

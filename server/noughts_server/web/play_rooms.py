@@ -351,7 +351,7 @@ class PlayRooms:
         except VariantError as error:
             raise wrong("variant", wish.variant, error.expected) from error
         if base_name(variant.name) != variant.name:
-            words = f"{variant.name}: openings by agreement are not played in a browser."
+            words = f"{variant.name}: opening rules are not supported in a browser."
             raise Failure(400, words, "Leave out the opening rule.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
             raise wrong("who begins", wish.begins, "you, they or lot")

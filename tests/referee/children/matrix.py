@@ -188,7 +188,7 @@ FAULTS = (
         "writes a line, or a frame, of 50 MB",
         "50 MB",
         (
-            crash("announced too large a message: got 50000000 bytes", "what it sent began with"),
+            crash("announced an oversized message: got 50000000 bytes", "what it sent began with"),
             PLAYS_ON,
             PLAYS_ON,
             PLAYS_ON,
@@ -199,7 +199,7 @@ FAULTS = (
         "sends a frame one byte larger than 2 MiB",
         "large frame",
         (
-            crash("announced too large a message: got 2097153 bytes", "what it sent began with"),
+            crash("announced an oversized message: got 2097153 bytes", "what it sent began with"),
             HOST_WRITES,
             HOST_WRITES,
             HOST_WRITES,
@@ -232,7 +232,7 @@ FAULTS = (
         "prints to its standard output",
         "print",
         (
-            crash("announced too large a message: ", "what it sent began with b'MESSAGE My move is the centre"),
+            crash("announced an oversized message: ", "what it sent began with b'MESSAGE My move is the centre"),
             PLAYS_ON,
             PLAYS_ON,
             PLAYS_ON,

@@ -108,7 +108,7 @@ async def test_an_end_within_a_frame_is_told(ends: Ends) -> None:
 @pytest.mark.parametrize(
     "sent, reason",
     [
-        ((LARGEST_UP + 1).to_bytes(4, "little"), "announced too large a message: got 2097153 bytes"),
+        ((LARGEST_UP + 1).to_bytes(4, "little"), "announced an oversized message: got 2097153 bytes"),
         (packed(b"hello"), "sent 5 bytes that are not a PlayRequest"),
     ],
     ids=["too large", "not a PlayRequest"],

@@ -34,4 +34,7 @@ def test_what_is_wrong_with_a_move_is_a_phrase_with_the_cells_name_and_number() 
     assert wrong(tictactoe, ".........", 2**32 - 1) == "placed a stone off the board, which has cells 0 to 8"
     floating = wrong(parse_variant("connect4"), "." * 42, 0)
     assert floating.startswith("placed a stone on a6 (cell 0), which rests on nothing")
-    assert wrong(centre_later(), ".........", 4) == "placed a stone on b2 (cell 4), which is forbidden to it (centre)"
+    assert (
+        wrong(centre_later(), ".........", 4)
+        == "placed a stone on b2 (cell 4), which is forbidden for this side (centre)"
+    )

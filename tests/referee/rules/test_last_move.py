@@ -47,11 +47,11 @@ def test_moves_before_the_last_may_have_won() -> None:
 @pytest.mark.parametrize(
     "name, moves, got",
     [
-        ("caro", [7, 7, 1], "cell 7 as move 2, which is taken"),
-        ("caro", [7, 1, 7, 2], "cell 7 as move 3, which is taken"),
+        ("caro", [7, 7, 1], "cell 7 as move 2, which is occupied"),
+        ("caro", [7, 1, 7, 2], "cell 7 as move 3, which is occupied"),
         ("caro", [225, 1], "cell 225 as move 1, which is not on the board of caro"),
         ("caro", [3, -1, 1], "cell -1 as move 2, which is not on the board of caro"),
-        ("connect4", [38, 30, 31], "cell 30 as move 2, where no stone comes to rest"),
+        ("connect4", [38, 30, 31], "cell 30 as move 2, where a stone would have no support"),
         ("connect4", [38, 42, 31], "cell 42 as move 2, which is not on the board of connect4"),
     ],
 )

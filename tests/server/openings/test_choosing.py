@@ -92,7 +92,11 @@ def test_a_board_has_its_symmetries(name: str, count: int) -> None:
     [
         (random_openings(9), "tictactoe", "got 9 plies, expected 1 to 8 for tictactoe"),
         (random_openings(0), "gomoku", "got 0 plies, expected 1 to 50 for gomoku"),
-        (random_openings(2), "gomoku+swap2", "the players agree on one (swap2), expected one of the two"),
+        (
+            random_openings(2),
+            "gomoku+swap2",
+            "the players agree on one (swap2), expected openings or an opening rule, not both",
+        ),
         (random_openings(3), "mnk:2,2,2", "after which no game was still open in 500 tries"),
         (Openings(OpeningsKind.BALANCED, plies=1), "mnk:3,3,2", "no balanced opening of 1 plies for mnk:3,3,2"),
         (Openings().of_list("x", [(1, 1)]), "gomoku", "in opening 1 as move 2 a move that placed a stone on b15"),

@@ -48,7 +48,7 @@ PLANTED: dict[str, tuple[Any, str]] = {
     ),
     "a forbidden move of renju that counts": (
         {**WON, "variant": "renju", "moves": DOUBLE_THREE, "result": "*", "termination": "void", "winning_cells": []},
-        "which is forbidden to it (double-three)",
+        "which is forbidden for this side (double-three)",
     ),
     "an opening that is not what was played": (
         {**WON, "opening": [3, 0]},

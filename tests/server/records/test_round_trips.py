@@ -407,7 +407,7 @@ def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> 
         ("", "an empty file"),
         ("Gomoku 15x15\n1,1,0\n", "expected a line such as `Piskvorky 15x15, 11:11, 0`"),
         ("Piskvorky 15x15, 11:11, 0\n16,1,0\n", "got the move 16,1,0, expected cells of 15x15"),
-        ("Piskvorky 15x15, 11:11, 0\n1,1,0\n1,1,0\n2,2,0\n", "which is taken"),
+        ("Piskvorky 15x15, 11:11, 0\n1,1,0\n1,1,0\n2,2,0\n", "which is occupied"),
     ],
 )
 def test_what_is_wrong_in_psq_is_said(text: str, message: str) -> None:

@@ -502,7 +502,7 @@ def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
         monkeypatch.setattr(pages_module, "_next_page", fail)
         answer = site.get("/bots")
     assert answer.status == 500
-    assert "Something went wrong in this site." in answer.text
+    assert "An internal error occurred." in answer.text
     assert "secret" not in answer.text
 
 

@@ -113,7 +113,7 @@ def games(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the games of a bot in all its versions, newest tournament first, highest number first."""
+    """List the games of all versions of a bot: newest tournament first, and in it the highest number first."""
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",

@@ -23,7 +23,7 @@ def new(
         Path | None, Option("--folder", metavar="FOLDER", help="Folder to create. Default: NAME in this folder")
     ] = None,
 ) -> None:
-    """Create a small project with a bot that plays: its source, a check, CI and a README."""
+    """Create a small project with a working bot: its source, a check, CI and a README."""
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):

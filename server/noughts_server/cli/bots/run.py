@@ -92,7 +92,7 @@ class BotOptions:
             min=0,
             max=65_536,
             metavar="C",
-            help="Concurrent games at most. Default 0: 1 in timed games, 1,024 in untimed",
+            help="Maximum concurrent games. Default 0: 1 in timed games, 1,024 in untimed",
         ),
     ] = 0
     challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
@@ -145,7 +145,7 @@ def run(
     at the top of the file apply to all its bots. Keys in the file override command-line options.
     """
     if bool(specs) == bool(config):
-        raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
+        raise UsageProblem(f"got {'both' if specs else 'neither'}, expected either SPEC or --config FILE")
     bots = _in_file(config, chosen) if config else _named(specs or [], name, chosen)
     locking = sandbox.locking
     players = {bot.name: _player(bot, locking, _printing(bot.name, alone=len(bots) == 1)) for bot in bots}

@@ -112,7 +112,7 @@ def play(
         _report(play_online(OnlineMatchPlan(opponent, settings, time_of), name, own_mark, at), at_server=True)
         return
     if time_of:
-        raise UsageProblem("--time-of: got no --with, expected --time, which limits the bot; you have no clock")
+        raise UsageProblem("--time-of: works only with --with; use --time to limit the bot: you have no clock here")
     if at.server is not None:
         raise UsageProblem("--server: got no opponent, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:

@@ -25,7 +25,7 @@ def check(
     file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
     output_format: options.FormatOption = Format.JSON,
 ) -> None:
-    """Judge the last move of each line of a file: won, full, open, or illegal and why.
+    """Judge the last move on each line of a file: won, full, open, or illegal and why.
 
     A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It only
     places the moves before the last one, and does not check whether one of them won or was forbidden.

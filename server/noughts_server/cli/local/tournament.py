@@ -99,7 +99,7 @@ class MachineOptions(child_options.SandboxOptions):
             if getattr(self, field.name) != field.default:
                 # Typer takes the first name of an option in an annotation for its default.
                 option = hints[field.name].__metadata__[0].default
-                raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine only")
+                raise UsageProblem(f"{option}: got a bot on a server as well, expected only bots on this machine")
 
 
 @dataclass(frozen=True)

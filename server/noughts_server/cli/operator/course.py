@@ -191,7 +191,7 @@ def _check_sign_in(web: str, *, protected: bool) -> None:
     host, _ = connection_options.read_address(web, "--web")
     if not (protected or is_loopback(host)):
         raise UsageProblem(
-            f"--web {web!r}: got an address beyond this machine, where tokens could be read on the way;"
+            f"--web {web!r}: got an address beyond this machine, where others could read tokens in transit;"
             " expected a loopback address, or --https",
             "Put an HTTPS proxy in front of it and give --https, or accept the risk with --insecure.",
         )

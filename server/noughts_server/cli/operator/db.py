@@ -114,7 +114,7 @@ def prune(
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,
 ) -> None:
-    """Delete old answers to requests, and old notes on games that a bot lost by a fault.
+    """Delete old responses to requests, and old notes on games that a bot lost through its own fault.
 
     Games, scores and ratings stay. The file does not shrink; its space is reused. A server can keep running.
     """

@@ -46,7 +46,7 @@ def challenge(
         Option(
             "--as",
             metavar="NAME",
-            help="Your own bot that is online, instead of --run",
+            help="Your own online bot, instead of --run",
             autocompletion=completion.bots,
         ),
     ] = None,

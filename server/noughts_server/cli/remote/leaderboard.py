@@ -93,7 +93,7 @@ def leaderboard(
     if (anchors or prior) and not fit:
         raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: requires --fit as well")
     if fit and (owner or online or settled):
-        raise UsageProblem("--fit: got a filter of the live list as well, expected only --min-games")
+        raise UsageProblem("--fit: got --owner, --online or --settled as well, expected no filter but --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
     request = pb.GetLeaderboardRequest(
         owner=owner, online_only=online, min_games=min_games, exclude_provisional=settled, show_retired=retired

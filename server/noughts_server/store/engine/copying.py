@@ -52,7 +52,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
     for table in tables:
         for one, other in zip_longest(_parts(source, table), _parts(target, table)):
             if one != other:
-                raise DatabaseUnusable(name, f"its {table.name} are not those of the other", hint="Try again.")
+                raise DatabaseUnusable(name, f"its {table.name} differ from those of the source", hint="Try again.")
             done += len(one)
             on_progress(done, total)
     return counts

@@ -52,7 +52,7 @@ def unusable(path: Path, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its file and a hint."""
     if isinstance(error, DatabaseDamaged):
         hint = "Choose another file with --db, or put a backup there."
-        return DatabaseUnusable(str(path), f"the file is no database, or damaged ({error.got})", hint=hint)
+        return DatabaseUnusable(str(path), f"the file is damaged or not a database ({error.got})", hint=hint)
     assert isinstance(error, DatabaseTrouble)
     if isinstance(error, DatabaseFailing) and _free_bytes(path) < _LEAST_BYTES:
         error = DatabaseFull()

@@ -75,7 +75,7 @@ def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, tmp_path: Path) -
     line = f"bot check py:{tmp_path}/slow.py:Slow --games 2 --no-steps --format json"
     assert json.loads(noughts(f"{line} --time 3/move").stdout)["faults"] == []
     (late,) = json.loads(noughts(f"{line} --time 0.1/move", code=1).stdout)["faults"][:1]
-    assert re.fullmatch(r"it took 0\.\d+ s for a move, and had 0\.1 s", late)
+    assert re.fullmatch(r"it took 0\.\d+ s for a move; its limit was 0\.1 s", late)
     assert "got a base time" in noughts(f"{line} --time 60+1", code=2).stderr
 
 

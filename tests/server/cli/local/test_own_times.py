@@ -127,11 +127,11 @@ def test_labels_may_have_an_equals_sign_of_their_own(noughts: Any) -> None:
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        ("--time-of C=1/move", "--time-of 'C=1/move': got no bot called 'C', expected one of A, B"),
+        ("--time-of C=1/move", "--time-of 'C=1/move': unknown bot 'C', expected one of A, B"),
         ("--time-of 1/move", "expected LABEL=T"),
         ("--time-of A=soon", "--time-of A 'soon': expected `none`"),
         ("--time-of A=1/move --time-of A=2/move", "got 'A' twice"),
-        ("--margin-of C=1", "got no bot called 'C'"),
+        ("--margin-of C=1", "unknown bot 'C'"),
         ("--margin-of A=soon", "--margin-of A 'soon': expected milliseconds"),
     ],
 )

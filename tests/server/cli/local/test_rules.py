@@ -44,7 +44,10 @@ def test_each_line_is_answered_in_order_from_a_file_and_from_standard_input(tmp_
         ('{"variant": "renju", "moves": [true]}', "expected a variant and its moves"),
         ('{"variant": [], "moves": [1]}', "expected a variant and its moves"),
         ('{"variant": "renjo", "moves": [1]}', "got variant 'renjo', expected one of"),
-        ('{"variant": "renju", "moves": [1, 1, 2]}', "got cell 1 as move 2, which is taken, expected different cells"),
+        (
+            '{"variant": "renju", "moves": [1, 1, 2]}',
+            "got cell 1 as move 2, which is occupied, expected different cells",
+        ),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named_after_the_answers_to_those_before(line: str, said: str) -> None:

@@ -199,7 +199,7 @@ def test_lines_that_are_no_answers_are_one_fault_whatever_they_say(desk: Desk) -
     ]
     faults = json.loads(said)["faults"]
     assert [(fault["reason"], fault["times"]) for fault in faults] == [
-        ("resigned: the program answered what is no answer", 6)
+        ("resigned: the program answered with an invalid line", 6)
     ]
     assert faults[0]["first"]["reason"].startswith("resigned: the program answered 'odd ")
 
