@@ -97,7 +97,8 @@ class Playground:
     def __init__(self, folder: Path, staying: ExitStack) -> None:
         self._staying = staying
         self._course_address, self._submitted = "", False
-        self._local = environment(XDG_DATA_HOME=str(folder / "data"), COLUMNS="80")
+        # What stays is killed at the end, and then leaves its temporary files.
+        self._local = environment(XDG_DATA_HOME=str(folder / "data"), TMPDIR=str(folder), COLUMNS="80")
         for name, text in FILES.items():
             (folder / name).write_text(text)
         self.ran("noughts tournament run random three-stage minimax --games 10 --seed 1 -o games.jsonl --db games.db")

@@ -119,7 +119,7 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
     serving = ["course", "serve", str(folder), "--listen", "0.0.0.0:0"]
     assert "expected a loopback address" in said([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
     refused = said(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
-    assert "tokens could be read on the way" in refused.stderr
+    assert "others could read tokens in transit" in refused.stderr
     authority = Authority(tmp_path)
     identity = authority.identity("server", names=("games.example", "127.0.0.1"))
     certificate = ["--tls-cert", str(identity.certificate), "--tls-key", str(identity.key)]

@@ -72,8 +72,8 @@ LATE = Verdict("timeout")
 RESIGNS = Verdict("resigned")
 WAITS = Verdict("waits")
 LOST = Verdict("disconnected")
-SILENT = Verdict("crashed", "silent for 0.5 s while it owed an answer")
-HUNG = Verdict("timeout", "hung: while it owed no answer")
+SILENT = Verdict("crashed", "silent for 0.5 s during its turn")
+HUNG = Verdict("timeout", "hung: it had nothing to answer")
 THINKS_ON = Verdict("timeout", "thought for 0.5 s about a game that was over")
 NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
 
@@ -213,7 +213,7 @@ FAULTS = (
             crash("sent 5 bytes that are not a PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
             NotApplicable("it can return only a number; a negative one resigns"),
-            crash("silent for 2 s while it owed an answer", "my move is h8"),
+            crash("silent for 2 s during its turn", "my move is h8"),
             cut_off("INVALID_ARGUMENT"),
         ),
         times=ChildSettings(start=60.0, silence=2.0, stop=0.2, restart=0.5),
@@ -307,7 +307,7 @@ FAULTS = (
         "sends a first frame without hello",
         "no hello",
         (
-            crash("sent another first frame"),
+            crash("sent a wrong first frame"),
             HOST_WRITES,
             HOST_WRITES,
             HOST_WRITES,

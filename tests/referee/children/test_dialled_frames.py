@@ -56,7 +56,7 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault("crash", "ended with exit code 3", "what a pity\n", lives=2, times=PATIENT),
     Fault("leaves", "left its stream (PlayService.Play)"),
-    Fault("stop", "silent for 1 s while it owed an answer", times=replace(PATIENT, stop=0.2, silence=1.0)),
+    Fault("stop", "silent for 1 s during its turn", times=replace(PATIENT, stop=0.2, silence=1.0)),
     Fault("no message", "sent a message that is not a PlayRequest"),
     Fault("endless frames", "sent 1,001 unrequested frames"),
 )

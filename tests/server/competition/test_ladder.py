@@ -282,5 +282,5 @@ def test_entry_is_on_the_ladder_once_and_may_come_back() -> None:
 
 
 def test_bot_plays_at_least_one_encounter_at_once() -> None:
-    with pytest.raises(ValueError, match="1 encounter or more at once, got 0"):
+    with pytest.raises(ValueError, match="must be at least 1, got 0"):
         Ladder(busy=0)

@@ -192,7 +192,7 @@ async def test_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
 async def test_damaged_file_is_an_error_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(DatabaseUnusable, match="no database, or damaged"):
+    with pytest.raises(DatabaseUnusable, match="damaged or not a database"):
         await open_once(path)
     assert path.read_bytes() == b"not a database" * 1000
 

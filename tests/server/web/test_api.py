@@ -112,7 +112,7 @@ def test_what_the_browser_has_already_is_not_sent_again(site: Site, cup: str) ->
         ("/bots/" + quote("a/b", safe=""), 404, ""),
         ("/tournaments/none/games/1/events", 404, "tournaments/none"),
         ("/tournaments/none/games/" + "9" * 5_000, 404, "There is no such page."),
-        ("/featured/events?all=1", 400, "a stream has none"),
+        ("/featured/events?all=1", 400, "a stream takes none"),
     ],
 )
 def test_what_cannot_be_answered_is_said_in_words(site: Site, path: str, status: int, words: str) -> None:

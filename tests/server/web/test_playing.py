@@ -361,7 +361,7 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         ({"opponent": "somebody"}, "a bot, or a person"),
         ({"opponent": "bots/nobody"}, "nobody"),
         ({"variant": "chess"}, "Expected one of tictactoe"),
-        ({"variant": "gomoku+swap2"}, "openings by agreement"),
+        ({"variant": "gomoku+swap2"}, "opening rules are not supported"),
         ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
         ({"begins": "both"}, "who begins"),
         ({"mark": "z"}, "Expected begins, x, o or lot."),

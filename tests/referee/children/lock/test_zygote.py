@@ -376,7 +376,7 @@ async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dic
 
 def test_requiring_the_lock_refuses_a_kernel_that_cannot_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locked, "gaps", lambda: ("files (no Landlock)",))
-    with pytest.raises(LockIncomplete, match=r"files \(no Landlock\).*without requiring the sandbox"):
+    with pytest.raises(LockIncomplete, match=r"files \(no Landlock\).*do not require the sandbox"):
         LockedLauncher(ENTRY, require_lock=True)
     assert LockedLauncher(ENTRY).gaps == ("files (no Landlock)",)
 

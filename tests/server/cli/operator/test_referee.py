@@ -24,7 +24,7 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
         ),
         (
             ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--bus-creds", "none.creds"],
-            ("--bus-creds 'none.creds': got no file there",),
+            ("--bus-creds 'none.creds': there is no such file",),
         ),
         (
             ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--offers", "random"],

@@ -174,7 +174,7 @@ def test_the_two_of_a_challenge_may_have_times_of_their_own(
     assert played["own_times"] == {"alice-random": "60+1", "bob": "7/move"}
     for line, said in {
         "challenge bot:bob --time-of carla=1/move": "expected one of you, alice-random, bob",
-        "play --time-of bob=1/move": "expected --time, which limits the bot",
+        "play --time-of bob=1/move": "use --time to limit the bot",
     }.items():
         assert said in noughts(line, code=2, env=env).stderr
 

@@ -38,7 +38,7 @@ def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, en
 @pytest.mark.parametrize("option", ["-o games.jsonl", "--memory-total 1g", "--dry-run", "--db x.db"])
 def test_options_of_this_machine_are_refused_at_a_server(noughts: Any, env: dict[str, str], option: str) -> None:
     refused = noughts(f"tournament run bot:nobody random {option}", env=env, code=2)
-    assert f"{option.split()[0]}: got a bot of a server as well" in refused.stderr
+    assert f"{option.split()[0]}: got a bot on a server as well" in refused.stderr
 
 
 def test_openings_of_a_file_and_a_fit_work_at_a_server(ask: Ask, champion: str, tmp_path: Path) -> None:
