@@ -34,7 +34,7 @@ LADDERS: dict[str, tuple[str, ...]] = {
 """Of each variant, weakest first more or less."""
 _SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 _SLOWEST = 5
-_GAMES_AT_ONCE = 16
+GAMES_AT_ONCE = 16
 _LABEL = "the-bot"
 
 
@@ -108,7 +108,7 @@ async def exercise(
         played.extend(exported)
 
     settings = TournamentSettings(
-        variant=variant, time=clock, games_per_pair=games, concurrency=_GAMES_AT_ONCE, seed=seed, schedule=GAUNTLET
+        variant=variant, time=clock, games_per_pair=games, concurrency=GAMES_AT_ONCE, seed=seed, schedule=GAUNTLET
     )
     plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
     outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)

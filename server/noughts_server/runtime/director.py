@@ -140,7 +140,7 @@ class Director:
         else:
             self._play.changed(await self._store.read(lambda connection: get_tournament(connection, slug)))
 
-    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "left") -> None:
+    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
         """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
         leave = partial(
             withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason=reason

@@ -190,7 +190,7 @@ async def test_who_leaves_a_running_tournament_loses_the_rest_and_it_ends(client
         await client.tournaments.WithdrawTournament(leaving, metadata=bearing(token))
         over = await shown(client, finished)
     [row] = [row for row in over.standings if row.label == "cleo"]
-    assert (row.wins, row.draws, row.losses, row.withdraw_reason) == (0, 0, 8, "left")
+    assert (row.wins, row.draws, row.losses, row.withdraw_reason) == (0, 0, 8, "on request")
     assert row.HasField("withdraw_time")
 
 

@@ -74,6 +74,18 @@ async def test_lock_that_cannot_be_made_is_not_taken_for_another_server(tmp_path
         await Store.open(f"sqlite:///{tmp_path / 'noughts.db'}", alone=True)
 
 
+async def test_the_schema_of_a_running_server_is_not_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    running = await Store.open(f"sqlite:///{path}", alone=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0014'")
+    with pytest.raises(DatabaseUnusable, match="another server uses it"):
+        await Store.open(f"sqlite:///{path}", alone=True)
+    await running.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0014",)
+
+
 async def test_readers_cannot_write(arena: Arena) -> None:
     with pytest.raises(OperationalError, match="readonly"):
         await arena.store.read(partial(make_token, label="slipped past the writer"))

@@ -36,7 +36,7 @@ def standings_document(
         {
             "name": row.label,
             **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
-            "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "left",
+            "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
             **(picked(ranks[row.label], "rank", "head_to_head", "sonneborn_berger") if ranks else {}),
         }
         for row in standings

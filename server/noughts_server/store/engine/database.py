@@ -109,11 +109,8 @@ class Store:
             if reading:
                 await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
             else:
-                prepared = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
-                store.closed_to_others, store.migrated_from = prepared
+                await loop.run_in_executor(store._writer, store._prepare, alone)
             store._identity = kind.identity(parsed)
-            if alone:
-                store._lock = _lock(parsed)
         except BaseException:
             await store.close()
             if store.created:
@@ -182,6 +179,26 @@ class Store:
         loop = asyncio.get_running_loop()
         # The default executor only waits; both pools end their own threads.
         await loop.run_in_executor(None, self._shut_down)
+
+    def _prepare(self, alone: bool) -> None:
+        """Create what is missing and try to write. With `alone`, lock first: a running server keeps its schema."""
+        url, kind = self._place, self._dialect
+        place = kind.place(url)
+        try:
+            self.closed_to_others = kind.prepare_place(url)
+            with self._writing.begin() as connection:
+                self._lock = _lock(url) if alone else None
+                self.migrated_from = upgrade(connection, place)
+                kind.write_for_real(connection)
+        except OSError as error:
+            path = Path(place)
+            what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
+            raise DatabaseUnusable(place, f"{what} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE) from error
+        except DBAPIError as error:
+            name = kind.named(error)
+            if name is None:
+                raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
+            raise kind.unusable(url, name) from error
 
     def _shut_down(self) -> None:
         self._readers.shutdown(wait=True)
@@ -293,24 +310,3 @@ def _check_current(engine: Engine, url: URL) -> None:
             check_current(connection, kind.place(url))
     except DBAPIError as error:
         raise kind.unusable(url, kind.named(error) or DatabaseReadOnly(str(error))) from error
-
-
-def _prepare(engine: Engine, url: URL) -> tuple[bool, str | None]:
-    """Create what is missing and try to write; return whether a file was closed to others, and the former schema."""
-    kind = dialect.of_url(url)
-    place = kind.place(url)
-    try:
-        closed = kind.prepare_place(url)
-        with engine.begin() as connection:
-            former = upgrade(connection, place)
-            kind.write_for_real(connection)
-    except OSError as error:
-        path = Path(place)
-        what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
-        raise DatabaseUnusable(place, f"{what} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE) from error
-    except DBAPIError as error:
-        name = kind.named(error)
-        if name is None:
-            raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
-        raise kind.unusable(url, name) from error
-    return closed, former
