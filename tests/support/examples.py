@@ -16,6 +16,7 @@ from noughts_server.cli.command import examples
 from tests.support.background import online
 from tests.support.command_line import invoked
 from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
+from tests.support.tools import compiler
 from tests.system.terminal import terminal
 
 USUAL_SERVER = "127.0.0.1:7450"
@@ -97,6 +98,7 @@ class Playground:
     def __init__(self, folder: Path, staying: ExitStack) -> None:
         self._staying = staying
         self._course_address, self._submitted = "", False
+        self._compiler = compiler("cc")
         # What stays is killed at the end, and then leaves its temporary files.
         self._local = environment(XDG_DATA_HOME=str(folder / "data"), TMPDIR=str(folder), COLUMNS="80")
         for name, text in FILES.items():
@@ -141,9 +143,10 @@ class Playground:
         if re.match(r"noughts [^|<>$]+$", command):
             changes = {name: env.get(name) for name in {*os.environ, *env}}
             return invoked(shlex.split(command)[1:], code=None, env=changes).output
-        noughts = f'noughts() {{ {shlex.join(PROGRAM)} "$@"; }}\n'
+        programs = {"noughts": PROGRAM, "cc": self._compiler}
+        functions = [f'{name}() {{ {shlex.join(program)} "$@"; }}\n' for name, program in programs.items()]
         done = subprocess.run(
-            ["sh", "-c", noughts + command],
+            ["sh", "-c", "".join(functions) + command],
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
