@@ -131,7 +131,7 @@ def test_a_module_with_a_library_of_c_plays_as_the_shared_one_with_its_options(t
         ),
         ({"imports": '(import "noughts" "say" (func (param i64)))'}, "incompatible import type"),
         ({"pages": "3000"}, "expected at most 128 MiB of memory"),
-        ({"elements": "900000"}, "100,000 elements of tables"),
+        ({"elements": "900000"}, "100,000 table elements"),
         ({"entry": "(unreachable)"}, "expected a module that starts"),
         ({"entry": "(loop $again (br $again))"}, "got all fuel is used up, expected a module that starts"),
         ({"more": "(func $first (loop $again (br $again))) (start $first)"}, "expected a module that starts"),

@@ -79,7 +79,7 @@ def test_a_line_that_is_no_opening_is_named_with_what_it_should_be(line: str, me
 
 def test_what_renju_forbids_is_no_opening_of_it() -> None:
     overline = "[0, 224, 1, 223, 2, 220, 4, 208, 5, 200, 3]"
-    with pytest.raises(OpeningsFileError, match=r"forbidden to it \(overline\)"):
+    with pytest.raises(OpeningsFileError, match=r"forbidden for this side \(overline\)"):
         read_openings(Openings(), "book", [overline], parse_variant("renju"))
 
 

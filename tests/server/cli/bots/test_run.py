@@ -102,7 +102,7 @@ def test_wrong_file_of_bots_is_refused_with_the_place(noughts: Any, tmp_path: Pa
     "line, said",
     [
         ("", "got neither, expected either SPEC or --config FILE"),
-        ("random --config bots.toml", "got both SPEC and --config FILE"),
+        ("random --config bots.toml", "got both, expected either SPEC"),
         ("--config missing.toml", "--config missing.toml: No such file"),
         ("random minimax --name mine", "--name 'mine': got 2 bots, expected one"),
         ("A=random A=minimax", "'A' twice"),
