@@ -133,9 +133,8 @@ def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> N
         slow = ", ".join(
             f"{move.milliseconds:,.1f} ms (ply {move.ply}, {move.opponent})" for move in result.slowest[:3]
         )
-        console.print(
-            f"Slowest answers, each for up to {GAMES_AT_ONCE} games: {slow or 'none'}. {result.games} games in {result.seconds:.0f} s.\n"
-        )
+        console.print(f"Slowest answers, each for up to {GAMES_AT_ONCE} games: {slow or 'none'}.")
+        console.print(f"{result.games} games in {result.seconds:.0f} s.\n")
     if weakest is not None:
         console.print(f"Weakest: {weakest}, compared with the best of its reference pool.")
 
