@@ -3,6 +3,7 @@
 import asyncio
 import json
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -85,6 +86,19 @@ class Site:
         return connection.getresponse()
 
 
+@contextmanager
+def connected(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
+    """A connection to the site from this address of this machine, perhaps with a small buffer of its own."""
+    host, _, port = site.address.removeprefix("http://").partition(":")
+    with socket.socket() as connection:
+        connection.settimeout(PATIENCE)
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.bind((source, 0))
+        connection.connect((host, int(port)))
+        yield connection
+
+
 class Event(NamedTuple):
     """An event of a stream."""
 
@@ -119,10 +133,22 @@ class Events:
 
 @contextmanager
 def site_of(
-    server: str, settings: LiveSettings | None = None, *, port: int = 0, host: str = "127.0.0.1", **options: Any
+    server: str,
+    settings: LiveSettings | None = None,
+    *,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    run: Callable[[Any], object] = asyncio.run,
+    send_bytes: int = 0,
+    **options: Any,
 ) -> Iterator[Site]:
-    """The site of the server at this address, on this port or a free one; `options` as of `running_site`."""
+    """The site of the server at this address, on this port or a free one; `options` as of `running_site`.
+
+    `run` runs its event loop. Its connections can have send buffers of `send_bytes`.
+    """
     listener = listening(host, port)
+    if send_bytes:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_bytes)
     place = address_of(listener)
     begun: Future[tuple[Hub, Callable[[], object]]] = Future()
 
@@ -133,7 +159,7 @@ def site_of(
             await stopping.wait()
 
     with ThreadPoolExecutor(1, "site") as pool:
-        ended = pool.submit(asyncio.run, serve())
+        ended = pool.submit(run, serve())
         while not begun.done():
             if ended.done():
                 ended.result()

@@ -16,7 +16,7 @@ from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.visitors import address_of
+from noughts_server.web.visitors import CHUNKS, address_of
 
 JSON, CSV = "application/json", "text/csv"
 _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
@@ -72,14 +72,14 @@ class _Live:
         if request.query_params:
             raise Failure(400, "parameters: a stream takes none")
         name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
-        async with self._hub.watching(name, address_of(scope), last_event) as watcher:
+        write = scope.get("extensions", {}).get(CHUNKS, {}).get("write")
+        async with self._hub.watching(name, address_of(scope), last_event, write) as watcher:
             await _streamed(watcher, receive, send, body=request.method != "HEAD")
 
 
 async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: bool) -> None:
-    headers = {"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": 200, "headers": raw})
+    headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def tell() -> None:
         if body:
@@ -87,15 +87,11 @@ async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: boo
                 await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body"})
 
-    async def until_gone() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
     async with asyncio.TaskGroup() as tasks:
-        both = [tasks.create_task(tell()), tasks.create_task(until_gone())]
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for task in both:
-            task.cancel()
+        telling = tasks.create_task(tell())
+        while (await receive())["type"] != "http.disconnect":  # which is also received after the whole response
+            pass
+        telling.cancel()
 
 
 def json_bytes(shown: Any) -> bytes:

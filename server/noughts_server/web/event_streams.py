@@ -1,14 +1,14 @@
 """Live events: each watched resource is followed upstream once, however many browsers watch it.
 
 A `Stream` follows one resource of the server's feed. It keeps the current state (`View`) and the last increments.
-Each browser is a `Watcher` with a bounded buffer of events, which are serialised once for all. A browser that reads too
-slowly gets a snapshot instead of the events that it missed.
+Each event is serialised once, and one loop writes it to all connections. A browser that does not read has a `Watcher`
+with a bounded buffer of events, and a task that sends them. A browser that reads too slowly gets a snapshot instead.
 """
 
 import asyncio
 import json
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -21,6 +21,7 @@ from noughts_server.client.client import resume
 from noughts_server.client.failures import DEADLINE_SECONDS, PASSING
 from noughts_server.web.documents import Document, document
 from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
+from noughts_server.web.visitors import add
 
 _FEATURED = "featured"
 """The resource of the start page, which is always followed."""
@@ -73,7 +74,9 @@ class Hub:
         return self._watchers_of.total()
 
     @asynccontextmanager
-    async def watching(self, name: str, address: str = "", last_event: str = "") -> "AsyncIterator[Watcher]":
+    async def watching(
+        self, name: str, address: str = "", last_event: str = "", write: "Write | None" = None
+    ) -> "AsyncIterator[Watcher]":
         """Yield a watcher at this address; `last_event` is the id of the last event it received. Raises Failure."""
         settings = self.settings
         if self.watchers >= settings.most_watchers:
@@ -83,22 +86,25 @@ class Hub:
             raise Failure(429, f"{settings.address_watchers} pages from {address} are already watching.", hint)
         self._watchers_of[address] += 1
         try:
-            watcher = (await self._following(name)).join(last_event)
+            stream = await self._following(name)
+            watcher = stream.join(last_event, write)
             if self._beating is None:
                 self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
             try:
                 yield watcher
             finally:
-                watcher.leave()
+                stream.leave(watcher)
         finally:
-            self._watchers_of[address] -= 1
-            if not self._watchers_of[address]:
-                del self._watchers_of[address]
+            add(self._watchers_of, address, -1)
 
     async def known(self, name: str) -> Document:
         """Return the snapshot with which a watcher would begin. Raises Failure."""
         if name not in self._streams and not self._has_room(name):
-            return await self._told_once(name)
+            stream = self._follow(name, {})
+            try:
+                return (await self._begun(stream)).snapshot()
+            finally:
+                stream.stop()
         stream = await self._following(name)
         stream.linger()
         return stream.snapshot()
@@ -126,8 +132,16 @@ class Hub:
             if not self._has_room(name):
                 words = f"{self.settings.most_followed} games and tournaments are already being followed."
                 raise Failure(503, words, "Try again in a minute.")
-            stream = self._streams[name] = Stream(name, self._upstream, self.settings, self._streams)
-            stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
+            stream = self._streams[name] = self._follow(name, self._streams)
+        return await self._begun(stream)
+
+    def _follow(self, name: str, streams: "dict[str, Stream]") -> "Stream":
+        stream = Stream(name, self._upstream, self.settings, streams)
+        stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
+        return stream
+
+    async def _begun(self, stream: "Stream") -> "Stream":
+        """Wait for the stream's first snapshot. Raises Failure."""
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
                 await stream.begun.wait()
@@ -145,21 +159,6 @@ class Hub:
             if unwatched is not None:
                 unwatched.stop()
         return len(self._streams) < self.settings.most_followed or name == _FEATURED
-
-    async def _told_once(self, name: str) -> Document:
-        """Return the first snapshot of the feed without following it. Raises Failure."""
-        stream = Stream(name, self._upstream, self.settings, {})
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                async for message in self._upstream.feed.Watch(pb.WatchRequest(name=name)):
-                    stream.take(message)
-                    if stream.begun.is_set():
-                        return stream.snapshot()
-        except grpc.aio.AioRpcError as error:
-            raise self._upstream.failure(error) from error
-        except TimeoutError:
-            pass
-        raise Failure(504, f"The server did not answer within {DEADLINE_SECONDS:.0f} s.")
 
 
 class Stream:
@@ -192,17 +191,19 @@ class Stream:
         """Whether nobody watches and it is only followed in case a browser reconnects."""
         return self._leaving is not None and not self.watchers
 
-    def join(self, last_event: str) -> "Watcher":
+    def join(self, last_event: str, write: "Write | None" = None) -> "Watcher":
         """Return a new watcher that begins with the events it missed, or with a snapshot if they are not kept."""
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
-        watcher = Watcher(self, self._settings)
+        watcher = Watcher(self, self._settings, write)
         missed = self._missed(last_event)
         for event in [self.snapshot_event()] if missed is None else missed:
             watcher.offer(event)
         if self._away is not None:
             watcher.offer(_event("away", _told(self._away)))
+        if self.over:
+            watcher.end(_event("over", {}))
         self.watchers.add(watcher)
         return watcher
 
@@ -215,20 +216,15 @@ class Stream:
         if not self.watchers:
             if self._leaving is not None:
                 self._leaving.cancel()
-            self._leaving = asyncio.get_running_loop().call_later(self._settings.linger, self._stop_unwatched)
+            self._leaving = asyncio.get_running_loop().call_later(self._settings.linger, self.stop)
 
     def stop(self) -> None:
         """End the stream and its watchers."""
         if self._leaving is not None:
             self._leaving.cancel()
-        if self._streams.get(self._name) is self:
-            del self._streams[self._name]
         if self.task is not None:
             self.task.cancel()
-        self.begun.set()
-        self.failure = self.failure or Failure(503, "This website is restarting.", "It will be back shortly.")
-        for watcher in self.watchers:
-            watcher.end()
+        self._refused(self.failure or Failure(503, "This website is restarting.", "It will be back shortly."))
 
     def snapshot(self) -> Document:
         """Return the current state."""
@@ -236,7 +232,7 @@ class Stream:
         now = asyncio.get_running_loop().time()
         for game in known["games"]:
             name = game["name"]
-            _add_board(game)
+            game["board"] = geometry(game["variant"])
             game["age_ms"] = round(1000 * (now - self._moved_at.get(name, now)))
         return known
 
@@ -265,7 +261,10 @@ class Stream:
                     self._away = failure
                     self.tell(_event("away", _told(failure)))
             else:
-                self._finished()
+                self.over = True
+                for watcher in self.watchers:
+                    watcher.end(_event("over", {}))
+                self.linger()
                 return
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._settings.longest_wait)
@@ -277,20 +276,18 @@ class Stream:
             self.tell(_event("back", {}))
         if message.HasField("resync"):
             return
-        first = not self._view.seen
         self._view.take(message)
         self._epoch, self._sequence = message.epoch, message.sequence
         if message.HasField("snapshot"):
             self._moved_at.clear()
             self._kept.clear()
             self.begun.set()
-            if not first:
-                self.tell(self.snapshot_event())
+            self.tell(self.snapshot_event())
             return
         self._note(message.increments)
         told = document(message.increments)
         for game in told["games"]:
-            _add_board(game)
+            game["board"] = geometry(game["variant"])
         event = _event("increments", told, self._id())
         self._kept.append(event)
         self.tell(event)
@@ -304,12 +301,6 @@ class Stream:
         for ply in increments.plies:
             self._moved_at[ply.game] = now
 
-    def _finished(self) -> None:
-        self.over = True
-        for watcher in self.watchers:
-            watcher.end(_event("over", {}))
-        self.linger()
-
     def _refused(self, failure: Failure) -> None:
         self.failure = failure
         self.begun.set()
@@ -318,13 +309,12 @@ class Stream:
         for watcher in self.watchers:
             watcher.end()
 
-    def _stop_unwatched(self) -> None:
-        if not self.watchers:
-            self.stop()
-
     def tell(self, event: bytes) -> None:
+        """Write the event to all browsers that have read the earlier ones, and queue it for the others."""
+        chunk = b"%x\r\n%b\r\n" % (len(event), event)
         for watcher in self.watchers:
-            watcher.offer(event)
+            if not watcher.write(chunk):
+                watcher.offer(event)
 
     def _missed(self, last_event: str) -> list[bytes] | None:
         epoch, _, sequence = last_event.partition("-")
@@ -337,20 +327,28 @@ class Stream:
         return f"{self._epoch:x}-{self._sequence}"
 
 
+Write = Callable[[bytes], bool]
+"""Writes a chunk to a browser's connection, or returns False if that cannot be done at once."""
+
+
 class Watcher:
     """One browser that watches."""
 
-    def __init__(self, stream: Stream, settings: LiveSettings) -> None:
+    def __init__(self, stream: Stream, settings: LiveSettings, write: Write | None) -> None:
+        """Without `write`, only the reader of `events` sends them."""
         self._stream = stream
         self._settings = settings
+        self._write = write
         self._waiting: deque[bytes] = deque()
         self._something = asyncio.Event()
+        """Clear only while the reader of `events` has sent everything and waits for more."""
+        self._something.set()
         self._behind = False
-        self._ended = stream.over
-        if stream.over:
-            self._last: bytes = _event("over", {})
-        else:
-            self._last = b""
+        self._ended = False
+
+    def write(self, chunk: bytes) -> bool:
+        """Write an event directly to the connection; return False if earlier ones have to be sent first."""
+        return self._write is not None and not self._something.is_set() and self._write(chunk)
 
     def offer(self, event: bytes) -> None:
         """Queue an event for the browser."""
@@ -366,30 +364,24 @@ class Watcher:
 
     def end(self, last: bytes = b"") -> None:
         """End the events, with this last one."""
-        self._ended, self._last = True, last
+        if last:
+            self._waiting.append(last)
+        self._ended = True
         self._something.set()
 
     async def events(self) -> AsyncIterator[bytes]:
+        """Yield the events that cannot be written directly, until the end."""
         while True:
-            self._something.clear()
             if self._behind:
                 self._behind = False
                 yield self._stream.snapshot_event()
             elif self._waiting:
                 yield self._waiting.popleft()
             elif self._ended:
-                if self._last:
-                    yield self._last
                 return
             else:
+                self._something.clear()
                 await self._something.wait()
-
-    def leave(self) -> None:
-        self._stream.leave(self)
-
-
-def _add_board(game: Document) -> None:
-    game["board"] = geometry(game["variant"])
 
 
 def _told(failure: Failure) -> Document:

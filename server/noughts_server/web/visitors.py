@@ -20,6 +20,8 @@ _LONGEST_ADDRESS = 45
 _MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
 _RATE_SECONDS = 10.0
 _FREE_OF_RATE = "/static/"
+CHUNKS = "noughts.chunks"
+"""The ASGI extension of each request: its `write` writes bytes that are already framed as a chunk of HTTP."""
 _EVENTS, _FILE = "/events", "/games."
 _BUSY = PlainTextResponse("Too many requests of one address. Try again in a few seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
@@ -83,12 +85,6 @@ class Connections:
         crowded = self.of[address] > self.limits.address_connections and address not in self.proxies
         return not crowded and self.of.total() <= self.limits.connections
 
-    def add(self, counts: Counter[str], address: str, number: int) -> None:
-        """Add a number, which can be negative, to a count of an address; an address with 0 is removed."""
-        counts[address] += number
-        if not counts[address]:
-            del counts[address]
-
     def has_unread_room(self, address: str) -> bool:
         """Return whether the unread responses of the address are within the limits."""
         crowded = self.unread[address] > self.limits.address_unread_bytes and address not in self.proxies
@@ -122,7 +118,7 @@ class _Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._address = caller_network(self.client[0]) if self.client else ""
-        self._connections.add(self._connections.of, self._address, 1)
+        add(self._connections.of, self._address, 1)
         if not self._connections.has_room(self._address):
             transport.abort()
         self._wait(self._connections.limits.head_seconds)
@@ -130,14 +126,14 @@ class _Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
         self._read_on()
-        self._connections.add(self._connections.of, self._address, -1)
+        add(self._connections.of, self._address, -1)
         self._leave()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread = self.transport.get_write_buffer_size()
-        self._connections.add(self._connections.unread, self._address, self._unread)
+        add(self._connections.unread, self._address, self._unread)
         self._reading_deadline = self.loop.call_later(self._connections.limits.unread_seconds, self._abort)
         if not self._connections.has_unread_room(self._address):
             self._abort()
@@ -151,7 +147,7 @@ class _Connection(HttpToolsProtocol):
         if self._reading_deadline is not None:
             self._reading_deadline.cancel()
             self._reading_deadline = None
-            self._connections.add(self._connections.unread, self._address, -self._unread)
+            add(self._connections.unread, self._address, -self._unread)
 
     def data_received(self, data: bytes) -> None:
         self._newest = len(data)
@@ -166,6 +162,7 @@ class _Connection(HttpToolsProtocol):
         if len(self.pipeline) >= self._connections.limits.pipelined:
             raise _TooMuchError
         super().on_message_begin()
+        self.scope["extensions"] = {CHUNKS: {"write": self._write_chunk}}
         self._arriving, self._beside_body, self._headers = True, self._newest, 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -196,6 +193,13 @@ class _Connection(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
         super()._start_asgi_task(cycle, app)
+
+    def _write_chunk(self, chunk: bytes) -> bool:
+        """Write a chunk of the running response, or return False if the visitor has to read earlier bytes first."""
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.write(chunk)
+        return True
 
     def _leave(self) -> None:
         """Disconnect the running response; uvicorn itself does so only for the newest request."""
@@ -272,6 +276,13 @@ class Visitors:
             self._under_way[key] -= 1
             if not self._under_way[key]:
                 del self._under_way[key], self._places[key]
+
+
+def add(counts: Counter[str], address: str, number: int) -> None:
+    """Add a number, which can be negative, to a count of an address; an address with 0 is removed."""
+    counts[address] += number
+    if not counts[address]:
+        del counts[address]
 
 
 def _limit_of(method: str, path: str) -> str:

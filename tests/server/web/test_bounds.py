@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +23,11 @@ from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.processes import eventually
-from tests.support.site import PATIENCE, Site, live_game, site_of
+from tests.support.site import PATIENCE, Site, connected, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
 
 QUICK = SiteLimits(head_seconds=0.3, body_seconds=0.3, body_bytes_a_second=1_000_000)
-
-
-@contextmanager
-def connected(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
-    """A connection to the site from this address of this machine, perhaps with a small buffer of its own."""
-    host, _, port = site.address.removeprefix("http://").partition(":")
-    with socket.socket() as connection:
-        connection.settimeout(PATIENCE)
-        if receive_bytes:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        connection.bind((source, 0))
-        connection.connect((host, int(port)))
-        yield connection
 
 
 def answer_to(connection: socket.socket) -> bytes:

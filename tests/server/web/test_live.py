@@ -134,6 +134,37 @@ async def test_who_reads_too_slowly_is_given_a_snapshot_instead_of_what_waits() 
         assert (kind, number_told, told["plies"][0]["cell"]) == ("increments", "a-6", 5)
 
 
+async def test_events_stay_in_order_while_an_earlier_one_is_being_sent() -> None:
+    follow = stream()
+    written: list[bytes] = []
+    accepting = True
+
+    def write(chunk: bytes) -> bool:
+        if accepting:
+            written.append(chunk)
+        return accepting
+
+    events = follow.join("", write).events()
+
+    async def number() -> str:
+        return parsed(await anext(events))[1]
+
+    assert await number() == "a-0"
+    follow.take(ply(0))
+    assert await number() == "a-1"
+    assert written == []
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(number())
+        await asyncio.sleep(0)
+        follow.take(ply(1))
+        assert [parsed(chunk.split(b"\r\n")[1])[1] for chunk in written] == ["a-2"]
+        accepting = False
+        follow.take(ply(2))
+        accepting = True
+        follow.take(ply(3))
+    assert (waiting.result(), await number(), len(written)) == ("a-3", "a-4", 1)
+
+
 async def test_late_comers_are_told_the_scores_of_plies_before() -> None:
     follow = stream()
     for number in range(3):
