@@ -3,8 +3,8 @@
     .venv/bin/python tools/make_books.py            # writes server/noughts_server/openings/books/*.txt, ten minutes
     .venv/bin/python tools/make_books.py --measure  # plays each opening of the books out: who wins?
 
-An opening of a book has 4, 5, 6 or 7 plies, drawn by lot near the middle of the board. It is taken if the search of the
-reference bot `threats` sees neither side ahead by more than a little after 1,000 positions, and again after 8,000;
+An opening of a book has 4, 5, 6 or 7 plies, drawn at random near the middle of the board. It is taken if the search of
+the reference bot `threats` sees neither side ahead by more than a little after 1,000 positions, and again after 8,000;
 and if no other in the book is the same after turning and mirroring.
 """
 

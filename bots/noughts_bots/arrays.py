@@ -142,7 +142,7 @@ def read_cells(answer: Any, count: int) -> tuple[npt.NDArray[np.int64], dict[int
         got = f"{len(cells)} cells" if cells.ndim == 1 else f"an array of shape {cells.shape}"
         raise ValueError(f"choose_arrays: got {got}, expected {count}, one for each game, in the same order")
     if cells.dtype.kind not in "iu":
-        raise TypeError(f"choose_arrays: got cells of type {cells.dtype}, expected whole numbers, e.g. those of argmax")
+        raise TypeError(f"choose_arrays: got cells of type {cells.dtype}, expected whole numbers, e.g. from argmax")
     cells = cells.astype(np.int64, copy=False)
     if scores is None:
         return cells, {}

@@ -170,7 +170,7 @@ class Dialogue:
                     self._bot.end(info, end)
 
     def _tell_faults(self, ends: pb.Ends) -> None:
-        """Log what the bot did in games that it lost by a fault."""
+        """Log what the bot did in games that it lost through a fault."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
             if handle in self._numbers:  # `end_games` can handle the same ends twice

@@ -5,7 +5,7 @@
 
 An observation is an int8 array of shape (2, layers * rows, columns): the mover's stones, and the other side's. An
 action is a cell, or with gravity a column. `info["action_mask"]` marks the legal ones; an illegal action loses. The
-reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the extra `gym`.
+reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
 """
 
 from collections.abc import Iterable

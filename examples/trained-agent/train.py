@@ -2,7 +2,7 @@
 
 A thousand boards move at once, each side by the same network. The value of the board after a move is corrected
 towards the result of the game, or else towards the negative value of the opponent's best answer (temporal-difference
-learning; Sutton and Barto, "Reinforcement Learning", chapter 6). Needs the extra `gym`.
+learning; Sutton and Barto, "Reinforcement Learning", chapter 6). Needs the `gym` extra.
 """
 
 import argparse

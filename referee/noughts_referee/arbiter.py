@@ -62,7 +62,7 @@ class Complaint(Exception):
     """An answer to an unknown game, or to a ply that the player was not asked for."""
 
     def __init__(self, game: int, ply: int, expected: str) -> None:
-        super().__init__(f"answer to game {game}, ply {ply}: expected {expected}")
+        super().__init__(f"answer for game {game}, ply {ply}: expected {expected}")
         self.game = game
         self.ply = ply
         self.expected = expected

@@ -512,7 +512,7 @@ def _spend(stream: _Stream, rows: int, resigned: int) -> None:
         raise StreamClosed(
             grpc.StatusCode.INVALID_ARGUMENT,
             "TOO_MANY_ANSWERS",
-            f"a frame of {rows:,} answers, {resigned:,} of them resigned: expected one to each question",
+            f"a frame of {rows:,} answers, {resigned:,} of them resignations: expected one for each question",
         )
 
 

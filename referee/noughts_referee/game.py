@@ -167,7 +167,7 @@ class Game:
         """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
         # `result` and `termination` are set at the end.
         self.fault = ""
-        """Why the loser lost, if it lost by a known fault of its own: a phrase that follows "it"."""
+        """Why the loser lost, if it lost through a known fault of its own: a phrase that follows "it"."""
 
     @property
     def opening(self) -> OpeningChoice:

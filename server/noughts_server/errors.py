@@ -171,7 +171,7 @@ class ProtocolUnsupported(NoughtsError):
 
     def __init__(self, *, minimum: int, maximum: int, got: int) -> None:
         super().__init__(
-            f"protocol {got} is not supported, this server speaks {minimum} to {maximum}",
+            f"protocol {got} is not supported; this server speaks {minimum} to {maximum}",
             subject="protocol",
             got=str(got),
             expected=str(minimum) if minimum == maximum else f"{minimum} to {maximum}",
@@ -224,7 +224,7 @@ class Draining(Unavailable):
 
 
 class DatabaseTrouble(Unavailable):
-    """The database cannot be used now. Nothing was changed, and the server resumes by itself."""
+    """The database is unavailable. Nothing was changed, and the server resumes by itself."""
 
     problem: ClassVar[str] = "it cannot be used"
     """What is wrong with it, as a sentence about it."""
@@ -232,7 +232,7 @@ class DatabaseTrouble(Unavailable):
     """What the operator can do."""
 
     def __init__(self, got: str = "") -> None:
-        super().__init__(f"the database cannot be used now: {self.problem}", retry_seconds=5.0, subject="database")
+        super().__init__(f"the database is unavailable: {self.problem}", retry_seconds=5.0, subject="database")
         self.got = got or self.problem
 
 
@@ -272,11 +272,11 @@ class DatabaseUnreachable(DatabaseTrouble):
 
 
 class DatabaseDamaged(NoughtsError):
-    """A part of the database is damaged. Calls that need it fail; the others work."""
+    """Part of the database is damaged. Calls that need it fail; the others work."""
 
     def __init__(self, got: str = "") -> None:
         hint = "The operator can find the damage with `noughts db check`."
-        super().__init__("a part of the database is damaged", subject="database", got=got, hint=hint)
+        super().__init__("part of the database is damaged", subject="database", got=got, hint=hint)
 
 
 class OperatorError(NoughtsError):
@@ -286,11 +286,11 @@ class OperatorError(NoughtsError):
 
 
 class AddressUnusable(OperatorError):
-    """The server cannot listen at the address, for example because another program does."""
+    """The server cannot listen on the address, for example because another program does."""
 
     def __init__(self, address: str, *, option: str = "--listen") -> None:
         super().__init__(
-            f"cannot listen at {address}",
+            f"cannot listen on {address}",
             subject=address,
             hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 picks a free port.",
         )
@@ -350,7 +350,7 @@ class DatabaseTooNew(OperatorError):
 
     def __init__(self, database: str, *, found: str, known: str) -> None:
         super().__init__(
-            f"database {database} has schema {found}, this version of Noughts knows {known}",
+            f"database {database} has schema {found}, but this version of Noughts knows {known}",
             subject=database,
             got=found,
             expected=known,

@@ -35,7 +35,7 @@ class ServerSettings:
     identity: Identity | None = None
     """The server's certificate; None speaks plaintext."""
     client_authorities: Path | None = None
-    """Only clients with a certificate of these authorities may connect."""
+    """Only clients with a certificate issued by these authorities can connect."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None is off."""
     goes_on: bool = True

@@ -685,13 +685,13 @@ async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> N
 
 async def test_complaints_of_the_referee_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
     async def script(context: PlayContext) -> None:
-        await context.write(pb.PlayResponse(statuses=[Status(message="answer to game 7, ply 0: never asked")]))
+        await context.write(pb.PlayResponse(statuses=[Status(message="answer for game 7, ply 0: never asked")]))
 
     events: list[SessionEvent] = []
     async with scripted_server(script) as port:
         await play(Drawn(), login(port, 1), events.append)
-    assert "answer to game 7, ply 0: never asked" in caplog.text
-    assert str(events[-1]) == "the referee complains: answer to game 7, ply 0: never asked"
+    assert "answer for game 7, ply 0: never asked" in caplog.text
+    assert str(events[-1]) == "the referee complains: answer for game 7, ply 0: never asked"
 
 
 async def test_a_heartbeat_is_echoed_and_a_frame_acknowledged() -> None:

@@ -52,7 +52,7 @@ def test_description_of_a_command_has_usage_panels_and_example() -> None:
     assert "noughts match [OPTIONS] A B" in match
     for panel in ("Game", "Openings", "Time control", "Players", "Output", "Statistics"):
         assert f"**{panel}**" in match
-    assert "| `--games N` | Games per pair (A and B); A begins the first. | `2` | 1 to 1,000,000 |" in match
+    assert "| `--games N` | Games per pair (A and B); A moves first in game 1. | `2` | 1 to 1,000,000 |" in match
     assert "$ noughts match pascal:level=1 nextstep:depth=3" in match
     assert "Elo difference: +147 ± 30 (95 %)" in match
 

@@ -290,7 +290,7 @@ def test_a_hint_puts_the_cursor_where_a_reference_bot_would_play() -> None:
         screen.until("last: b3 (first-free)")
         screen.press("h")
         # The line is complete there.
-        screen.until("Hint of minimax: c2 (score ")
+        screen.until("Hint from minimax: c2 (score ")
         screen.until("cursor: c2")
         screen.press(ENTER)
         screen.until("You win: the line is complete.")

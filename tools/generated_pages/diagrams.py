@@ -206,7 +206,7 @@ DIAGRAMS: Mapping[str, Diagram] = {
             "running": Box(272, 30, 160, 70, "RUNNING\ngames are played"),
             "finished": Box(568, 30, 160, 70, "FINISHED\nresults are complete"),
             "paused": Box(392, 170, 160, 70, "PAUSED\nno game begins"),
-            "cancelled": Box(2, 170, 310, 70, "CANCELLED\nfinished games stay"),
+            "cancelled": Box(2, 170, 310, 70, "CANCELLED\nfinished games are kept"),
         },
         (
             Arrow("open", "running", "start"),

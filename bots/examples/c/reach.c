@@ -1,7 +1,7 @@
 /* reach.c: keeps what it works out once about a board, and takes options.
  *
- * It wins if it can, blocks if it must, and else takes a cell on as many lines as any: the `first` of them, or one by
- * lot. Spec: dll{choice=first}:./reach.so or dll{choice=lot}:./reach.so
+ * It wins if it can, blocks if it must, and else takes a cell on as many lines as any: the `first` of them, or one at
+ * random. Spec: dll{choice=first}:./reach.so or dll{choice=lot}:./reach.so
  */
 #include "noughts_bot.h"
 

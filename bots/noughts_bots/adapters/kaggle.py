@@ -69,7 +69,7 @@ def agent_of(file: Path) -> Callable[..., Any]:
     callables: list[Callable[..., Any]] = [value for value in names.values() if callable(value)]
     if not callables:
         advice = "end it with def agent(observation, configuration)"
-        raise BotSpecError(subject, "no callable in it", "an agent as its last one", advice)
+        raise BotSpecError(subject, "no callable in it", "an agent as the last callable", advice)
     if (took := time.monotonic() - began) > _OVERAGE_SECONDS:
         print(f"the submission took {took:.0f} s to load", file=sys.stderr)  # noqa: T201  # for its author
     return callables[-1]

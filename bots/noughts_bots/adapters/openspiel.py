@@ -1,6 +1,6 @@
 """Bots of OpenSpiel (`pyspiel.Bot`) for its games `tic_tac_toe` and `connect_four`, and its MCTS as an opponent.
 
-The spec is `py{simulations=200}:noughts_bots.adapters.openspiel:Mcts`. Needs the extra `openspiel`.
+The spec is `py{simulations=200}:noughts_bots.adapters.openspiel:Mcts`. Needs the `openspiel` extra.
 """
 
 from collections.abc import Callable

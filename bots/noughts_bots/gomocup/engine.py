@@ -185,7 +185,7 @@ class GomocupEngine:
             raise _CannotError("no board yet; START SIZE makes one")
         cell = read_point(written, *self._size)
         if cell is None or cell < 0:
-            raise _CannotError(f"expected a point X,Y of the board, got {_shown(written)}")
+            raise _CannotError(f"expected a point X,Y on the board, got {_shown(written)}")
         return cell
 
     def _place(self, written: str, whose: int) -> None:

@@ -1,6 +1,6 @@
 """The environment of WebAssembly modules: their memory, their fuel, and the few functions that they can import.
 
-Needs wasmtime (the extra `wasm`). A module can access only its own memory: no files, network, clock or
+Needs wasmtime (the `wasm` extra). A module can access only its own memory: no files, network, clock or
 entropy. Its answers therefore depend only on the questions, on every machine.
 """
 
@@ -95,7 +95,7 @@ class Program:
         assert isinstance(entry, FuncType)
         if _signature(entry) != ((), ("i32",)):
             expected = f"{_ENTRY}() that returns a pointer"
-            raise BotSpecError(self.subject, f"a different signature of {_ENTRY}", expected, "include noughts_bot.h")
+            raise BotSpecError(self.subject, f"a different signature for {_ENTRY}", expected, "include noughts_bot.h")
 
 
 class Instance:

@@ -5,7 +5,7 @@ from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position, Variant
 
 # The value of a window is a power of this, so that each pair of decimal digits in a priority counts the windows of one
-# kind. A cell is in at most 60 windows on a board of 30x30, so smaller windows never add up to a larger one.
+# kind. A cell is in at most 60 windows on a 30x30 board, so smaller windows never add up to a larger one.
 _STEP = 100
 _NEIGHBOUR = 1
 

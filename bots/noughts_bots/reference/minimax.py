@@ -10,7 +10,7 @@ _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
 # On these boards even the last of ten stones wins more than a draw: 10 - 9. Later wins would score 0 or less.
 _LARGEST_FASTER = 10
-# Answers cached between two moves. 3x3 needs about 1,500, the empty board of 4x4 55,000.
+# Answers cached between two moves. 3x3 needs about 1,500, the empty 4x4 board 55,000.
 _REMEMBERED = 1 << 20
 
 

@@ -163,7 +163,7 @@ class _Reader:
             word, _, value = line.partition(" ")
             if word in _HEADER:
                 if word in header or table is not None:
-                    raise self._error(f"`{word}` here", "it once, before all positions", "move or remove the line")
+                    raise self._error(f"`{word}` here", "it once, before the first position", "move or remove the line")
                 header[word] = self._checked(word, value.strip())
                 continue
             table = table or self._begin(header)
@@ -171,7 +171,7 @@ class _Reader:
             key = position.own, position.opponent
             if key in written_on:
                 advice = "remove one of the two (with all marks swapped a position is the same)"
-                raise self._error(f"the position of line {written_on[key]} again", "each position once", advice)
+                raise self._error(f"the position on line {written_on[key]} again", "each position once", advice)
             written_on[key] = self._number
             table.rows[key] = row
         table = table or self._begin(header)
@@ -211,7 +211,7 @@ class _Reader:
 
     def _begin(self, header: dict[str, str]) -> TableFile:
         if "variant" not in header:
-            raise self._error("no variant so far", "a line such as `variant tictactoe`", "add it above all positions")
+            raise self._error("no variant yet", "a line such as `variant tictactoe`", "add it above the first position")
         games = int(header["games"]) if "games" in header else None
         return TableFile(parse_variant(header["variant"]), int(header.get("level", 1)), games)
 

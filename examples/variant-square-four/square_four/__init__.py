@@ -6,7 +6,7 @@ _EDGE = 5
 
 
 def square_four() -> Variant:
-    """The variant `square-four`: a board of 5x5 and all its squares."""
+    """The variant `square-four`: a 5x5 board and all its squares."""
     return Variant(name="square-four", columns=_EDGE, rows=_EDGE, lines=_squares())
 
 

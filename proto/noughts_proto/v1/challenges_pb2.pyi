@@ -62,7 +62,7 @@ class CreateChallengeRequest(_message.Message):
     variant: _builtins.str
     """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
     games: _builtins.int
-    """The number of games; 0 means 2, at most 100. Sides alternate; `opponent_begins` says who begins."""
+    """The number of games; 0 means 2, at most 100. Sides alternate; `opponent_begins` says who moves first."""
     seed: _builtins.int
     """The source of all random numbers of the games. Unset: the server chooses it at random."""
     request_id: _builtins.str

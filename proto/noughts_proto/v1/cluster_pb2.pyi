@@ -702,7 +702,7 @@ class CommittedTournament(_message.Message):
     def times(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
     def faulted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Rows that were lost by a fault, and the fault."""
+        """Rows that were lost through a fault, and the fault."""
 
     @_builtins.property
     def fault(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...

@@ -69,7 +69,7 @@ class LeaderboardRow(_message.Message):
     ERROR95_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1 for the highest rating, counted among the active bots of the list. Filters do not change it."""
+    """From 1 for the highest rating, counted among the active bots in the list. Filters do not change it."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float
@@ -295,7 +295,7 @@ class BotRating(_message.Message):
     """E.g. `tictactoe/untimed`."""
     @_builtins.property
     def row(self) -> Global___LeaderboardRow:
-        """Its row. `rank` counts the active bots of the list, and this one."""
+        """Its row. `rank` counts the active bots in the list, and this one."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class LeaderboardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetBatchRatings(self, request, context):
-        """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage.
+        """Ratings from all games in a list at once, with 95 % confidence intervals and the first-move advantage.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

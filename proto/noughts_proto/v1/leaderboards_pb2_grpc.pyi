@@ -42,7 +42,7 @@ class LeaderboardServiceStub:
     GetRatingHistory: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]
     """The course of a bot's rating in one list."""
     GetBatchRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]
-    """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
+    """Ratings from all games in a list at once, with 95 % confidence intervals and the first-move advantage."""
     GetHeadToHead: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]
     """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]
@@ -62,7 +62,7 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     GetRatingHistory: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]  # type: ignore[assignment]
     """The course of a bot's rating in one list."""
     GetBatchRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]  # type: ignore[assignment]
-    """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
+    """Ratings from all games in a list at once, with 95 % confidence intervals and the first-move advantage."""
     GetHeadToHead: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]  # type: ignore[assignment]
     """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]  # type: ignore[assignment]
@@ -109,7 +109,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetBatchRatingsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetBatchRatingsResponse, _abc.Awaitable[_leaderboards_pb2.GetBatchRatingsResponse]]:
-        """Ratings from all games of a list at once, with 95 % confidence intervals and the first-move advantage."""
+        """Ratings from all games in a list at once, with 95 % confidence intervals and the first-move advantage."""
 
     @_abc_1.abstractmethod
     def GetHeadToHead(

@@ -64,7 +64,7 @@ class RunningTournament(_message.Message):
     games_per_second: _builtins.float
     """Over the last minute; 0 until it is known."""
     problem: _builtins.str
-    """Why it is stopped while others continue, for example because a part of the database is damaged. Empty: it is not
+    """Why it is stopped while others continue, for example because part of the database is damaged. Empty: it is not
     stopped.
     """
     def __init__(

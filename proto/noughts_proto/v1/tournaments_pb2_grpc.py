@@ -153,7 +153,7 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelTournament(self, request, context):
-        """Ends a tournament for good. Finished games stay.
+        """Ends a tournament for good. Finished games are kept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -59,7 +59,7 @@ class TournamentServiceStub:
     PauseTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]
     """Pauses a tournament: running games are finished, and no other game begins."""
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.CancelTournamentRequest, _tournaments_pb2.CancelTournamentResponse]
-    """Ends a tournament for good. Finished games stay."""
+    """Ends a tournament for good. Finished games are kept."""
     GetCrosstable: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.GetCrosstableRequest, _tournaments_pb2.GetCrosstableResponse]
     """The crosstable: the score of each entry against each other entry."""
 
@@ -94,7 +94,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     PauseTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]  # type: ignore[assignment]
     """Pauses a tournament: running games are finished, and no other game begins."""
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.CancelTournamentRequest, _tournaments_pb2.CancelTournamentResponse]  # type: ignore[assignment]
-    """Ends a tournament for good. Finished games stay."""
+    """Ends a tournament for good. Finished games are kept."""
     GetCrosstable: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.GetCrosstableRequest, _tournaments_pb2.GetCrosstableResponse]  # type: ignore[assignment]
     """The crosstable: the score of each entry against each other entry."""
 
@@ -180,7 +180,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.CancelTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.CancelTournamentResponse, _abc.Awaitable[_tournaments_pb2.CancelTournamentResponse]]:
-        """Ends a tournament for good. Finished games stay."""
+        """Ends a tournament for good. Finished games are kept."""
 
     @_abc_1.abstractmethod
     def GetCrosstable(

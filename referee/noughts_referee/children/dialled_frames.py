@@ -66,7 +66,7 @@ class DialledFrames(ChildFrames):
     async def carry(self, hello: pb.Hello, stream: Frames) -> None:
         """Carry the stream that the child has opened (see `Carry`). Raises StreamClosed if it comes too late."""
         if self.reason:
-            message = "ticket: got one of a process that must end, expected one of a running process; exit now"
+            message = "ticket: got one from a process that must end, expected one from a running process; exit now"
             raise StreamClosed(grpc.StatusCode.UNAUTHENTICATED, "TICKET_EXPIRED", message)
         self._hello, self._stream = hello, stream
         self._arrived.set()

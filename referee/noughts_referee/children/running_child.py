@@ -69,7 +69,7 @@ class RunningChild:
             # A child that only closed a pipe or its stream has probably ended; `stop` finds out.
             raise NotStarted(frames.reason if frames.at_fault else "")
         if not first.HasField("hello"):
-            raise NotStarted("sent a wrong first frame: got no hello, expected hello")
+            raise NotStarted("sent the wrong first frame: got no hello, expected hello")
         return first.hello
 
     @property

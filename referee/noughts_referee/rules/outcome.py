@@ -82,7 +82,7 @@ GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
 """The loser had disconnected or crashed."""
 
 FORFEITS = frozenset(_DEEDS)
-"""The loser lost by its own action and not on the board."""
+"""The loser lost through its own action and not on the board."""
 
 FAULTS = FORFEITS - {Termination.RESIGNED}
 """The loser did what a player must not do."""

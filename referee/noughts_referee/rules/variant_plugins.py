@@ -48,7 +48,7 @@ def plugin_variant(name: str) -> Variant:
         return _load(name, _found()[name])
     except Exception as error:
         what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
-        raise VariantError(name, f"a working plugin; that of {plugin_package(name)} fails: {what}") from error
+        raise VariantError(name, f"a working plugin; the one from {plugin_package(name)} fails: {what}") from error
 
 
 class _PluginError(Exception):

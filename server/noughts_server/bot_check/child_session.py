@@ -110,8 +110,8 @@ class ChildSession:
             pass  # an acknowledgement only
         answered = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
         if answered != ([game], [len(moves)], 1):
-            got = f"an answer to games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
-            raise self.fault(got, f"one to game {game}, ply {len(moves)}")
+            got = f"an answer for games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
+            raise self.fault(got, f"one for game {game}, ply {len(moves)}")
         if answer.moves.resigned:
             raise Resign(*reasons(answer.moves)[:1])
         return Move(answer.moves.cell[0], answer.moves.score[0] if answer.moves.score else None)
@@ -137,7 +137,7 @@ class ChildSession:
             resigned = set(given.resigned)
             for row, (game, ply, cell) in enumerate(zip(given.game, given.ply, given.cell, strict=True)):
                 if game in answers or game not in games or ply != len(games[game]):
-                    raise self.fault(f"an answer to game {game}, ply {ply}", "one to each question, once")
+                    raise self.fault(f"an answer for game {game}, ply {ply}", "one for each question, once")
                 answers[game] = None if row in resigned else cell
         return answers
 

@@ -45,7 +45,7 @@ LogOption = Annotated[
     Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file per game")
 ]
 MessagesOption = Annotated[
-    Path | None, Option("--messages", help="File for comments of Gomocup engines, one JSON object per line")
+    Path | None, Option("--messages", help="File for comments from Gomocup engines, one JSON object per line")
 ]
 
 

@@ -27,7 +27,7 @@ RoundsOption = Annotated[
         "--rounds",
         min=1,
         max=OPTIONS["rounds"],
-        help="Rounds of a `swiss` or `danish`. Default: log2 of their number, rounded up",
+        help="Rounds of a `swiss` or `danish`. Default: log2 of the entry count, rounded up",
     ),
 ]
 StopWhenDecidedOption = Annotated[
@@ -45,7 +45,7 @@ ForfeitAfterOption = Annotated[
         "--forfeit-after",
         min=1,
         max=OPTIONS["forfeit_after"],
-        help="Number of crashes, illegal or late moves after which a bot is withdrawn",
+        help="Number of crashes, illegal moves or late moves after which a bot is withdrawn",
     ),
 ]
 DryRunOption = Annotated[

@@ -189,7 +189,7 @@ def _some(games: Iterable[GameRecord], source: str) -> Iterator[GameRecord]:
         empty = False
         yield game
     if empty:
-        raise Problem(f"{source}: no game of it has been played yet")
+        raise Problem(f"{source}: none of its games have been played yet")
 
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:

@@ -29,7 +29,7 @@ OpeningsOrderOption = Annotated[
     str, Option("--openings-order", metavar="ORDER", help="Opening order of a file or book: `sequential` or `random`")
 ]
 SymmetriesOption = Annotated[
-    bool, Option("--symmetries", help="Rotate or mirror each opening at random, the same in both games of a pair")
+    bool, Option("--symmetries", help="Rotate or mirror each opening at random, the same way in both games of a pair")
 ]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")

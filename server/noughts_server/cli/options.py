@@ -112,7 +112,7 @@ MarginOfOption = Annotated[
 MemoryTotalOption = Annotated[
     str,
     Option(
-        "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of this machine"
+        "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of system memory"
     ),
 ]
 
@@ -125,7 +125,7 @@ def database_option(what: str, default: str, panel: str | None = None) -> Any:
 
 DatabaseOption = Annotated[str | None, database_option("Database", "noughts.db in your data folder")]
 GamesDatabaseOption = Annotated[str | None, database_option("Database to store the games in", "none", "Output")]
-ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; can add --games or bots")]
+ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; you can add games or bots")]
 LimitOption = Annotated[
     int | None, Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows. Default: 50; all in JSON")
 ]

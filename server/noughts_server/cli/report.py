@@ -34,9 +34,9 @@ def report(
 ) -> None:
     """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 
-    The page loads nothing else, so you can send it, print it, and open it from a folder. The same games give the same
-    bytes. If there are more than --limit games, the page has every second game (or every fourth, and so on), and also
-    games that ended with a fault.
+    The page loads nothing else, so you can send it, print it, and open it from a folder. The same games always
+    produce an identical page. If there are more than --limit games, the page has every second game (or every fourth,
+    and so on), and also games that ended with a fault.
     """
     require_extra("noughts report", "charts")
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)
@@ -45,7 +45,7 @@ def report(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(f"-o {file}: got {error.strerror}, expected a file in a folder, or a folder") from None
+        raise Problem(f"-o {file}: got {error.strerror}, expected a folder or file that can be created") from None
     from noughts_server.report.page import page
 
     collected = games.read(

@@ -49,14 +49,14 @@ def tables(
         Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows per table. Default: all"),
     ] = None,
     output_format: Annotated[
-        TablesFormat, Option("--format", help="Output format; `csv` is one table, `markdown` is for pages")
+        TablesFormat, Option("--format", help="Output format; `csv` prints one table, `markdown` is for web pages")
     ] = TablesFormat.TEXT,
 ) -> None:
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 
-    Ranks are by points, then head to head (the points among bots with equal points, if all of them have met equally
-    often), then Sonneborn-Berger (the points against each opponent times that opponent's total), then wins. Bots
-    that are equal in all of these share a rank.
+    Bots are ranked by points, then by head to head (the points among bots with equal points, if all of them have met
+    equally often), then by Sonneborn-Berger (the points against each opponent times that opponent's total), then by
+    wins. Bots that are equal on all of these share a rank.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)

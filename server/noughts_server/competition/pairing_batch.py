@@ -25,7 +25,7 @@ class Played(NamedTuple):
     second_points: float
     games: int
     first_forfeits: int = 0
-    """Games lost by a crash, a late or an illegal move."""
+    """Games lost through a crash, a late move or an illegal move."""
     second_forfeits: int = 0
 
 

@@ -159,11 +159,11 @@ def _unpack(content: bytes, folder: Path) -> None:
         if isinstance(error, InvalidArgument):
             raise
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
-        raise _bad(f"one that cannot be unpacked ({reason})", "a whole zip file, without a password") from None
+        raise _bad(f"one that cannot be unpacked ({reason})", "a complete zip file, without a password") from None
     except Exception as error:  # raised by compression modules
         if isinstance(error, InvalidArgument):
             raise
-        raise _bad(f"one that cannot be unpacked ({type(error).__name__})", "a whole zip file") from None
+        raise _bad(f"one that cannot be unpacked ({type(error).__name__})", "a complete zip file") from None
 
 
 def _safe_path(member: zipfile.ZipInfo) -> PurePosixPath:
@@ -174,7 +174,7 @@ def _safe_path(member: zipfile.ZipInfo) -> PurePosixPath:
         raise _bad(f"{name!r}, which is neither a file nor a folder", "files and folders only")
     leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts
     if leads_out or len(name) > _LONGEST_PATH or not name.isprintable():
-        raise _bad(f"the path {name[:_LONGEST_PATH]!r}", "relative paths inside the folder, of ordinary characters")
+        raise _bad(f"the path {name[:_LONGEST_PATH]!r}", "relative paths in the folder, made up of ordinary characters")
     return path
 
 
@@ -246,7 +246,7 @@ def _imports(module: ast.Module) -> Iterator[tuple[str, int]]:
 def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]) -> None:
     top = name.partition(".")[0]
     if top in _REFUSED:
-        hint = "Leave it out: bots have no network, start no programs and load no libraries."
+        hint = "Leave it out: bots have no network access and cannot start programs or load libraries."
         raise InvalidArgument.of("import", f"{name} at {place}", "what a bot may use", hint=hint)
     if not (top in own or top in _OURS or top in packages or top in sys.stdlib_module_names):
         allowed = ", ".join(sorted(packages))

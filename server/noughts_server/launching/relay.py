@@ -210,7 +210,7 @@ class _RelaySession:
         return died
 
     def _tell_faults(self, frame: pb.PlayResponse) -> None:
-        """Report games lost by a fault of a player that does not report them itself."""
+        """Report games lost through a fault of a player that does not report them itself."""
         if child_kind(self._plan.spec.kind).hosted:
             return
         for starts in frame.starts:

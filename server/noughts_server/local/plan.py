@@ -38,7 +38,7 @@ class SpecRefused(LocalError):
 
 
 class FaultyGame(NamedTuple):
-    """The first game that a bot lost by some fault."""
+    """The first game that a bot lost through some fault."""
 
     ordinal: int
     """Its number in the tournament."""

@@ -54,7 +54,7 @@ def check_openings(openings: Openings, variant: Variant) -> None:
             try:
                 check_opening(variant, cells)
             except OpeningError as error:
-                raise OpeningError(f"in opening {number} {error.got}", error.expected) from None
+                raise OpeningError(f"opening {number} with {error.got}", error.expected) from None
         return
     if not 1 <= openings.plies <= min(MOST_PLIES, variant.cells - 1):
         most = min(MOST_PLIES, variant.cells - 1)

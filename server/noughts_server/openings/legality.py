@@ -26,7 +26,7 @@ def check_opening(variant: Variant, cells: Sequence[int]) -> None:
             variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
         ):
             wrong = placed_wrongly(variant, own, opponent, cell, side)
-            raise OpeningError(f"as {number} a move that {wrong}", f"moves that {variant.name} allows")
+            raise OpeningError(f"a {number} that {wrong}", f"moves that {variant.name} allows")
         own |= 1 << cell
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is not None:

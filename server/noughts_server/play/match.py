@@ -54,15 +54,15 @@ class PlayedGame:
 class Match:
     """A sequence of games between player 0, who owns the match, and player 1.
 
-    The seed decides who begins the first game and which mark player 0 has, unless they are given. After a random start
-    the players begin in turn; a game that was broken off is restarted by the same player.
+    The seed decides who moves first in the first game and which mark player 0 has, unless they are given. After a
+    random start the players take turns to move first; in a game that replaces an abandoned one, the same player does.
     """
 
     variant: Variant
     players: tuple[Participant, Participant]
     seed: int = 0
     always_first: int | None = None
-    """The player who begins every game; None: random for the first game, then in turn."""
+    """The player who moves first in every game; None: random for the first game, then in turn."""
     mark: str | None = None
     """Player 0's mark on the screen, X or O; None: random."""
     played: list[PlayedGame] = field(default_factory=list)

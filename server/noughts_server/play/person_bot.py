@@ -101,9 +101,9 @@ class OnlineSeating(Seating):
     def play(self, cell: int) -> None:
         if self._held:
             self._go_on()
-            raise Refused("That was the last game; this is the next one.")
+            raise Refused("That was the previous game; this is the next one.")
         if not self._game:
-            raise Refused("No game has begun yet.")
+            raise Refused("No game has started yet.")
         if self.match.ended is not None:
             raise Refused("The game is over.")
         if self._answer is None or self._answer.done():

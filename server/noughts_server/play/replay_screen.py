@@ -34,7 +34,7 @@ class ReplayedGame:
 
 
 class ReplayScreen(App[None]):
-    """Shows a game of a file, and moves to its other games."""
+    """Shows a game in a file, and moves to its other games."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """

@@ -234,7 +234,7 @@ class PlayScreen(App[None]):
                 variant = self._seating.match.variant
                 self._cursor = hint.cell
                 score = "" if hint.score is None else f" (score {hint.score:g})"
-                self._message = f"Hint of {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
+                self._message = f"Hint from {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
         self._show()
 
     def action_leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Filters for the games of a file."""
+"""Filters for the games in a file."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -37,7 +37,7 @@ def format_of(file: str) -> str:
 
 
 def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
-    """Yield the games of a file or a folder of `.psq` files, in order, one at a time in memory.
+    """Yield the games in a file or a folder of `.psq` files, in order, one at a time in memory.
 
     The format is `form`, by default that of the name. Invalid games are yielded as errors. Raises FormatError, OSError.
     """

@@ -20,9 +20,9 @@ class GamesFileError(Exception):
 
 
 def game_records(path: Path) -> Iterator[GameRecord]:
-    """Yield the games of a file, or of a folder of `.psq` files, in order, one at a time in memory.
+    """Yield the games in a file, or in a folder of `.psq` files, in order, one at a time in memory.
 
-    Moves are not checked by the rules. Raises FormatError, OSError, GamesFileError.
+    Moves are not checked against the rules. Raises FormatError, OSError, GamesFileError.
     """
     for line, game, file in read_games(str(path)):
         try:

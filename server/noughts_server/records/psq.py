@@ -32,7 +32,7 @@ _UNKNOWN = "-1"
 
 
 def read_psq(lines: Iterable[str]) -> RecordedGame:
-    """Return the game of a file. Raises RecordError."""
+    """Return the game in a file. Raises RecordError."""
     rows = [line.strip() for line in lines]
     head = _HEAD.fullmatch(rows[0].lstrip("\ufeff")) if rows else None
     if head is None:

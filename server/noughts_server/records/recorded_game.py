@@ -1,4 +1,4 @@
-"""A game of a file in any format; fields that a format lacks are empty."""
+"""A game in a file in any format; fields that a format lacks are empty."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Replay a recorded game by the rules, and report the errors of the record."""
+"""Replay a recorded game according to the rules, and report the errors of the record."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -100,7 +100,7 @@ def _faults(record: RecordedGame) -> Iterator[str]:
             variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
         ):
             wrong = placed_wrongly(variant, own, opponent, cell, side)
-            yield f"{place}: {'XO'[side]} {wrong}, expected a legal move, or an illegal_move that is none of the moves"
+            yield f"{place}: {'XO'[side]} {wrong}, expected a legal move, or an illegal_move that is not in the moves"
             return
         own |= 1 << cell
         outcome = variant.outcome(own, opponent, cell, side)

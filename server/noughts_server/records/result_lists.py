@@ -51,7 +51,7 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
-    """Yield the games of a file, by their tags; moves are not read.
+    """Yield the games in a file, by their tags; moves are not read.
 
     A blank line, or a tag White, Black or Result that the game already has, ends its tags.
     """
@@ -95,7 +95,7 @@ def csv_text(record: RecordedGame) -> str:
 
 
 def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
-    """Yield the games of a file, whose first row can name the columns: these three, and `termination`."""
+    """Yield the games in a file, whose first row can name the columns: these three, and `termination`."""
     rows = csv.reader(lines)
     places: list[int] | None = None
     ending: int | None = None
@@ -131,7 +131,7 @@ def _result(line: int, first: str, second: str, result: str, variant: str = "", 
 def _check_names(record: RecordedGame) -> None:
     check_names(record, "a list of results")
     if not (record.first.strip() and record.second.strip()):
-        raise RecordError("a game of players without names", "two names, which are all that a list of results holds")
+        raise RecordError("a game between players without names", "two names: a list of results holds nothing else")
 
 
 def _escaped(text: str) -> str:

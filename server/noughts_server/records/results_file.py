@@ -26,7 +26,7 @@ class ResultsError(ValueError):
 
 @dataclass(slots=True)
 class Results:
-    """The games of a file, counted by players and score."""
+    """The games in a file, counted by players and score."""
 
     counts: dict[tuple[str, str, float], int] = field(default_factory=dict)
     players: dict[str, None] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Results:
     void: int = 0
     """Games without a result, which do not count."""
     forfeits: dict[str, int] = field(default_factory=dict)
-    """Games lost by a fault, by loser."""
+    """Games lost through a fault, by loser."""
     repeats: int = 0
     """Repeated games of deterministic players, which count once."""
     games: int = 0
@@ -42,7 +42,7 @@ class Results:
 
 
 def read_results(path: Path, *, forfeits: bool = True) -> Results:
-    """Return the results in a file; without `forfeits`, games lost by a fault do not count.
+    """Return the results in a file; without `forfeits`, games lost through a fault do not count.
 
     The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
     Raises ResultsError, FormatError and OSError.
@@ -66,7 +66,7 @@ def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
         if isinstance(game, RecordError):
             raise ResultsError(line, game.got, game.expected, file)
         if not (game.first and game.second):
-            raise ResultsError(line, "a game of players without names", "two names", file)
+            raise ResultsError(line, "a game between players without names", "two names", file)
         if game.first == game.second:
             raise ResultsError(line, f"{game.first!r} against itself", "two players", file)
         if game.variant and variant and game.variant != variant:

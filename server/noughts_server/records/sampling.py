@@ -2,7 +2,7 @@
 
 An npz file has `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
 `moves`, the chosen cells; `results`, 1, 0 or -1 for the side to move; `games`, the game of each sample, from 0;
-`variant`. Games without a result, and moves of openings, also by swap and swap2, have no samples.
+`variant`. Games without a result, and moves of openings, also by swap and swap2, yield no samples.
 """
 
 import csv

@@ -189,7 +189,7 @@ class LocalPlay(Generic[S]):
 
     def _play(self, tournament: Tournament) -> None:
         if self._group is None:
-            raise RuntimeError("nothing is supplied with games")
+            raise RuntimeError("no tournament is being supplied with games")
         key = tournament.id
         self.problems.pop(key, None)
         supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress)

@@ -57,7 +57,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
     if request.parent.startswith("bots/"):
         for field in ("entry", "after"):
             if value := getattr(request, field):
-                raise InvalidArgument.of(field, value, "nothing: only games of `tournaments/ID` have this filter")
+                raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")
         return partial(
             list_bot_games,
             bot=bot_id("parent", request.parent),
@@ -69,7 +69,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
         )
     for field in ("opponent", "tournament"):
         if value := getattr(request, field):
-            raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
+            raise InvalidArgument.of(field, value, "nothing: this filter applies only to the games of `bots/NAME`")
     if wanted.won is not None and not request.entry:
         raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
     return partial(

@@ -52,7 +52,7 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         async with asyncio.timeout(UPLOAD_SECONDS):
             async for request in requests:
                 if request.WhichOneof("part") != "chunk":
-                    raise InvalidArgument.of("chunk", "no bytes", "a part of the file in each message but the first")
+                    raise InvalidArgument.of("chunk", "no bytes", "part of the file in each message except the first")
                 content += request.chunk
                 if len(content) > submission.size:
                     break
@@ -61,7 +61,7 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         raise InvalidArgument.of("chunk", f"{len(content):,} bytes", expected) from None
     if len(content) != submission.size:
         got = f"{len(content):,} bytes" if len(content) < submission.size else "more bytes than were announced"
-        hint = "Submit it again: the upload was cut off, or the file changed meanwhile."
+        hint = "Submit it again: the upload was cut off, or the file changed in the meantime."
         raise InvalidArgument.of("chunk", got, f"the {submission.size:,} bytes that were announced", hint=hint)
     upload = Upload(
         submission.bot, submission.version, submission.kind, submission.entry, submission.file_name, bytes(content)

@@ -35,7 +35,7 @@ class TrueStrength:
             if not abs(getattr(self, name)) <= LARGEST_ELO:
                 raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
         if not 0 <= self.draw_rate < 1:
-            raise SprtError(f"a draw rate of {self.draw_rate:g}", "0 to less than 1")
+            raise SprtError(f"a draw rate of {self.draw_rate:g}", "at least 0 and less than 1")
 
     def pair_shares(self, model: SprtModel) -> list[float]:
         """Return the probabilities of a pair's five results. Raises SprtError if the draws are too many for the scores.
@@ -79,7 +79,7 @@ class TrueStrength:
             else:
                 high = middle
         if abs(measure(self._shares(low)) - target) > 1e-6:
-            raise SprtError(f"an Elo of {self.elo:g}", f"one that is possible with {self.draw_rate:.0%} draws")
+            raise SprtError(f"an Elo of {self.elo:g}", f"one that is possible with a draw rate of {self.draw_rate:g}")
         return low
 
 

@@ -68,7 +68,7 @@ def check_database(
     faults_of: Callable[[ExportedGame], Iterable[str]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CheckReport:
-    """Check the whole database without changing it; `faults_of` replays a game by the rules and returns its errors.
+    """Check the whole database without changing it; `faults_of` replays a game and returns its errors.
 
     `on_progress` is called now and then with the number of games checked and of all games.
     """

@@ -32,7 +32,7 @@ def check_text(field: str, text: str, longest: int) -> str:
         raise InvalidArgument.of(field, f"{len(text)} characters", f"at most {longest}")
     odd = next((character for character in text if not character.isprintable()), None)
     if odd is not None:
-        raise InvalidArgument.of(field, f"the character U+{ord(odd):04X}", "printable characters in one line")
+        raise InvalidArgument.of(field, f"the character U+{ord(odd):04X}", "printable characters on one line")
     return text
 
 

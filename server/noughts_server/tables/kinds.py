@@ -73,7 +73,7 @@ def _standings(tally: Tally, limit: int | None) -> Table:
 def _ranking_note(tally: Tally) -> str:
     if tally.by_place:
         return "Ranks go by who has come how far."
-    return f"Tie-breaks in this order: {TIE_BREAKS}; equal in all of them is an equal rank."
+    return f"Tie-breaks in this order: {TIE_BREAKS}; bots that are equal on all of these share a rank."
 
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:
@@ -167,7 +167,7 @@ def _terminations(tally: Tally, limit: int | None) -> Table:
     rows = [(name, *_counted(counts, tally.games)) for name, counts in found]
     guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
     notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
-    notes += _left_out(len(notes), len(guilty), "entries that lost by a fault")
+    notes += _left_out(len(notes), len(guilty), "entries that lost through a fault")
     return Table(
         TableKind.TERMINATIONS, "By termination", (Column("termination", "termination"), *_COUNTED), rows, notes
     )

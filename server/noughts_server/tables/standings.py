@@ -1,4 +1,4 @@
-"""Standings with these tie-breaks: points, head to head, Sonneborn-Berger, wins. Entries equal in all share a rank.
+"""Standings with these tie-breaks: points, head to head, Sonneborn-Berger, wins. Entries equal on all share a rank.
 
 - Points: 1 for a win, 1/2 for a draw, plus those of byes.
 - Head to head: the points from the games among all entries with equal points. It counts only if all of them have met

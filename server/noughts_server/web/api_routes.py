@@ -69,7 +69,7 @@ ROUTES = (
     ),
     Route(
         "/tournaments/{tournament}/games",
-        "The games of a tournament that are over, in the order of their numbers.",
+        "The games of a tournament that are over, in numerical order.",
         "games.ListGames",
         _OF_TOURNAMENT,
         "games",
@@ -132,7 +132,7 @@ ROUTES = (
     ),
     Route(
         "/leaderboards/{variant}/{time_class}/fit",
-        "Ratings from all games of the list at once, with their errors.",
+        "Ratings from all games in the list at once, with their errors.",
         "leaderboards.GetBatchRatings",
         _OF_LIST,
         "ratings",

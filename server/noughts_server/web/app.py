@@ -125,7 +125,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
     return {Failure: failed, HTTPException: refused, ClientDisconnect: gone, Exception: failed}
 
 
-_UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or tell its operator; the log has the details.")
+_UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")
 
 
 def _told(pages: Pages, request: Request, failure: Failure) -> Response:

@@ -154,13 +154,13 @@ class Play:
 
     def _need_tables(self) -> PlayRooms:
         if self._tables is None:
-            raise Failure(404, "This website offers no games.", "The page Play explains how to enable them.")
+            raise Failure(404, "This website offers no games.", "The Play page explains how to enable them.")
         return self._tables
 
 
 def _same_game(table: PlayRoom, form: dict[str, str]) -> None:
     if form.get("game", "") != table.game:
-        raise Failure(409, "That was the last game; this is the next one.")
+        raise Failure(409, "That was the previous game; this is the next one.")
 
 
 def _shown(table: PlayRoom, key: str) -> Document:

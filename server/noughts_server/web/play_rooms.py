@@ -50,7 +50,7 @@ _PATIENCE_SECONDS = 10.0
 _LOGIN_VERSION = "1"
 _SWEEP_SECONDS = 5.0
 _LONGEST_OWNER = 40
-_ALL = "at this site"
+_ALL = "on this website"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class TableSettings:
     left: float = 30.0
     """The same after its page was closed, because the visitor can return or reload it."""
     games_a_minute: int = 60
-    """Games that may begin in a minute, at all tables together."""
+    """Games that can start in a minute, at all tables together."""
     address_games: int = 10
-    """Games that may begin in a minute at the tables of one address."""
+    """Games that can start in a minute at the tables of one address."""
     pause: float = 0.4
     """Pause before each move of a reference bot, so that people can follow."""
 
@@ -196,7 +196,7 @@ class PlayRoom:
         """The address of the visitor who opened it."""
         self.wish = wish
         self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
-        """One key for each browser: that of the first person, and that of a second one elsewhere."""
+        """One key for each browser: that of the first person, and that of a second one on another device."""
         self.seats: tuple[_Seat, ...] = ()
         """The website's bots; the challenger is the first."""
         self.game = ""
@@ -265,7 +265,7 @@ class PlayRooms:
         """Return the table of this key and note the visit. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
-            raise Failure(404, "There is no such table, or it was cleared.", "Start again: open the page Play.")
+            raise Failure(404, "There is no such table, or it was cleared.", "Start again: open the Play page.")
         table.seen = time.monotonic()
         table.joined = table.joined or key != table.keys[0]
         return table
@@ -316,7 +316,7 @@ class PlayRooms:
             if table.game != game:
                 return
             if table.wish.opponent == PERSON:
-                raise Failure(409, "Moves against another player elsewhere cannot be taken back.")
+                raise Failure(409, "Moves against a person on another device cannot be taken back.")
             moves = max((guest.moves for guest in table.guests), key=len)
             sides = table.sides(key)
             kept = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)
@@ -354,7 +354,7 @@ class PlayRooms:
             words = f"{variant.name}: opening rules are not supported in a browser."
             raise Failure(400, words, "Leave out the opening rule.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
-            raise wrong("who begins", wish.begins, "you, they or lot")
+            raise wrong("who moves first", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
             raise wrong("mark", wish.mark, "begins, x, o or lot")
         kind, _, spec = wish.opponent.partition(":")
@@ -414,14 +414,14 @@ class PlayRooms:
             for guest in table.guests:
                 await guest.begun(table.game)
         except TimeoutError:
-            raise Failure(503, "The game did not begin.", "Try again in a moment.") from None
+            raise Failure(503, "The game did not start.", "Try again in a moment.") from None
 
     def _count_game(self, address: str) -> None:
         """Limit the games of unauthenticated visitors, because the server stores each one for ever. Raises Failure."""
-        bounds = {_ALL: self.settings.games_a_minute, f"at {address}": self.settings.address_games}
+        bounds = {_ALL: self.settings.games_a_minute, f"from {address}": self.settings.address_games}
         for where, most in bounds.items():
             if self._begun.count(where) >= most:
-                raise Failure(429, f"{most} games have begun within a minute {where}.", "Wait a moment.")
+                raise Failure(429, f"{most} games have been started {where} in the last minute.", "Wait a moment.")
         for where in bounds:
             self._begun.add(where)
 

@@ -307,7 +307,7 @@ FAULTS = (
         "sends a first frame without hello",
         "no hello",
         (
-            crash("sent a wrong first frame"),
+            crash("sent the wrong first frame"),
             HOST_WRITES,
             HOST_WRITES,
             HOST_WRITES,

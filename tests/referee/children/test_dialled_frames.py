@@ -133,7 +133,7 @@ async def test_a_bot_with_a_ticket_does_not_dial_a_second_time(monkeypatch: pyte
 async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
     frames = DialledFrames()
     frames.close_writing()
-    with pytest.raises(StreamClosed, match="got one of a process that must end"):
+    with pytest.raises(StreamClosed, match="got one from a process that must end"):
         await frames.carry(pb.Hello(protocol=1), frames)
 
 

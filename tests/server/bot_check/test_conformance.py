@@ -116,7 +116,7 @@ async def test_a_bot_that_is_silent_is_given_up_and_is_gone_afterwards(tmp_path:
         ("true", "got a process that ended with exit code 0, expected a hello"),
         ("printf 'hello, world'", "expected at most 2097152; as text that is 'hell', but only frames belong there"),
         ("printf '\\001\\000\\000\\000\\377'", "got a process that sent 1 bytes that are not a PlayRequest"),
-        ("printf '\\000\\000\\000\\000'", "got a process that sent a wrong first frame"),
+        ("printf '\\000\\000\\000\\000'", "got a process that sent the wrong first frame"),
         ("./no-such-program", "got a process that ended with exit code 126, expected a hello"),
     ],
 )

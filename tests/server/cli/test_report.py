@@ -74,7 +74,7 @@ def test_wrong_options_are_named_before_anything_is_read(noughts: Any, tmp_path:
 
 def test_a_folder_that_cannot_be_made_is_named(noughts: Any, played: Path) -> None:
     refused = noughts(f"report {played}/games.jsonl -o {played}/games.db/out", code=1)
-    assert "expected a file in a folder, or a folder" in " ".join(refused.stderr.split())
+    assert "expected a folder or file that can be created" in " ".join(refused.stderr.split())
 
 
 def test_a_test_is_asked_for_in_a_match_of_two_alone(noughts: Any, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_board_has_its_symmetries(name: str, count: int) -> None:
         ),
         (random_openings(3), "mnk:2,2,2", "which ended the game in all 500 tries"),
         (Openings(OpeningsKind.BALANCED, plies=1), "mnk:3,3,2", "no balanced opening of 1 plies for mnk:3,3,2"),
-        (Openings().of_list("x", [(1, 1)]), "gomoku", "in opening 1 as move 2 a move that placed a stone on b15"),
+        (Openings().of_list("x", [(1, 1)]), "gomoku", "opening 1 with a move 2 that placed a stone on b15"),
         (Openings().of_list("x", []), "gomoku", "a list without openings"),
     ],
 )

@@ -50,7 +50,7 @@ def test_empty_lines_and_remarks_say_nothing() -> None:
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("0,0, 0,0", "as move 2 a move that placed a stone on h8 (cell 112), which is occupied"),
+        ("0,0, 0,0", "a move 2 that placed a stone on h8 (cell 112), which is occupied"),
         ("8,0", "got offset 8,0, which is off the board, expected cells of 15x15"),
         ("p8", "got cell p8, which is off the board"),
         ("h16", "got cell h16, which is off the board"),
@@ -61,7 +61,7 @@ def test_empty_lines_and_remarks_say_nothing() -> None:
         ('[1, "b"]', "got no list of cells"),
         ("[true]", "got no list of cells"),
         ("[]", "got no moves, expected at least one"),
-        ("[-1]", "a move that placed a stone on cell -1, off the board"),
+        ("[-1]", "a move 1 that placed a stone on cell -1, off the board"),
         (
             '{"variant": "tictactoe", "moves": [1]}',
             "got an opening of 'tictactoe', expected one on the board of gomoku",

@@ -49,7 +49,7 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
         (f"{GAME}\n" + '{"first": "a"}\n', 2, "no 'variant'"),
         (GAME.replace("1-0", "3-0"), 1, "the result '3-0'"),
         (GAME.replace('"b"', "7"), 1, "7 as 'second'"),
-        (GAME.replace('"b"', '""'), 1, "a game of players without names"),
+        (GAME.replace('"b"', '""'), 1, "a game between players without names"),
         (GAME.replace("[]", "7"), 1, "'moves' that are not a list of cells"),
         ('{"first": "a"\n', 1, "broken JSON"),
     ],
@@ -131,7 +131,7 @@ def test_a_folder_of_games_tells_which_file_cannot_be_read(tmp_path: Path) -> No
 def test_a_game_of_nobody_is_in_no_list_of_results(tmp_path: Path) -> None:
     for name in ("games.pgn", "games.csv"):
         with (
-            pytest.raises(RecordError, match="got a game of players without names"),
+            pytest.raises(RecordError, match="got a game between players without names"),
             writing_games(str(tmp_path / name)) as write,
         ):
             write(RecordedGame("tictactoe", "ada", "", "1-0"))

@@ -72,7 +72,7 @@ async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> N
             for bot in bots:
                 bot.cancel()
     assert [(each.name, each.problem) for each in status.tournaments] == [
-        ("tournaments/hurt", "a part of the database is damaged")
+        ("tournaments/hurt", "part of the database is damaged")
     ]
     assert status.database_trouble == ""
     (stopped,) = (entry for entry in logs if entry["event"] == "tournament_stopped")

@@ -45,8 +45,8 @@ def ask(
 ) -> None:
     """Print a bot's move in each position on stdin, one position per line.
 
-    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. After a
-    space comes the side to move, which the bot plays; it is required if the counts are ambiguous. On a
+    A position is written row by row as `.`, `X` (moves first) and `O`, without spaces; a `/` between rows is allowed.
+    After a space comes the side to move, which the bot plays; it is required if the counts are ambiguous. On a
     terminal the answer is a picture of the board, coloured by score.
 
     A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a sandboxed process, as in a
@@ -190,7 +190,7 @@ def retire(
     undo: Annotated[bool, Option("--undo", help="Reactivate a retired bot")] = False,
     at: AtServer = AtServer(),
 ) -> None:
-    """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings stay."""
+    """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings are kept."""
     request = pb.RetireBotRequest(name=read_bot(name), undo=undo)
     with at.connected() as client:
         retired = client.call(client.bots.RetireBot, request).bot

@@ -43,7 +43,7 @@ def check(
         Option(
             "--time",
             metavar="T",
-            help="Time limit of each move, e.g. 0.1/move. Default: none; 1 s in steps",
+            help="Time limit for each move, e.g. 0.1/move. Default: none; 1 s in later steps",
             show_default=False,
         ),
     ] = None,
@@ -199,7 +199,7 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
 @command()
 def header(
     folder: Annotated[
-        bool, Option("--include-path", "--folder", help="Folder of the header only, for the compiler's -I")
+        bool, Option("--include-path", "--folder", help="Print only the folder of the header, for the compiler's -I")
     ] = False,
 ) -> None:
     """Print the path of the C header for bots in shared libraries: `noughts_bot.h`."""

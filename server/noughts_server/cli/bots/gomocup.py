@@ -25,8 +25,8 @@ def gomocup(
 ) -> None:
     """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 
-    It plays five in a row up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or 20x20, and
-    a bot that plays the variant. The bot follows the manager's time limits if it supports limits. It does not learn.
+    It plays five in a row on boards up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or
+    20x20, and a bot that plays the variant. The bot follows the manager's time limits if it can. It does not learn.
     """
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)

@@ -72,7 +72,7 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
 def history(
     name: NameArgument, variant: ListVariantOption = None, time_class: TimeClassOption = None, at: AtServer = AtServer()
 ) -> None:
-    """Plot a bot's rating in one rating list over the number of its rated games.
+    """Plot a bot's rating in one rating list against its number of rated games.
 
     Default: the untimed tictactoe list or, if it is empty, the list in which the bot has the most games. There
     is a point for each of the first 64 games, then 32 points each time the number of games doubles.
@@ -113,7 +113,7 @@ def games(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the games of all versions of a bot: newest tournament first, and in it the highest number first."""
+    """List the games of all versions of a bot: newest tournament first and, within each, highest number first."""
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",

@@ -136,8 +136,8 @@ def run(
 ) -> None:
     """Play as one or several bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
-    A bot that cannot connect at first stops after --connect-timeout with exit code 1. A bot that was online keeps
-    reconnecting.
+    A bot that cannot make its first connection stops after --connect-timeout with exit code 1. A bot that has been
+    online keeps trying to reconnect.
 
     A program or a plugin runs on this machine, with a new process for each connection.
 

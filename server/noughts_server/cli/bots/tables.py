@@ -79,8 +79,8 @@ def learn(
     """Train the bot `learner`: play games in this process and correct its table after each.
 
     The command then prints the exact score of the trained learner against each opponent, from the whole game tree, and
-    whether any opponent could beat it. After Ctrl-C the table keeps what was learnt. The same seed and the same file at
-    the start give the same file.
+    whether any opponent could beat it. After Ctrl-C the table keeps what was learnt. The same seed and the same
+    starting table produce the same table.
     """
     if curve is not None:
         check_target(curve)

@@ -55,7 +55,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
             where = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){after}"
             output.note(f"  First in {where}{what}.")
         if fault.benched:
-            output.note("  It could not be started three times in a row, so it lost its remaining games.")
+            output.note("  It failed to start three times in a row, so it lost its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):
             output.note(f"  {advice}")
         for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:

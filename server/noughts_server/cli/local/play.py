@@ -28,7 +28,7 @@ _SERVERS_TIME = "900+10"
 
 
 class First(StrEnum):
-    """The player that begins."""
+    """The player who moves first."""
 
     ME = "me"
     OPPONENT = "opponent"
@@ -57,10 +57,10 @@ def play(
     opening_rule: options.OpeningOption = None,
     first: Annotated[
         First | None,
-        Option("--first", metavar="<me|opponent|random>", help="Player that begins. Default: random, then alternating"),
+        Option("--first", metavar="<me|opponent|random>", help="Player who moves first. Default: random, then in turn"),
     ] = None,
     mark: Annotated[
-        Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side begins")
+        Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side moves first")
     ] = Mark.RANDOM,
     opponent: Annotated[
         str | None,
@@ -156,7 +156,7 @@ def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First |
             "Connect the reference bot first: noughts bot run SPEC",
         )
     if first is not None:
-        raise UsageProblem("--first: not available on a server, where the challenger begins the first game")
+        raise UsageProblem("--first: not available on a server, where the challenger moves first in the first game")
     if games_file is not None:
         raise UsageProblem(
             "-o: not available on a server, which stores the games itself", "Read them there: noughts bot games NAME."
@@ -170,7 +170,7 @@ def _check_terminal() -> None:
         if not file.isatty():
             raise Problem(
                 f"noughts play needs a terminal, and {stream} is not one",
-                "Use a terminal; from a pipe, `noughts bot ask` answers positions and `noughts match` plays games.",
+                "Use a terminal; from a pipe, `noughts bot ask` suggests moves and `noughts match` plays games.",
             )
 
 

@@ -30,17 +30,17 @@ def rate(
     ] = False,
     los: Annotated[bool, Option("--los", help="Matrix of likelihoods that one bot is stronger than another")] = False,
     without_forfeits: Annotated[
-        bool, Option("--without-forfeits", help="Leave out games lost by a crash, on time or by an illegal move")
+        bool, Option("--without-forfeits", help="Leave out games lost on time or through a crash or an illegal move")
     ] = False,
 ) -> None:
-    """Compute ratings from all games of a file or tournament, with 95 % intervals and first-move advantage.
+    """Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.
 
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
-    The command reads all formats of `noughts records convert`, by file name; any other name means JSON lines or CSV. A
-    line of CSV is a game: `white,black,result`. White moved first. The result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a
-    game that does not count. A header can name more columns; `termination` marks forfeits. If moves are known and bots
-    repeated the same game from the same start, it counts once. The order of the games does not matter.
+    The command recognises every format of `noughts records convert` by the file name, and reads any other file as JSON
+    lines or CSV. A line of CSV is a game: `white,black,result`. White moved first. The result is `1-0`, `0-1`,
+    `1/2-1/2`, or `*` for a game that does not count. A header can name more columns; `termination` marks forfeits. If
+    moves are known and bots repeated the same game from the same start, it counts once. The order does not matter.
     """
     anchors = read_anchors(anchor)
     try:

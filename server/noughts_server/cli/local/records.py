@@ -38,13 +38,13 @@ def convert(
     target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
 ) -> None:
-    """Convert the games of a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
+    """Convert the games in a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
 
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
-    The file name sets the format. JSON lines hold everything. SGF holds all but fields that other programs added.
-    psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and BayesElo; White
-    is the side that moved first.
+    The file name determines the format. JSON lines hold everything. SGF holds everything except fields added by other
+    programs. psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and
+    BayesElo; White is the side that moved first.
     """
     with place.file(source) as file:
         kinds = format_of(file), format_of(target)
@@ -66,7 +66,7 @@ def convert(
 
 @command()
 def check(file: FileArgument) -> None:
-    """Replay every game of a file by the rules and report errors.
+    """Replay every game in a file according to the rules and report errors.
 
     Exit code 1 if there are any.
     """
@@ -111,7 +111,7 @@ def list_games(
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
 ) -> None:
-    """List the games of a file, or a selection of them."""
+    """List the games in a file, or a selection of them."""
     try:
         wanted = Wanted.of(bot, against, variant, result, termination, opening)
     except ValueError as error:
@@ -152,7 +152,7 @@ def sample(
 
     CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
     npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; for one variant only.
-    Opening moves and games without a result have no samples. `tournaments/NAME` is a tournament on the server, or in
+    Opening moves and games without a result yield no samples. `tournaments/NAME` is a tournament on the server, or in
     the database of --db.
     """
     path = Path(target)
@@ -178,7 +178,7 @@ def _require_moves(file: str) -> None:
 
 
 def _games(file: str) -> Iterator[RecordedGame]:
-    """The games of a file. Raises Problem for the first that cannot be read."""
+    """The games in a file. Raises Problem for the first that cannot be read."""
     return (_game(file, placed) for placed in read_games(file))
 
 

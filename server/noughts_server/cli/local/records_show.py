@@ -1,4 +1,4 @@
-"""One game of a file: on a terminal on a screen that steps through it, else as text."""
+"""One game in a file: on a terminal on a screen that steps through it, else as text."""
 
 import sys
 from collections.abc import Callable, Iterator

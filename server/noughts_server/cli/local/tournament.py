@@ -119,7 +119,7 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: Annotated[
-        int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair (A and B); A begins the first")
+        int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair (A and B); A moves first in game 1")
     ] = 2
     sprt: SprtOption = None
 
@@ -184,7 +184,7 @@ def run(
     """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.
 
     If some bots are registered on a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
-    the others, and shows the same as `tournament show`.
+    the others, and shows the same output as `tournament show`.
     """
     if len(specs) < 2:
         raise UsageProblem(

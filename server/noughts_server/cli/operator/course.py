@@ -72,14 +72,14 @@ def init(
 ) -> None:
     """Create a league for a class: a token for each student, a nightly tournament, instructions.
 
-    The folder gets league.sqlite, tokens.csv (secret: students log in with its tokens), INSTRUCTIONS.md for the
-    students, and course.json, which you can edit.
+    The command writes these files to the folder: league.sqlite, tokens.csv (secret: students log in with its tokens),
+    INSTRUCTIONS.md for the students, and course.json, which you can edit.
     """
     students = read_class(class_list)
     if not _CLOCK.fullmatch(nightly):
         raise UsageProblem(f"--nightly {nightly!r}: expected HH:MM, e.g. 02:00")
     if not set(accept.split(",")) <= {"py", "wasm"}:
-        raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both with a comma")
+        raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both separated by a comma")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
     server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
@@ -191,7 +191,7 @@ def _check_sign_in(web: str, *, protected: bool) -> None:
     host, _ = connection_options.read_address(web, "--web")
     if not (protected or is_loopback(host)):
         raise UsageProblem(
-            f"--web {web!r}: got an address beyond this machine, where others could read tokens in transit;"
+            f"--web {web!r}: got an address that other machines can reach, where others could read tokens in transit;"
             " expected a loopback address, or --https",
             "Put an HTTPS proxy in front of it and give --https, or accept the risk with --insecure.",
         )

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 50
 
-TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File of the copy; must not exist yet")]
+TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File for the copy; must not exist yet")]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be deleted, and change nothing")]
 
 
 @command(extra="server")
 def check(database: options.DatabaseOption = None) -> None:
-    """Check a database: SQLite's own check, every scheduled game, every game by the rules, scores and ratings.
+    """Check a database: SQLite's own check, every scheduled game, each game against the rules, scores and ratings.
 
     The command changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
     """
@@ -77,9 +77,9 @@ def copy(
     source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
     target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
 ) -> None:
-    """Copy a league from one database to another of any kind, and compare the two completely.
+    """Copy a league from one database to another of any kind, and compare the two in full.
 
-    This works between SQLite and PostgreSQL in both directions. Stop the servers of both first.
+    This works between SQLite and PostgreSQL in both directions. First stop all servers that use either database.
     """
     from noughts_server.store.engine.copying import copy_database
     from noughts_server.store.engine.database import Store
@@ -116,7 +116,7 @@ def prune(
 ) -> None:
     """Delete old responses to requests, and old notes on games that a bot lost through its own fault.
 
-    Games, scores and ratings stay. The file does not shrink; its space is reused. A server can keep running.
+    Games, scores and ratings are kept. The file does not shrink; its space is reused. A server can keep running.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.games.pruning import leftovers

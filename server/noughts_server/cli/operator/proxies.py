@@ -35,7 +35,7 @@ def read_public_url(chosen: str | None) -> str:
     except ValueError:
         is_right = False
     if not is_right or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise UsageProblem(f"--public-url {chosen!r}: expected http:// or https:// with a host and perhaps a port")
+        raise UsageProblem(f"--public-url {chosen!r}: expected http:// or https:// with a host and optionally a port")
     return f"{parts.scheme}://{parts.netloc}"
 
 

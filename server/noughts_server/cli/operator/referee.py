@@ -58,7 +58,7 @@ def referee(
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
     logs: LogOptions = LogOptions(),
 ) -> None:
-    """Play games for a cluster until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
+    """Play games for a cluster until Ctrl-C. It then finishes running games; a second Ctrl-C stops it at once."""
     bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
         raise UsageProblem(

@@ -78,14 +78,14 @@ class ServeOptions:
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: Annotated[
-        Path | None, Option("--tls-client-ca", help="Require client certificates of these authorities (PEM)")
+        Path | None, Option("--tls-client-ca", help="Require client certificates issued by these authorities (PEM)")
     ] = None
     insecure: InsecureOption = False
     metrics: Annotated[
         str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
     ] = None
     reflection: Annotated[
-        bool, Option("--reflection/--no-reflection", help="Service descriptions by gRPC reflection, e.g. for grpcurl")
+        bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
     ] = True
     web: WebOption = None
     no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
@@ -108,7 +108,7 @@ class ServeOptions:
 
 @command(extra="server", configured=True)
 def serve(chosen: ServeOptions, cluster: BusOptions, logs: LogOptions) -> None:
-    """Run a server until Ctrl-C. After the first Ctrl-C, running games finish; the second stops at once."""
+    """Run a server until Ctrl-C. It then finishes running games; a second Ctrl-C stops it at once."""
     run_server(chosen, cluster, logs)
 
 
@@ -121,12 +121,12 @@ def run_server(
     """Run a server with these options until a signal; `playing` as in `serve_until_stopped`. Raise SystemExit."""
     identity = read_identity(chosen.tls_cert, chosen.tls_key)
     if chosen.tls_client_ca is not None and identity is None:
-        raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
+        raise UsageProblem("--tls-client-ca: got no server certificate, expected --tls-cert and --tls-key too")
     _check_reach(chosen.listen, protected=identity is not None or chosen.insecure)
     if chosen.metrics is not None:
         _check_reach(chosen.metrics, protected=chosen.insecure, option="--metrics")
     if chosen.web is not None and chosen.no_web:
-        raise UsageProblem("--web and --no-web: got both, expected one of them at most")
+        raise UsageProblem("--web and --no-web: got both, expected at most one of them")
     bus = cluster.read("noughts serve --bus", chosen.database, insecure=chosen.insecure)
     acceptance = _acceptance(chosen.accept, chosen.python_packages)
     from noughts_server.cli.operator.serving import announced, serve_until_stopped
@@ -170,7 +170,7 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
     elif kinds == ("none",):
         kinds = ()
     elif not kinds or not set(kinds) <= {"wasm", "py"}:
-        raise UsageProblem(f"--accept {accept!r}: expected wasm, py, both with a comma, or none")
+        raise UsageProblem(f"--accept {accept!r}: expected wasm, py, both separated by a comma, or none")
     names = tuple(filter(None, (part.strip() for part in packages.split(","))))
     if names and "py" not in kinds:
         raise UsageProblem("--python-packages: requires --accept py, because only Python bots import packages")
@@ -210,7 +210,7 @@ def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
             output.note(f"No website: {problem}. Choose another port with --web, or none with --no-web.")
             return None
     if encrypted:
-        raise UsageProblem(f"--web {web!r}: got a server that speaks TLS, expected one in plaintext", _WEBSITE_FOR_TLS)
+        raise UsageProblem(f"--web {web!r}: got a server that uses TLS, expected one without TLS", _WEBSITE_FOR_TLS)
     require_extra("noughts serve --web", "web")
     return web_listener(web, "--web")
 
@@ -234,12 +234,12 @@ def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> 
         return
     if option == "--metrics":
         raise UsageProblem(
-            f"--metrics {address!r}: got an address that reaches beyond this machine, where anyone can read them;"
+            f"--metrics {address!r}: got an address that other machines can reach, where anyone could read the metrics;"
             " expected a loopback address, e.g. 127.0.0.1:7451",
             "Keep them on loopback, forward the port, or accept the risk on a private network with --insecure.",
         )
     raise UsageProblem(
-        f"--listen {address!r}: got an address that reaches beyond this machine, and no encryption;"
+        f"--listen {address!r}: got an address that other machines can reach, without encryption;"
         " expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
         "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
     )

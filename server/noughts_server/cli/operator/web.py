@@ -42,7 +42,7 @@ def web(
     public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,
 ) -> None:
-    """Serve a website with a server's tournaments, games and ratings, live, until Ctrl-C.
+    """Serve a website that shows a server's tournaments, games and ratings live, until Ctrl-C.
 
     Visitors sign in with their tokens, on this machine or over HTTPS. The website itself needs a token only for games
     in the browser.

@@ -54,7 +54,8 @@ def challenge(
         str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
     ] = "",
     games: Annotated[
-        int, Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and opponent); you begin the first")
+        int,
+        Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and opponent); you move first in game 1"),
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
@@ -65,7 +66,7 @@ def challenge(
 ) -> None:
     """Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.
 
-    You play with a reference bot that this command runs, or with your own bot (--as). The opponent's owner can refuse
+    You play using a reference bot that this command runs, or your own bot (--as). The opponent's owner can refuse
     challenges (`noughts bot run --no-challenges`).
     """
     if own is not None and (spec is not None or name):

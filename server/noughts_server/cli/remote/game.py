@@ -40,7 +40,7 @@ class GameFilter:
     """The games to list."""
 
     result: Annotated[
-        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are the bot's")
+        ResultChoice | None, Option("--result", help="Only games with this result, from the bot's point of view")
     ] = None
     termination: Annotated[
         str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
@@ -80,7 +80,7 @@ def list_games(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the games of a tournament, in the order of their numbers."""
+    """List the games of a tournament in numerical order."""
     request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:

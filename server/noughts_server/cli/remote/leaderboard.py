@@ -76,7 +76,7 @@ def leaderboard(
     ] = 0,
     settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
     retired: Annotated[bool, Option("--retired", help="Include retired bots")] = False,
-    fit: Annotated[bool, Option("--fit", help="Ratings fitted to all games of the list, with 95 % intervals")] = False,
+    fit: Annotated[bool, Option("--fit", help="Ratings fitted to all games in the list, with 95 % intervals")] = False,
     prior: Annotated[
         bool, Option("--prior", help="With --fit: add two virtual draws per bot, so that all share one scale")
     ] = False,
@@ -84,7 +84,7 @@ def leaderboard(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the bots of a rating list, strongest first. Each variant and time class has a list.
+    """List the bots in a rating list, strongest first. Each variant and time class has a list.
 
     Default: the untimed tictactoe list or, if it is empty, the list with the most games. Filters do not
     change ranks. See also `noughts bot show` and `noughts rating-lists`.

@@ -131,7 +131,7 @@ def join(
     if not wanted and not all_online:
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
-        raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
+        raise UsageProblem(f"--label {label!r}: got several bots, expected one: each label must be unique")
     parent, entered, refused = read_tournament(name), [], []
     with at.connected() as client:
         if all_online:
@@ -196,8 +196,8 @@ def _label_of(client: Client, tournament: str, bot: str) -> str:
     if len(labels) == 1:
         return labels[0]
     if labels:
-        raise Problem(f"--bot {bot!r}: got {len(labels)} entries of it, expected one", f"Name one: {', '.join(labels)}")
-    raise Problem(f"--bot {bot!r}: got no entry of it in {tournament}", f"noughts tournament show {short(tournament)}")
+        raise Problem(f"--bot {bot!r}: it has {len(labels)} entries, expected one", f"Name one: {', '.join(labels)}")
+    raise Problem(f"--bot {bot!r}: it has no entry in {tournament}", f"noughts tournament show {short(tournament)}")
 
 
 @command()
@@ -214,7 +214,7 @@ def pause(name: NameArgument, at: AtServer) -> None:
 
 @command()
 def cancel(name: NameArgument, at: AtServer) -> None:
-    """Cancel a tournament for good; finished games stay."""
+    """Cancel a tournament for good; finished games are kept."""
     _call("CancelTournament", name, at)
 
 
@@ -227,7 +227,7 @@ def extend(
 ) -> None:
     """Add games to a tournament that is running or finished. They are played immediately.
 
-    Without --games and --rounds a finished tournament becomes paused, so that bots can join; `start` resumes it.
+    Without --games or --rounds, a finished tournament is set to paused, so that bots can join; `start` resumes it.
     """
     _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
 

@@ -37,7 +37,7 @@ def verify(
         if not found.HasField("seed"):
             raise Problem(
                 f"{full_name}: its seed is still secret: the server publishes it at the end of the tournament",
-                f"Write down its hash now, and give it to `verify --hash` then: {found.seed_hash}",
+                f"Write down its hash now, and pass it to `verify --hash` at the end: {found.seed_hash}",
             )
         listed = games_pb2.ListGamesRequest(parent=full_name)
         count, differing = compare(found, client.each(client.games.ListGames, listed, lambda page: page.games))

@@ -29,7 +29,7 @@ def back_up(
         hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` copies it to an SQLite file."
         raise DatabaseUnusable(str(connection.engine.url), "only SQLite files can be copied this way", hint=hint)
     if target.exists():
-        raise DatabaseUnusable(str(target), "it already exists", hint="Choose another file, or move it away.")
+        raise DatabaseUnusable(str(target), "it already exists", hint="Choose another file, or rename this one.")
     # The first read fixes the state of the database that this transaction sees.
     count: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
     source: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]

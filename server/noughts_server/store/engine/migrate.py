@@ -37,7 +37,7 @@ def check_current(connection: Connection, database: str) -> None:
         raise DatabaseTooNew(database, found=found, known=REVISION)
     _check_migratable(database, found)
     if found != REVISION:
-        problem = f"it has schema {found}, this command reads {REVISION} and does not migrate"
+        problem = f"it has schema {found}, but this command reads {REVISION} and does not migrate"
         hint = "Read it with the version of Noughts that wrote it, or start `noughts serve`, which migrates it."
         raise DatabaseUnusable(database, problem, hint=hint)
 

@@ -46,7 +46,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """A filter for the bots of a list; the default accepts all active bots."""
+    """A filter for the bots in a list; the default accepts all active bots."""
 
     owner: str = ""
     online: Collection[int] | None = field(default=None, compare=False)

@@ -28,7 +28,7 @@ _HINT = "Create another tournament for more."
 def extend_tournament(
     connection: Connection, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None
 ) -> Tournament:
-    """Add games to each pair, or rounds to a Swiss tournament; a finished tournament becomes paused.
+    """Add games to each pair, or rounds to a Swiss tournament; a finished tournament is set to paused.
 
     With `owner_id`, it must be this owner's. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
     ResourceExhausted.

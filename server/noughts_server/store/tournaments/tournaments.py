@@ -248,7 +248,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
 def cancel_tournament(
     connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
 ) -> Tournament:
-    """Cancel a tournament: stored games stay and are rated, later results are dropped. Repeating it has no effect.
+    """Cancel a tournament: stored games are kept and rated, later results are dropped. Repeating it has no effect.
 
     `reason` says why, if no caller asked for it. Raises NotFound, PermissionDenied, WrongState (finished).
     """

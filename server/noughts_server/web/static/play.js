@@ -97,7 +97,7 @@ function landing(cell) {
 }
 
 async function play(cell) {
-  if (over()) return say("This game is over: begin a new one.");
+  if (over()) return say("This game is over: start a new one.");
   if (table.waiting) return say("Wait: the other person has not come yet.");
   if (!mine()) return say("Wait: it is not your turn.");
   if (sent === game.moves.length) return;
@@ -123,7 +123,7 @@ async function post(action, fields) {
 
 async function again(fields) {
   const live = !over() && game.moves.length > table.opening;
-  if (live && !(await confirmed("Abandon this game and begin a new one?", "New game"))) return;
+  if (live && !(await confirmed("Abandon this game and start a new one?", "New game"))) return;
   begin("again", fields);
 }
 
@@ -175,7 +175,7 @@ async function ask() {
   clearTimeout(asking);
   try {
     const answer = await fetch(`${address}/state`, { cache: "no-store" });
-    if (answer.status === 404) return say("This table was cleared. Open the page Play to start again.");
+    if (answer.status === 404) return say("This table was cleared. Open the Play page to start again.");
     if (answer.ok) {
       const told = await answer.json();
       if (told.game !== game.name) return location.reload();

@@ -111,7 +111,7 @@ def test_the_line_of_an_illegal_opening_is_named(noughts: Any, tmp_path: Path) -
     book = tmp_path / "book.txt"
     book.write_text("0,0\n1,1, 1,1\n")
     said = noughts(f"match random random --openings {book}", code=2).stderr
-    assert "book.txt, line 2: got as move 2 a move that placed a stone on c1 (cell 8), which is occupied" in said
+    assert "book.txt, line 2: got a move 2 that placed a stone on c1 (cell 8), which is occupied" in said
 
 
 def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts: Any, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts
     noughts(f"{run} --games 4 --seed 1 --openings {book}")
     book.write_text("b2\n")
     assert (
-        "got openings in book.txt that differ from the start"
+        "got other openings in book.txt than at the start"
         in noughts(f"{run} --games 6 --resume --openings {book}", code=2).stderr
     )
     assert "got openings random:2" in noughts(f"{run} --games 6 --resume --openings random:2", code=2).stderr

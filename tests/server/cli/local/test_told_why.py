@@ -216,7 +216,7 @@ def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(desk:
     (desk.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
     said, complained = desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
     assert "4 games: 4 crashed" in said
-    assert "It could not be started three times in a row" in complained
+    assert "It failed to start three times in a row" in complained
     assert "| no licence found" in complained
 
 

@@ -70,7 +70,7 @@ def test_wrong_address_of_the_metrics_is_a_usage_error(noughts: Any) -> None:
 
 def test_metrics_beyond_this_machine_are_a_usage_error(noughts: Any) -> None:
     errors = noughts("serve --no-web --listen 127.0.0.1:0 --metrics 0.0.0.0:0", code=2).stderr
-    assert "where anyone can read them" in errors
+    assert "where anyone could read the metrics" in errors
     assert "--insecure" in errors
 
 

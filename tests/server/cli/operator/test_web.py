@@ -97,9 +97,9 @@ def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, 
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         line = f"serve --listen 127.0.0.1:0 --db {database} --web {address}"
         assert f"--web '{address}': cannot listen there" in noughts(line, code=1).stderr
-        assert "expected one of them at most" in noughts(f"{line} --no-web", code=2).stderr
+        assert "expected at most one of them" in noughts(f"{line} --no-web", code=2).stderr
         encrypted = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
-        assert "got a server that speaks TLS" in encrypted
+        assert "got a server that uses TLS" in encrypted
         assert "noughts web --server NAME:PORT --tls-ca CA.pem" in encrypted
 
 

@@ -193,7 +193,7 @@ def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
     for joining in (f"small {bots[0]}", f"small --bot {bots[0]} --label Lucky"):
         entered = ask(f"tournament join {joining}")
         assert ask(withdraw)["label"] == entered["label"]
-    assert "got no entry of it in tournaments/small" in noughts(withdraw, code=1, env=env).stderr
+    assert "it has no entry in tournaments/small" in noughts(withdraw, code=1, env=env).stderr
     with start(f"bot run random --name {bots[0]} --version 2", env) as newer:
         newer.stdout.readline()
         for version, label in ((1, "one"), (2, "two")):
