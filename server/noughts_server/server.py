@@ -32,6 +32,7 @@ from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
@@ -198,6 +199,8 @@ async def running_server(
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        if settings.explorer:
+            await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local is not None and play is not None:
@@ -225,13 +228,14 @@ def _add_services(
     tournaments = TournamentServicer(
         store, sessions, director, limiter.limits, rate_own_games=settings.rate_own_games, absence=absence
     )
+    leaderboards = LeaderboardServicer(store, sessions, explorer=settings.explorer)
     accepts, counts = hosting.accepts if hosting else (), server.feed.counts
     status = StatusServicer(server.address, store, sessions, server.referee, server.counters, counts, problems, accepts)
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
-    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
+    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter.limits)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)

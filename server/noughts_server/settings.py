@@ -46,6 +46,8 @@ class ServerSettings:
     """Whether games between bots of one owner are rated; an owner can have any rating by them."""
     limits: Limits = field(default_factory=Limits)
     """Bounds on what callers may have and do."""
+    explorer: bool = True
+    """Whether the openings of games are counted and shown."""
     proxies: tuple[str, ...] = ()
     """Addresses of reverse proxies, which are believed who has called them."""
     feed: FeedSettings = field(default_factory=FeedSettings)

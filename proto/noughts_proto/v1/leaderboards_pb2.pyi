@@ -926,3 +926,119 @@ class GetBotStatisticsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetBotStatisticsResponse: _TypeAlias = GetBotStatisticsResponse  # noqa: Y015
+
+@_typing.final
+class OpeningMove(_message.Message):
+    """A move in a position. Moves that are equal by symmetry are one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CELLS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cells that it means, ascending: several if the position is symmetric."""
+
+    @_builtins.property
+    def score(self) -> Global___Score:
+        """The results of its games for the side to move."""
+
+    def __init__(
+        self,
+        *,
+        cells: _abc.Iterable[_builtins.int] | None = ...,
+        score: Global___Score | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["score", b"score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpeningMove: _TypeAlias = OpeningMove  # noqa: Y015
+
+@_typing.final
+class GetOpeningMovesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CLASS_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    """Empty means `tictactoe`."""
+    time_class: _builtins.str
+    """As in GetLeaderboardRequest; empty means `untimed`."""
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cells of the moves that lead to the position from the empty board, at most 12."""
+
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        time_class: _builtins.str = ...,
+        moves: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["moves", b"moves", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetOpeningMovesRequest: _TypeAlias = GetOpeningMovesRequest  # noqa: Y015
+
+@_typing.final
+class GetOpeningMovesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    LEGAL_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    RATING_LISTS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    rating_list: _builtins.str
+    """E.g. `tictactoe/untimed`."""
+    waiting: _builtins.int
+    """The number of games of all lists that are not counted yet."""
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpeningMove]:
+        """The moves that were played in the position or in a symmetric one, the most frequent first. The first 12 moves of a game count,
+        without those of a given opening. Challenges and void games do not count.
+        """
+
+    @_builtins.property
+    def ended(self) -> Global___Score:
+        """The games that ended in this position, for the side to move."""
+
+    @_builtins.property
+    def legal(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cells of all legal moves."""
+
+    @_builtins.property
+    def games(self) -> _containers.RepeatedCompositeFieldContainer[_games_pb2.Game]:
+        """Some of the games in which the position occurred, at most 10, newest first."""
+
+    @_builtins.property
+    def rating_lists(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """All lists with counted games, by name."""
+
+    def __init__(
+        self,
+        *,
+        rating_list: _builtins.str = ...,
+        moves: _abc.Iterable[Global___OpeningMove] | None = ...,
+        ended: Global___Score | None = ...,
+        legal: _abc.Iterable[_builtins.int] | None = ...,
+        games: _abc.Iterable[_games_pb2.Game] | None = ...,
+        rating_lists: _abc.Iterable[_builtins.str] | None = ...,
+        waiting: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "games", b"games", "legal", b"legal", "moves", b"moves", "rating_list", b"rating_list", "rating_lists", b"rating_lists", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetOpeningMovesResponse: _TypeAlias = GetOpeningMovesResponse  # noqa: Y015

@@ -70,6 +70,11 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.FromString,
                 _registered_method=True)
+        self.GetOpeningMoves = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetOpeningMoves',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
+                _registered_method=True)
 
 
 class LeaderboardServiceServicer(object):
@@ -125,6 +130,13 @@ class LeaderboardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetOpeningMoves(self, request, context):
+        """The moves that were played in a position of a list's games, with their results: the opening explorer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LeaderboardServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -162,6 +174,11 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     servicer.GetBotStatistics,
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.SerializeToString,
+            ),
+            'GetOpeningMoves': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOpeningMoves,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -354,6 +371,33 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetBotStatistics',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOpeningMoves(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetOpeningMoves',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
             options,
             channel_credentials,
             insecure,

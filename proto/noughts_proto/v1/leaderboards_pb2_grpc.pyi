@@ -47,6 +47,8 @@ class LeaderboardServiceStub:
     """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
+    GetOpeningMoves: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]
+    """The moves that were played in a position of a list's games, with their results: the opening explorer."""
 
 @_typing.type_check_only
 class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
@@ -67,6 +69,8 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     """The score between two bots, over all their versions and tournaments."""
     GetBotStatistics: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]  # type: ignore[assignment]
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
+    GetOpeningMoves: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]  # type: ignore[assignment]
+    """The moves that were played in a position of a list's games, with their results: the opening explorer."""
 
 class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
     """The leaderboards, one for each variant and time class, and the results behind them."""
@@ -126,5 +130,13 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetBotStatisticsResponse, _abc.Awaitable[_leaderboards_pb2.GetBotStatisticsResponse]]:
         """A bot's score against each opponent, how its games ended, and how long its moves took."""
+
+    @_abc_1.abstractmethod
+    def GetOpeningMoves(
+        self,
+        request: _leaderboards_pb2.GetOpeningMovesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetOpeningMovesResponse, _abc.Awaitable[_leaderboards_pb2.GetOpeningMovesResponse]]:
+        """The moves that were played in a position of a list's games, with their results: the opening explorer."""
 
 def add_LeaderboardServiceServicer_to_server(servicer: LeaderboardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -149,6 +149,9 @@ TREE = Group(
                         "backup": "operator.db:backup",
                         "copy": "operator.db:copy",
                         "prune": "operator.db:prune",
+                        "explorer": Group(
+                            "Maintain the opening explorer.", {_COMMANDS: {"rebuild": "operator.db:rebuild_explorer"}}
+                        ),
                     }
                 },
             ),

@@ -76,6 +76,7 @@ async def play_locally(
             network_cap_us=0,  # nobody is far away
             grace=5.0,
             reflection=False,
+            explorer=False,
             goes_on=False,
         )
         server = await stack.enter_async_context(running_server(settings))

@@ -6,6 +6,7 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
+from noughts_server.errors import WrongState
 from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_id, bot_name
@@ -16,6 +17,7 @@ from noughts_server.services.games import game_message
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.bot_games import ScoreBySide, head_to_head
 from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
+from noughts_server.store.games.explorer import explore
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -33,7 +35,8 @@ _MOST_OPPONENTS = 100
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     """Reads ratings and the games behind them."""
 
-    def __init__(self, store: Store, sessions: Sessions) -> None:
+    def __init__(self, store: Store, sessions: Sessions, *, explorer: bool) -> None:
+        self._explorer = explorer
         self._store = store
         self._sessions = sessions
         self._rater = BatchRater()
@@ -150,6 +153,16 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             moves=len(found.times_us),
             **times._asdict(),
         )
+
+    @open_to(Access.ANYONE)
+    async def GetOpeningMoves(self, request: pb.GetOpeningMovesRequest, context: Context) -> pb.GetOpeningMovesResponse:
+        if not self._explorer:
+            raise WrongState("the opening explorer", got="off", expected="on", hint="Ask the operator to turn it on.")
+        asked = partial(explore, variant=request.variant, time_class=request.time_class, moves=request.moves)
+        found = await self._store.read(asked)
+        moves = [pb.OpeningMove(cells=cells, score=_score(score)) for cells, score in found.moves]
+        shown = {"moves": moves, "ended": _score(found.ended), "games": map(game_message, found.games)}
+        return filled(pb.GetOpeningMovesResponse, found, **shown)
 
 
 def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:

@@ -137,6 +137,13 @@ ROUTES = (
         _OF_LIST,
         "ratings",
     ),
+    Route(
+        "/leaderboards/{variant}/{time_class}/openings",
+        "The moves in a position of a list's games, with their results.",
+        "leaderboards.GetOpeningMoves",
+        _OF_LIST,
+        "moves",
+    ),
 )
 
 EVENTS = (

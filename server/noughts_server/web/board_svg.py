@@ -228,6 +228,13 @@ def board_svg(
     return Markup(f'<svg {kind} {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
 
 
+def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
+    """Return the view box of the whole board with labels, and the centre of each of its cells."""
+    layout = _Layout(board, labels=True)
+    centres = [layout.centre(cell) for cell in range(layout.columns * layout.rows * layout.layers)]
+    return f"0 0 {layout.whole_width} {layout.whole_height}", centres
+
+
 def piece_svg(board: Document, side: str) -> Markup:
     """Return a stone of this side (`first` or `second`) by itself."""
     stone = _LOOKS[board["look"]].stone(0, side, _HALF, _HALF, cross=side == "first")

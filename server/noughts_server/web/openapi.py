@@ -106,7 +106,10 @@ def _query_parameter(field: FieldDescriptor) -> Document:
         FieldDescriptor.CPPTYPE_STRING: {"type": "string"},
         FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     }
-    return {"name": field.name, "in": "query", "schema": kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})}
+    schema = kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})
+    if field.is_repeated:
+        return {"name": field.name, "in": "query", "explode": False, "schema": {"type": "array", "items": schema}}
+    return {"name": field.name, "in": "query", "schema": schema}
 
 
 def _schemas() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_server.board_geometry import geometry
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
@@ -75,6 +77,7 @@ class Pages:
             "/tournaments/{tournament}/games/{number:int}.svg": self._picture,
             "/tournaments/{tournament}/games/{number:int}.png": self._png,
             "/leaderboard": self._leaderboard,
+            "/explorer": self._explorer,
             "/bots": self._bots,
             "/bots/{bot}": self._bot,
             "/bots/{bot}/against/{opponent}": self._against,
@@ -245,6 +248,22 @@ class Pages:
             rows=found["rows"],
             next_page=_next_page(request, found),
             wanted={name: query.get(name, "").strip() for name in filters},
+        )
+
+    async def _explorer(self, request: Request) -> Response:
+        query = request.query_params
+        moves = [whole_number("moves", cell, 0, _MOST_NUMBERS) for cell in query.get("moves", "").split(",") if cell]
+        ask = partial(self._upstream.ask, "leaderboards.GetOpeningMoves", moves=moves)
+        variant, time_class = query.get("variant", ""), query.get("time_class", "")
+        found = await ask(variant=variant, time_class=time_class)
+        name, known = found["rating_list"], found["rating_lists"]
+        if name not in known and not (time_class and moves):
+            # A list with games is more useful than an empty one.
+            name = next((each for each in known if each.startswith(f"{variant}/") or not (variant or moves)), name)
+            found = await ask(variant=name.rpartition("/")[0], time_class=name.rpartition("/")[2])
+        game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
+        return self._views.page(
+            request, "explorer", found=found, lists=[each.rpartition("/") for each in known], game=game
         )
 
     async def _bots(self, request: Request) -> Response:

@@ -20,10 +20,10 @@ _INTEGERS = {
 
 
 def query_fields(route: Route) -> Iterable[Any]:
-    """Yield the fields of the request that a query can set: plain ones that the path does not set."""
+    """Yield the fields of the request that a query can set: all but messages and those that the path sets."""
     filled = {name for name, _ in route.names}
     for field in route.request.DESCRIPTOR.fields:
-        if field.name not in filled and not field.is_repeated and field.message_type is None:
+        if field.name not in filled and field.message_type is None:
             yield field
 
 
@@ -39,7 +39,10 @@ def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str
         if name not in fields:
             known = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
             raise Failure(400, f"parameter {name!r}: unknown", f"Known: {known or 'none'}.")
-        setattr(request, name, _read(fields[name], text))
+        if fields[name].is_repeated:
+            getattr(request, name).extend(_read(fields[name], part) for part in text.split(",") if text)
+        else:
+            setattr(request, name, _read(fields[name], text))
     return request
 
 

@@ -12,7 +12,7 @@ from noughts_server.board_geometry import geometry
 from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
-from noughts_server.web.board_svg import board_svg, piece_svg
+from noughts_server.web.board_svg import board_svg, piece_svg, places
 from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
 from noughts_server.web.score_interval import score_interval
@@ -51,6 +51,7 @@ class Views:
             version=software_version(),
             board_svg=board_svg,
             piece_svg=piece_svg,
+            places=places,
             geometry=geometry,
             score_interval=score_interval,
             signing_in=signing_in,

@@ -36,6 +36,8 @@ PAGES = (
     "/{cup}/games/1",
     "/{cup}/games/1/embed",
     "/leaderboard",
+    "/explorer",
+    "/explorer?variant=connect4&moves=38",
     "/bots",
     "/bots/pascal",
     "/bots/pascal/against/random",

@@ -68,14 +68,14 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Site) -> dict[str, Links]:
-    """All pages that can be reached from the start page, but one of a kind of game, and not the documentation."""
+    """All pages that can be reached from the start page, but one game and one opening, and not the documentation."""
     found: dict[str, Links] = {}
     waiting = ["/"]
     kinds: set[str] = set()
     while waiting:
         path = waiting.pop()
         kind = re.sub(r"games/\d+", "games/N", path.partition("?")[0])
-        if path in found or (kind in kinds and "games/N" in kind):
+        if path in found or (kind in kinds and ("games/N" in kind or kind == "/explorer")):
             continue
         kinds.add(kind)
         answer = site.get(path)
@@ -93,6 +93,7 @@ def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[st
     assert {"/", "/tournaments", "/leaderboard", "/bots", "/bots/pascal", "/tournaments.atom"} <= set(pages)
     assert any(path.endswith("/embed") for path in pages)
     assert any("/against/" in path for path in pages)
+    assert any(path.startswith("/explorer") for path in pages)
     for path, links in pages.items():
         assert links.inline == [], path
         assert links.open == [], path
@@ -510,3 +511,27 @@ def test_what_is_sent_to_a_page_that_is_only_read_is_refused(site: Site) -> None
     answer = site.post("/bots", {})
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
     assert "This address is read-only." in answer.text
+
+
+def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site) -> None:
+    route = "/api/v1/leaderboards/tictactoe/untimed/openings"
+    found = eventually(lambda: site.get(route).document, lambda answer: answer["moves"] and not answer["waiting"])
+    page = site.get("/explorer?variant=tictactoe").text
+    games = sum(sum(move["score"].values()) for move in found["moves"])
+    assert f"{games} games" in page
+    assert "Games with this position" in page
+    for move in found["moves"]:
+        for cell in move["cells"]:
+            link = f"/explorer?variant=tictactoe&amp;time_class=untimed&amp;moves={cell}"
+            assert f'href="{link}"' in page
+    deeper = site.get("/explorer?variant=tictactoe&moves=4,0").text
+    assert re.findall(r"<li><a [^>]*>(\d\. \w\d)</a>", deeper) == ["1. b2", "2. a3"]
+    as_csv = site.get(f"{route}?format=csv").text
+    assert as_csv.startswith("cells,score_wins,score_draws,score_losses\r\n")
+    # A list without games gives way to one that has some.
+    assert "Connect Four, no clock" in site.get("/explorer?variant=connect4&time_class=bullet").text
+    over = site.get("/explorer?variant=tictactoe&moves=0,3,1,4,2").text
+    assert "/explorer?variant=tictactoe&amp;time_class=untimed&amp;moves=0,3,1,4,2," not in over
+    for wrong in ("4,4", "9", "x", "1,2,3,4,5,6,7,8,0,1,2,3,4"):
+        assert site.get(f"/explorer?variant=tictactoe&moves={wrong}").status == 400
+    assert site.get("/explorer?variant=nothing").status == 400

@@ -143,3 +143,25 @@ def prune(
         {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
         output.table(("what", ">would go" if dry_run else ">dropped"), rows),
     )
+
+
+@command(extra="server")
+def rebuild_explorer(database: options.DatabaseOption = None) -> None:
+    """Count all games for the opening explorer again.
+
+    Stop the server first. If the command is interrupted, run it again; the server, too, counts what is left.
+    """
+    from noughts_server.cli.database import in_database
+    from noughts_server.store.games.explorer import count_some, forget_all, unexplored
+
+    async def recounted(store: "Store") -> int:
+        await store.write(forget_all)
+        games, waiting = 0, await store.read(unexplored)
+        while left := await store.read(unexplored):
+            show(waiting - left, waiting)
+            games += await store.write(lambda connection: count_some(connection, 2_000))
+        return games
+
+    with counting("Games") as show:
+        games = in_database(database, recounted, alone=True)
+    output.show({"games": games}, f"{output.count(games, 'game')} counted")

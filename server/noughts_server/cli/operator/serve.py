@@ -87,6 +87,9 @@ class ServeOptions:
     reflection: Annotated[
         bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
     ] = True
+    explorer: Annotated[
+        bool, Option("--explorer/--no-explorer", help="Count the openings of games, for the opening explorer")
+    ] = True
     web: WebOption = None
     no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
     https: HttpsOption = False
@@ -141,6 +144,7 @@ def run_server(
         network_cap_us=options.read_margin(chosen.network_cap, "--network-cap"),
         grace=chosen.grace,
         reflection=chosen.reflection,
+        explorer=chosen.explorer,
         identity=identity,
         client_authorities=chosen.tls_client_ca,
         metrics=chosen.metrics,

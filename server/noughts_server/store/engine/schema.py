@@ -5,6 +5,7 @@
 - `pair_scores` and `entry_scores` are written in the transaction that stores their games, so standings and crosstables
   never read games.
 - `rating_runs` is the log of the ratings.
+- `explorer_moves` is written after the games, by a task of its own (`runtime.explorer`).
 """
 
 from enum import IntEnum
@@ -30,7 +31,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0015"
+REVISION = "0016"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -139,6 +140,9 @@ submissions = Table(
     Index(None, "program_id"),
 )
 
+UNEXPLORED = text(f"kind = {int(Kind.ORGANISED)} AND explored < folded")
+"""A condition on `tournaments`: some games are not in `explorer_moves` yet. Literal SQL, as `LOST_BY_FAULT` is."""
+
 tournaments = Table(
     "tournaments",
     metadata,
@@ -188,8 +192,11 @@ tournaments = Table(
     Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     # Whether games between bots of one owner are rated.
     Column("own_rated", Boolean(create_constraint=False), nullable=False, server_default="1"),
+    # The games of slots up to this ordinal are in `explorer_moves`; at most `folded`.
+    Column("explored", BigInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
+    Index("ix_tournaments_unexplored", "id", sqlite_where=UNEXPLORED, postgresql_where=UNEXPLORED),
 )
 
 # Before the start, numbers only give the order of joining, with gaps after withdrawals. From the start on they count
@@ -402,6 +409,21 @@ rating_runs = Table(
     Column("first_ordinal", BigInteger, nullable=False),
     Column("games", BigInteger, nullable=False),
     Index(None, "tournament_id", "first_ordinal"),
+)
+
+# The games with a move in a position (see `openings.symmetries`) of one list, by result.
+explorer_moves = Table(
+    "explorer_moves",
+    metadata,
+    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    # The cell on the canonical board; -1: the game ended in this position.
+    Column("move", SmallInteger, primary_key=True, autoincrement=False),
+    Column("result", SmallInteger, primary_key=True, autoincrement=False),
+    Column("games", Integer, nullable=False),
+    Column("tournament_id", BigInteger, nullable=False),
+    Column("ordinal", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # Answers of requests, for clients that repeat one.

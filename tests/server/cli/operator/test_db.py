@@ -182,6 +182,25 @@ def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> No
     assert noughts(*words, "--notes", "1h", "--dry-run")["dropped"][1]["rows"] == 0
 
 
+def test_a_rebuild_of_the_explorer_counts_all_games_again(copy: Path) -> None:
+    def counts() -> list[tuple[int, ...]]:
+        with closing(sqlite3.connect(copy)) as connection:
+            return connection.execute(
+                "SELECT position, move, result, games FROM explorer_moves ORDER BY 1, 2, 3"
+            ).fetchall()
+
+    with closing(sqlite3.connect(copy)) as connection:
+        games = connection.execute("SELECT count(*) FROM games").fetchone()[0]
+    words = ("db", "explorer", "rebuild", "--db", str(copy))
+    assert noughts(*words) == {"games": games}
+    rebuilt = counts()
+    assert rebuilt
+    execute(copy, "UPDATE explorer_moves SET games = games + 1 WHERE move = -1", "UPDATE tournaments SET explored = 1")
+    assert noughts(*words) == {"games": games}
+    assert counts() == rebuilt
+    assert noughts("db", "check", "--db", str(copy))["errors"] == 0
+
+
 def test_each_path_of_a_database_names_exactly_that_file(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("x?1.db", "x?2.db", "a%41b.db", "x#y.db", "a b.db", "50%20off/x.db")]
     (tmp_path / "50%20off").mkdir()

@@ -1,0 +1,32 @@
+"""Counts stored games for the opening explorer, a few at a time, so that live games hardly notice."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from noughts_server.errors import NoughtsError
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.explorer import count_some, unexplored
+
+logger = structlog.get_logger("noughts.explorer")
+
+_REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 24, 1
+"""The rest after a step, by its time: if this process uses half a processor, if games are live, without any."""
+
+
+async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:
+    """Count games until cancelled. Of the servers of a cluster only the one that `leads` does it."""
+    busy = True
+    while True:
+        began, used, pause = time.monotonic(), time.process_time(), 1.0
+        try:
+            if leads() and await store.read(unexplored) > 0:
+                await store.write(count_some)
+                rest = (_REST_BUSY if busy else _REST_PLAYING) if games_in_flight() else _REST_IDLE
+                pause = rest * (time.monotonic() - began)
+        except NoughtsError as error:
+            logger.warning("explorer_failed", reason=error.reason, error=str(error))
+        await asyncio.sleep(pause)
+        busy = time.process_time() - used > (time.monotonic() - began) / 2

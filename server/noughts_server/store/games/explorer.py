@@ -1,0 +1,133 @@
+"""The opening explorer: how often each move was played in the first positions of games, and with which results.
+
+Games of organised tournaments count, up to the first gap of their slots. Void games do not count, nor challenges, which
+people play with each other. A game from a given opening counts from the position in which its bots began.
+
+The counts and `tournaments.explored`, which says how far they are, change in one transaction. So each game counts once,
+whenever a process ends. A writing transaction excludes all others, also those of other servers.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, delete, exists, func, select, update
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Position, Result, Variant, VariantError, parse_variant
+from noughts_referee.work_units import unpack_moves
+from noughts_server.competition.score import Score
+from noughts_server.errors import InvalidArgument
+from noughts_server.openings.symmetries import canonical_positions
+from noughts_server.store.engine.bulk import upsert
+from noughts_server.store.engine.schema import UNEXPLORED, explorer_moves, games, rating_lists, tournaments
+from noughts_server.store.games.games import StoredGame, read_games
+from noughts_server.store.ratings.rating_lists import ensure_list, list_name
+from noughts_server.store.tournaments.tournaments import get_tournament_by_id
+
+PLIES = 12
+"""The moves of a game that count, from the empty board."""
+ENDED = -1
+"""The move in a position in which a game ended."""
+_MOST_GAMES = 10
+_BEHIND = tournaments.c.folded - tournaments.c.explored
+
+
+class ExploredPosition(NamedTuple):
+    """What was played in a position of one rating list, as `GetOpeningMovesResponse` describes it."""
+
+    rating_list: str
+    moves: list[tuple[list[int], Score]]
+    ended: Score
+    legal: Sequence[int]
+    games: list[StoredGame]
+    rating_lists: list[str]
+    waiting: int
+
+
+def unexplored(connection: Connection) -> int:
+    """Return the number of slots whose games are not counted yet."""
+    return int(connection.execute(select(func.sum(_BEHIND)).where(UNEXPLORED)).scalar() or 0)
+
+
+def count_some(connection: Connection, most: int = 128) -> int:
+    """Count some games of the tournament with the fewest uncounted ones, and return how many. Writes."""
+    row = connection.execute(select(tournaments).where(UNEXPLORED).order_by(_BEHIND, tournaments.c.id).limit(1)).first()
+    if row is None:
+        return 0
+    these = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
+    found = connection.execute(select(games).where(*these).order_by(games.c.ordinal).limit(most)).all()
+    # Cancelled tournaments have gaps.
+    explored = found[-1].ordinal if len(found) == most else row.folded
+    try:
+        counts = _counted(parse_variant(row.variant), found)
+    except (VariantError, IndexError):
+        # Its plugin is missing, or has another board now. A rebuild counts its games once it is right.
+        counts, explored = {}, row.folded
+    if counts:
+        time = TimeControl(row.move_us, row.bank_us, row.increment_us)
+        list_id = ensure_list(connection, row.variant, time.time_class)
+        rows = [(list_id, *key, *counts[key]) for key in sorted(counts)]
+        upsert(connection, explorer_moves, rows, add=("games",), replace=("tournament_id", "ordinal"))
+    connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(explored=explored))
+    return len(found)
+
+
+def _counted(variant: Variant, found: Sequence[Row[Any]]) -> dict[tuple[int, int, int], tuple[int, int, int]]:
+    """Return the other columns of the rows that these games change, by position, move and result."""
+    counts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+    for row in found:
+        moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
+        if row.result == Result.VOID or len(moves) <= begun:
+            continue
+        for ply, (number, images) in enumerate(canonical_positions(variant).after(moves[: PLIES - 1])):
+            if ply >= begun:
+                move = min(image[moves[ply]] for image in images) if ply < len(moves) else ENDED
+                key = number, move, row.result
+                counts[key] = counts.get(key, (0,))[0] + 1, row.tournament_id, row.ordinal
+    return counts
+
+
+def forget_all(connection: Connection) -> None:
+    """Delete all counts, so that all games are counted again. Writes."""
+    connection.execute(delete(explorer_moves))
+    connection.execute(update(tournaments).where(tournaments.c.explored > 0).values(explored=0))
+
+
+def explore(connection: Connection, variant: str, time_class: str, moves: Sequence[int]) -> ExploredPosition:
+    """Return what was played after these moves in the list of a variant and time class. Raises InvalidArgument."""
+    name = list_name(variant, time_class)
+    legal = _legal_after(rules := parse_variant(name.rpartition("/")[0]), moves)
+    *_, (number, images) = canonical_positions(rules).after(moves)
+    counted = exists().where(explorer_moves.c.list_id == rating_lists.c.id)
+    lists = connection.execute(select(rating_lists).where(counted))
+    known = {f"{row.variant}/{row.time_class}": row.id for row in lists}
+    column = explorer_moves.c
+    here = select(explorer_moves).where(column.list_id == known.get(name), column.position == number)
+    rows = connection.execute(here.order_by(column.games.desc(), column.move, column.result)).all()
+    scores: defaultdict[int, Score] = defaultdict(Score)
+    for each in rows:
+        first = Score(*(each.games * (each.result == result) for result in range(Result.FIRST_WINS, Result.VOID)))
+        scores[each.move] += first.mirrored if len(moves) % 2 else first
+    ended = scores.pop(ENDED, Score())
+    played = [(sorted({image.index(move) for image in images}), score) for move, score in scores.items()]
+    played.sort(key=lambda each: -each[1].games)
+    ordinals: defaultdict[int, list[int]] = defaultdict(list)
+    for each in rows[:_MOST_GAMES]:
+        ordinals[each.tournament_id].append(each.ordinal)
+    found = (read_games(connection, get_tournament_by_id(connection, key), ordinals[key]) for key in ordinals)
+    shown = sorted(chain(*found), key=lambda game: (game.ended_at, game.tournament_id, game.ordinal), reverse=True)
+    return ExploredPosition(name, played, ended, legal, shown, sorted(known), unexplored(connection))
+
+
+def _legal_after(variant: Variant, moves: Sequence[int]) -> Sequence[int]:
+    position = Position(variant)
+    legal = position.free
+    for cell in moves:
+        if cell not in legal or position.ply == PLIES:
+            got, expected = ",".join(map(str, moves)), f"at most {PLIES} legal moves of {variant.name}, in order"
+            raise InvalidArgument.of("moves", got, expected)
+        position.play(cell)
+        legal = position.free if position.outcome() is None else ()
+    return legal

@@ -1,0 +1,307 @@
+"""The opening explorer counts what a count by brute force counts, each game once, whatever happens in between."""
+
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from noughts_referee.work_units import FinishedGame, pack_moves
+from noughts_server.errors import InvalidArgument
+from noughts_server.openings.symmetries import canonical_positions
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import Kind
+from noughts_server.store.games.explorer import ENDED, PLIES, count_some, explore, forget_all, unexplored
+from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
+from tests.support.arena import NOW, Arena
+from tests.support.databases import url_of
+from tests.support.processes import environment, started
+
+VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "renju")
+COUNTS = "SELECT list_id, position, move, result, games FROM explorer_moves ORDER BY 1, 2, 3, 4"
+COUNTER = """
+import asyncio, sys
+from functools import partial
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.explorer import count_some
+
+async def count():
+    store = await Store.open(sys.argv[1])
+    while await store.write(partial(count_some, most=3)):
+        print("counted", flush=True)
+
+asyncio.run(count())
+"""
+Stones = tuple[int, int]
+"""The cells of both sides, as sets of bits."""
+Tally = dict[Stones, Counter[tuple[int, int]]]
+"""By position, up to symmetry: how often which result came of which move."""
+
+
+@cache
+def turns(variant: Variant) -> list[list[int]]:
+    """The symmetries of the board, from its coordinates: those of its shape, and of what falls only the mirror."""
+    sizes = (variant.layers, variant.rows, variant.columns)
+    found = {}
+    for axes, flips in product(permutations(range(3)), product((False, True), repeat=3)):
+        if tuple(sizes[axis] for axis in axes) != sizes or (variant.gravity and (axes != (0, 1, 2) or flips[1])):
+            continue
+        image = []
+        for place in product(*map(range, sizes)):
+            turned = [place[axis] for axis in axes]
+            layer, row, column = (
+                size - 1 - at if flip else at for size, at, flip in zip(sizes, turned, flips, strict=True)
+            )
+            image.append((layer * variant.rows + row) * variant.columns + column)
+        found[tuple(image)] = image
+    return list(found.values())
+
+
+def positions_of(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[Stones, list[list[int]]]]:
+    """The smallest of all turned boards, and the turns that lead to it: of the empty board, then after each move."""
+    boards: list[Stones] = [(0, 0) for _ in turns(variant)]
+    for ply in range(len(moves) + 1):
+        least = min(boards)
+        yield least, [turn for turn, board in zip(turns(variant), boards, strict=True) if board == least]
+        if ply < len(moves):
+            stones = [1 << turn[moves[ply]] for turn in turns(variant)]
+            boards = [
+                (first, second | stone) if ply % 2 else (first | stone, second)
+                for (first, second), stone in zip(boards, stones, strict=True)
+            ]
+
+
+def position_of(variant: Variant, moves: Sequence[int]) -> tuple[Stones, list[list[int]]]:
+    *_, last = positions_of(variant, moves)
+    return last
+
+
+def ours_of(variant: Variant, moves: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
+    *_, last = canonical_positions(variant).after(moves)
+    return last
+
+
+def by_brute_force(variant: Variant, played: Iterable[FinishedGame]) -> tuple[Tally, dict[Stones, list[int]]]:
+    """Every position of the first moves of these games, and the moves of one game that lead to each."""
+    tally: Tally = defaultdict(Counter)
+    paths = {}
+    for game in played:
+        moves, begun = list(game.moves), variant.given_plies(game.opening_plies)
+        if game.result == Result.VOID or len(moves) <= begun:
+            continue
+        for ply, (position, turned) in enumerate(positions_of(variant, moves[: PLIES - 1])):
+            if ply >= begun:
+                move = ENDED if ply == len(moves) else min(turn[moves[ply]] for turn in turned)
+                tally[position][move, int(game.result)] += 1
+                paths[position] = moves[:ply]
+    return tally, paths
+
+
+def at_random(variant: Variant, seed: int) -> tuple[list[int], Result]:
+    """Legal moves, often near the middle, and a result; some games are given up early."""
+    dice = random.Random(seed)
+    position, patience = Position(variant), dice.randrange(1, 20)
+    wide = seed % 3 == 0 or variant.cells < 50
+    middle = variant.cells // 2
+    near = [middle + down * variant.columns + across for down in range(-2, 3) for across in range(-2, 3)]
+    while position.outcome() is None and patience:
+        patience -= 1
+        while True:
+            cell = dice.randrange(variant.cells) if wide else dice.choice(near)
+            occupied = position.own | position.opponent
+            if variant.takes(cell, occupied) and position.forbidden(cell) is None:
+                break
+        position.play(cell)
+    outcome = position.outcome()
+    return position.moves, outcome.result if outcome else Result(dice.randrange(1, 5))
+
+
+async def played(
+    arena: Arena, name: str, games: int, *, slug: str = "cup", opening: int = 0, **settings: object
+) -> tuple[Tournament, list[FinishedGame]]:
+    """A tournament of games at random, all stored."""
+    variant = parse_variant(name)
+    tournament = await arena.tournament(slug, variant=name, games_per_pair=games, **settings)  # type: ignore[arg-type]
+    finished = []
+    for game in await arena.play(tournament):
+        moves, result = at_random(variant, 1_000_003 * tournament.id + game.ordinal)
+        finished.append(
+            game._replace(
+                moves=pack_moves(moves, variant.cells),
+                times=b"",
+                result=result,
+                termination=Termination.VOID if result is Result.VOID else Termination.RESIGNED,
+                opening_plies=min(opening, len(moves)),
+            )
+        )
+    await arena.commit(finished)
+    return tournament, finished
+
+
+async def count_all(arena: Arena, most: int = 500) -> None:
+    while await arena.store.read(unexplored):
+        await arena.store.write(partial(count_some, most=most))
+
+
+def stored(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
+    """What the table has of a variant, by position: as a Tally, with moves of its own boards."""
+    found: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
+    rows = arena.rows(
+        "SELECT position, move, result, games FROM explorer_moves"
+        f" JOIN rating_lists ON rating_lists.id = list_id WHERE variant = '{variant}'"
+    )
+    for position, move, result, count in rows:
+        found[position][move, result] = count
+    return found
+
+
+@pytest.mark.parametrize(
+    "number, opening", [(100, 0), (100, 3), pytest.param(2_000, 0, marks=pytest.mark.long)], ids=str
+)
+async def test_counts_are_those_of_brute_force(arena: Arena, number: int, opening: int) -> None:
+    games = {
+        variant: (await played(arena, variant, number, slug=f"cup{at}", opening=opening))[1]
+        for at, variant in enumerate(VARIANTS)
+    }
+    await count_all(arena)
+    for name, finished in games.items():
+        variant = parse_variant(name)
+        tally, paths = by_brute_force(variant, finished)
+        rows = stored(arena, name)
+        assert len(rows) == len(tally)
+        for position, counts in tally.items():
+            (number, images), (_, turned) = (
+                ours_of(variant, paths[position]),
+                position_of(variant, paths[position]),
+            )
+            ours = {
+                min(turn[cell] for turn in turned): min(each[cell] for each in images) for cell in range(variant.cells)
+            }
+            ours[ENDED] = ENDED
+            assert rows[number] == Counter({(ours[move], result): count for (move, result), count in counts.items()})
+
+
+async def test_a_position_answers_with_moves_results_and_games(arena: Arena) -> None:
+    variant = parse_variant("tictactoe")
+    _, games = await played(arena, "tictactoe", 300)
+    await count_all(arena)
+    found = await arena.store.read(partial(explore, variant="", time_class="", moves=[]))
+    tally, _ = by_brute_force(variant, games)
+    assert found.rating_list == "tictactoe/untimed"
+    assert found.rating_lists == ["tictactoe/untimed"]
+    assert found.waiting == 0
+    assert sorted(cells for cells, _ in found.moves) == [[0, 2, 6, 8], [1, 3, 5, 7], [4]]
+    assert sum(score.games for _, score in found.moves) == tally[0, 0].total()
+    assert [score.games for _, score in found.moves] == sorted((each.games for _, each in found.moves), reverse=True)
+    assert list(found.legal) == list(range(9))
+    # Turned by a quarter, it is the same position.
+    one, other = [
+        await arena.store.read(partial(explore, variant="tictactoe", time_class="untimed", moves=moves))
+        for moves in ([0, 1], [2, 5])
+    ]
+    assert [score for _, score in one.moves] == [score for _, score in other.moves]
+    assert one.games == other.games
+    assert [cells for cells, _ in one.moves] != [cells for cells, _ in other.moves]
+    for moves in ([0], [0, 4], [4, 0, 8, 1]):
+        found = await arena.store.read(partial(explore, variant="tictactoe", time_class="untimed", moves=moves))
+        position, _ = position_of(variant, moves)
+        count = tally[position].total()
+        assert sum(score.games for _, score in found.moves) + found.ended.games == count
+        won = Result.SECOND_WINS if len(moves) % 2 else Result.FIRST_WINS
+        assert sum(score.wins for _, score in found.moves) + found.ended.wins == sum(
+            number for (_, result), number in tally[position].items() if result == won
+        )
+        assert all(position_of(variant, game.moves[: len(moves)])[0] == position for game in found.games)
+        assert min(10, len(found.moves)) <= len(found.games) <= min(10, count)
+        assert len(set(map(str, found.games))) == len(found.games)
+
+
+@pytest.mark.parametrize("moves", [[9], [0, 0], [0, 3, 1, 4, 2, 5], [0] * 13])
+async def test_impossible_moves_are_refused(arena: Arena, moves: list[int]) -> None:
+    with pytest.raises(InvalidArgument, match="moves"):
+        await arena.store.read(partial(explore, variant="tictactoe", time_class="untimed", moves=moves))
+
+
+async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) -> None:
+    await played(arena, "tictactoe", 20, slug="slow", rated=False)
+    await played(arena, "tictactoe", 40, slug="fast", time=parse_time_control("1+0"))
+    await count_all(arena)
+    lists = ("untimed", "bullet")
+    slow, fast = [
+        await arena.store.read(partial(explore, variant="tictactoe", time_class=each, moves=[])) for each in lists
+    ]
+    assert slow.rating_lists == ["tictactoe/bullet", "tictactoe/untimed"]
+    assert 0 < sum(score.games for _, score in slow.moves) < sum(score.games for _, score in fast.moves)
+
+
+async def test_what_people_play_privately_does_not_count(arena: Arena) -> None:
+    await played(arena, "tictactoe", 20)
+    arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
+    assert await arena.store.read(unexplored) == 0
+    assert await arena.store.write(count_some) == 0
+    assert arena.rows(COUNTS) == []
+
+
+async def test_games_count_up_to_the_first_gap_and_all_of_a_cancelled_tournament(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=40)
+    games = await arena.play(tournament)
+    await arena.commit([*games[:10], *games[11:30]])
+    assert await arena.store.read(unexplored) == 10
+    await count_all(arena)
+    assert await arena.store.read(unexplored) == 0
+    await arena.store.write(partial(cancel_tournament, slug="cup", owner_id=None, now_ms=NOW))
+    assert await arena.store.read(unexplored) == 20
+    await count_all(arena, most=7)
+    tally, _ = by_brute_force(parse_variant("tictactoe"), [*games[:10], *games[11:30]])
+    rows = arena.rows("SELECT sum(games) FROM explorer_moves")
+    assert rows == [(sum(counts.total() for counts in tally.values()),)]
+
+
+async def test_a_failed_step_counts_nothing_and_small_steps_lead_to_the_same(arena: Arena) -> None:
+    await played(arena, "connect4", 60)
+    await count_all(arena)
+    at_once = arena.rows(COUNTS)
+    await arena.store.write(forget_all)
+    assert arena.rows(COUNTS) == []
+
+    def fail(connection: Connection) -> None:
+        count_some(connection, 7)
+        raise ZeroDivisionError
+
+    for _ in range(3):
+        with suppress(ZeroDivisionError):
+            await arena.store.write(fail)
+        await arena.store.write(partial(count_some, most=7))
+    await count_all(arena, most=11)
+    assert arena.rows(COUNTS) == at_once
+
+
+@pytest.mark.processes
+async def test_a_killed_count_goes_on_and_counts_no_game_twice(arena: Arena, tmp_path: Path) -> None:
+    await played(arena, "gomoku", 400)
+    with started(["-c", COUNTER, url_of(arena.path)], environment(), (sys.executable,)) as counter:
+        assert counter.stdout is not None
+        for _ in range(5):
+            assert counter.stdout.readline() == "counted\n"
+        counter.kill()
+    await count_all(arena)
+    after_kill = arena.rows(COUNTS)
+    await arena.store.write(forget_all)
+    await count_all(arena)
+    assert arena.rows(COUNTS) == after_kill
+
+
+@pytest.mark.parametrize(
+    "variant, moves, number",
+    [("tictactoe", [4, 0], -5502610282895457810), ("qubic", [21, 42, 3], -8715035805525742888)],
+)
+def test_numbers_of_positions_are_the_same_in_every_process(variant: str, moves: list[int], number: int) -> None:
+    """Other numbers would mix with those of stored counts."""
+    assert ours_of(parse_variant(variant), moves)[0] == number
