@@ -6,7 +6,8 @@ The server, its website, the two bots and the browsers are separate processes. T
 RATE plies per second each. WATCHERS browsers watch the first game, OTHERS the ten others. Rounds without and with
 browsers alternate. Prints the speed of the games in both (the median of the rounds), whether each browser received
 every ply of its game in order, how many got a snapshot because they lagged, and the website's processor time per
-browser. Linux only, because processor times come from /proc.
+browser and ply. First, a bare loop sends as many bytes to as many browsers: the processor time of its calls of `send`
+is the kernel's part. Linux only, because processor times come from /proc.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,10 @@ _CONNECTING_AT_ONCE = 50
 _STREAMS_EACH = 50
 """Of each address."""
 _SETTLE_SECONDS = 2.0
+_PLY = b"fa\r\n%b\r\n" % (b"x" * 250)
+"""About as many bytes as the event of a ply."""
+_BARE_PLIES = 20
+"""Events in each round of the bare loop."""
 _CHILD = "noughts_server.cli.operator.web_child"
 
 
@@ -193,7 +199,42 @@ def _measured(server: int, site: int, bots: "subprocess.Popen[str]", seconds: fl
     return ((int(_asked(bots)) - plies) / took / _GAMES, *used)  # type: ignore[return-value]
 
 
+def _bare_send(arguments: argparse.Namespace) -> float:
+    """Return the processor time of a bare `send` of one event to one browser, in microseconds."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=_CONNECTING_AT_ONCE))
+        place = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        this = [sys.executable, __file__, "--part", "browsers", "--address", place, "--others", "0"]
+        browsers = stack.enter_context(
+            subprocess.Popen(
+                [*this, "--watchers", str(arguments.watchers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        )
+        stack.callback(browsers.kill)
+        assert browsers.stdin is not None
+        assert browsers.stdout is not None
+        print(file=browsers.stdin, flush=True)
+        connections = []
+        for _ in range(arguments.watchers):
+            connection = stack.enter_context(listener.accept()[0])
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.recv(1000)
+            connection.send(b"HTTP/1.1 200 OK\r\n\r\n")
+            connections.append(connection)
+        assert browsers.stdout.readline() == "connected\n"
+        costs = []
+        for _ in range(arguments.rounds):
+            began = time.process_time()
+            for _ in range(_BARE_PLIES):
+                for connection in connections:
+                    connection.send(_PLY)
+                time.sleep(1 / arguments.rate)
+            costs.append((time.process_time() - began) / _BARE_PLIES / len(connections))
+    return 1e6 * statistics.median(costs)
+
+
 def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    bare = _bare_send(arguments)
     database = f"{folder}/watchers.sqlite"
     noughts = [sys.executable, "-m", "noughts_server.cli"]
     create = [*noughts, "token", "create", "--owner", "ada", "--db", database, "--format", "json"]
@@ -239,6 +280,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         "laggards": sum(each["laggards"] for each in told),
         "server_cores": [round(statistics.median(each[1] for each in rounds), 3) for rounds in (alone, watched)],
         "site_cores": [round(statistics.median(each[2] for each in rounds), 3) for rounds in (alone, watched)],
+        "microseconds_of_a_bare_send": round(bare, 1),
         "microseconds_of_the_site_a_watcher_and_ply": round(
             1e6 * cost / (arguments.watchers + arguments.others) / rates[1], 1
         ),

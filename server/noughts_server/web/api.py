@@ -16,7 +16,7 @@ from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.visitors import CHUNKS, address_of
+from noughts_server.web.visitors import TRANSPORT, address_of
 
 JSON, CSV = "application/json", "text/csv"
 _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
@@ -72,8 +72,8 @@ class _Live:
         if request.query_params:
             raise Failure(400, "parameters: a stream takes none")
         name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
-        write = scope.get("extensions", {}).get(CHUNKS, {}).get("write")
-        async with self._hub.watching(name, address_of(scope), last_event, write) as watcher:
+        transport = scope.get("extensions", {}).get(TRANSPORT, {}).get("transport")
+        async with self._hub.watching(name, address_of(scope), last_event, transport) as watcher:
             await _streamed(watcher, receive, send, body=request.method != "HEAD")
 
 

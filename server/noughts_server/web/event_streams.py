@@ -1,14 +1,14 @@
 """Live events: each watched resource is followed upstream once, however many browsers watch it.
 
 A `Stream` follows one resource of the server's feed. It keeps the current state (`View`) and the last increments.
-Each event is serialised once, and one loop writes it to all connections. A browser that does not read has a `Watcher`
-with a bounded buffer of events, and a task that sends them. A browser that reads too slowly gets a snapshot instead.
+Each event is serialised once, and one loop writes it to the connections of all browsers that read. For the others, it
+waits in the bounded buffer of their `Watcher`. A browser that reads too slowly gets a snapshot instead of its events.
 """
 
 import asyncio
 import json
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -75,9 +75,13 @@ class Hub:
 
     @asynccontextmanager
     async def watching(
-        self, name: str, address: str = "", last_event: str = "", write: "Write | None" = None
+        self, name: str, address: str = "", last_event: str = "", transport: asyncio.WriteTransport | None = None
     ) -> "AsyncIterator[Watcher]":
-        """Yield a watcher at this address; `last_event` is the id of the last event it received. Raises Failure."""
+        """Yield a watcher at this address. Raises Failure.
+
+        `last_event` is the id of the last event that it received. If there is a `transport`, events are written to it
+        while the reader of `Watcher.events` waits.
+        """
         settings = self.settings
         if self.watchers >= settings.most_watchers:
             raise Failure(503, f"{settings.most_watchers:,} browsers are already watching.", "Try again in a minute.")
@@ -87,7 +91,7 @@ class Hub:
         self._watchers_of[address] += 1
         try:
             stream = await self._following(name)
-            watcher = stream.join(last_event, write)
+            watcher = stream.join(last_event, transport)
             if self._beating is None:
                 self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
             try:
@@ -191,12 +195,12 @@ class Stream:
         """Whether nobody watches and it is only followed in case a browser reconnects."""
         return self._leaving is not None and not self.watchers
 
-    def join(self, last_event: str, write: "Write | None" = None) -> "Watcher":
+    def join(self, last_event: str, transport: asyncio.WriteTransport | None = None) -> "Watcher":
         """Return a new watcher that begins with the events it missed, or with a snapshot if they are not kept."""
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
-        watcher = Watcher(self, self._settings, write)
+        watcher = Watcher(self, self._settings, transport)
         missed = self._missed(last_event)
         for event in [self.snapshot_event()] if missed is None else missed:
             watcher.offer(event)
@@ -313,8 +317,11 @@ class Stream:
         """Write the event to all browsers that have read the earlier ones, and queue it for the others."""
         chunk = b"%x\r\n%b\r\n" % (len(event), event)
         for watcher in self.watchers:
-            if not watcher.write(chunk):
+            transport = watcher.direct
+            if transport is None or transport.is_closing() or transport.get_write_buffer_size():
                 watcher.offer(event)
+            else:
+                transport.write(chunk)
 
     def _missed(self, last_event: str) -> list[bytes] | None:
         epoch, _, sequence = last_event.partition("-")
@@ -327,28 +334,22 @@ class Stream:
         return f"{self._epoch:x}-{self._sequence}"
 
 
-Write = Callable[[bytes], bool]
-"""Writes a chunk to a browser's connection, or returns False if that cannot be done at once."""
-
-
 class Watcher:
     """One browser that watches."""
 
-    def __init__(self, stream: Stream, settings: LiveSettings, write: Write | None) -> None:
-        """Without `write`, only the reader of `events` sends them."""
+    # With slots, the loop over thousands of watchers reads less memory.
+    __slots__ = ("_behind", "_ended", "_settings", "_something", "_stream", "_transport", "_waiting", "direct")
+
+    def __init__(self, stream: Stream, settings: LiveSettings, transport: asyncio.WriteTransport | None) -> None:
+        self.direct: asyncio.WriteTransport | None = None
+        """The transport, only while the reader of `events` has sent everything and waits for more."""
         self._stream = stream
         self._settings = settings
-        self._write = write
+        self._transport = transport
         self._waiting: deque[bytes] = deque()
         self._something = asyncio.Event()
-        """Clear only while the reader of `events` has sent everything and waits for more."""
-        self._something.set()
         self._behind = False
         self._ended = False
-
-    def write(self, chunk: bytes) -> bool:
-        """Write an event directly to the connection; return False if earlier ones have to be sent first."""
-        return self._write is not None and not self._something.is_set() and self._write(chunk)
 
     def offer(self, event: bytes) -> None:
         """Queue an event for the browser."""
@@ -360,13 +361,17 @@ class Watcher:
             self._waiting.clear()
         else:
             self._waiting.append(event)
-        self._something.set()
+        self._wake()
 
     def end(self, last: bytes = b"") -> None:
         """End the events, with this last one."""
         if last:
             self._waiting.append(last)
         self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self.direct = None
         self._something.set()
 
     async def events(self) -> AsyncIterator[bytes]:
@@ -380,6 +385,7 @@ class Watcher:
             elif self._ended:
                 return
             else:
+                self.direct = self._transport
                 self._something.clear()
                 await self._something.wait()
 

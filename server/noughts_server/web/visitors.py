@@ -20,8 +20,8 @@ _LONGEST_ADDRESS = 45
 _MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
 _RATE_SECONDS = 10.0
 _FREE_OF_RATE = "/static/"
-CHUNKS = "noughts.chunks"
-"""The ASGI extension of each request: its `write` writes bytes that are already framed as a chunk of HTTP."""
+TRANSPORT = "noughts.transport"
+"""The ASGI extension of each request: its `transport` takes bytes that are already framed as a chunk of HTTP."""
 _EVENTS, _FILE = "/events", "/games."
 _BUSY = PlainTextResponse("Too many requests of one address. Try again in a few seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
@@ -162,7 +162,7 @@ class _Connection(HttpToolsProtocol):
         if len(self.pipeline) >= self._connections.limits.pipelined:
             raise _TooMuchError
         super().on_message_begin()
-        self.scope["extensions"] = {CHUNKS: {"write": self._write_chunk}}
+        self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
         self._arriving, self._beside_body, self._headers = True, self._newest, 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -193,13 +193,6 @@ class _Connection(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
         super()._start_asgi_task(cycle, app)
-
-    def _write_chunk(self, chunk: bytes) -> bool:
-        """Write a chunk of the running response, or return False if the visitor has to read earlier bytes first."""
-        if self.flow.write_paused or self.transport.is_closing():
-            return False
-        self.transport.write(chunk)
-        return True
 
     def _leave(self) -> None:
         """Disconnect the running response; uvicorn itself does so only for the newest request."""
