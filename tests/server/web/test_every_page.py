@@ -53,8 +53,8 @@ PAGES = (
 SIGNED_IN = ("/me", "/me?tab=upload", "/me?tab=tokens", "/organise", "/{opened}")
 """Those for people with a token; a tournament has something to do for them."""
 MOST_BYTES = 150_000
-# Half of what is called good: the sum of how far things move after they were seen, as a share of the window.
-MOST_SHIFTED = 0.05
+# A fifth of what is called good: the sum of how far things move after they were seen, as a share of the window.
+MOST_SHIFTED = 0.02
 MOST_SHIFTED_LIVE = 0.01
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1200, height=900)
 SEEN_SHIFTS = """
