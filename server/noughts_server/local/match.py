@@ -48,11 +48,14 @@ class LocalMatch:
 
     def recall(self, games: Iterable[FinishedGame]) -> None:
         """Count games that are stored."""
-        for game in games:
-            # The first of the two labels is the entry with the number 0.
-            opening = opening_of(game, self._variant)
-            counts = match_game(game.result, game.termination, int(game.first != 0), game.moves, opening)
-            self.games.add(game.ordinal, counts)
+        # The first of the two labels is the entry with the number 0.
+        counts = {
+            game.ordinal: match_game(
+                game.result, game.termination, game.first != 0, game.moves, opening_of(game, self._variant)
+            )
+            for game in games
+        }
+        self.games.add(counts)
 
     def admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Count games that have ended; return those to store now."""

@@ -91,7 +91,7 @@ class MatchCourse:
             return
         opening = tuple(game.opening)
         told = game.moves and game.termination not in _FAULTS
-        self._pairs.add(self._games, MatchGame(own, opening, tuple(game.moves) if told else None))
+        self._pairs.add({self._games: MatchGame(own, opening, tuple(game.moves) if told else None)})
         before, self._before = self._before, None if self._games % 2 == 0 else game
         if before is not None:
             self._paired = before.first == game.second and tuple(before.opening) == opening

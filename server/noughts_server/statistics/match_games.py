@@ -9,7 +9,7 @@ game counts once. With randomness, the same start leads to several games. Then e
 happens to equal another. So a pair is a repetition only if all pairs from its opening were the same so far.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ class MatchStatistics:
 
 
 class MatchGames:
-    """A counter that adds the games of a match one by one and judges by `sprt`, if given, after each pair."""
+    """A counter of the games of a match, which judges by `sprt`, if given, after each pair."""
 
     def __init__(self, sprt: Sprt | None = None) -> None:
         self.sprt = sprt
@@ -104,14 +104,10 @@ class MatchGames:
         """
         return self.sprt is not None and not self.decided and self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
 
-    def add(self, ordinal: int, game: MatchGame) -> None:
-        """Add the game of this slot, from 1. After the end of the test nothing changes."""
-        if ordinal < self._next or self.over:
-            return
-        waiting = self._waiting
-        waiting[ordinal] = game
-        if not self._next <= ordinal <= self._next + 1:
-            return
+    def add(self, games: Mapping[int, MatchGame]) -> None:
+        """Add games by their slots, from 1. After the end of the test nothing changes."""
+        waiting, first = self._waiting, self._next
+        waiting.update({ordinal: game for ordinal, game in games.items() if ordinal >= first})
         while self._next in waiting and self._next + 1 in waiting and not self.over:
             one, other = waiting.pop(self._next), waiting.pop(self._next + 1)
             self._next += 2

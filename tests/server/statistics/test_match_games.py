@@ -13,7 +13,7 @@ from noughts_server.statistics.sprt import Decision, Sprt
 def counted(games: list[MatchGame], *, order: list[int] | None = None, sprt: Sprt | None = None) -> MatchStatistics:
     match = MatchGames(sprt)
     for place in order or range(len(games)):
-        match.add(place + 1, games[place])
+        match.add({place + 1: games[place]})
     return match.statistics()
 
 
@@ -59,10 +59,10 @@ def test_a_gap_holds_the_test_back() -> None:
     """All wins but the first game, which is still running: short games must not decide before it is known."""
     match = MatchGames(Sprt(0, 60))
     for ordinal in range(2, 200):
-        match.add(ordinal, MatchGame(1.0, "", str(ordinal)))
+        match.add({ordinal: MatchGame(1.0, "", str(ordinal))})
     assert match.state is not None
     assert match.state.llr == 0
-    match.add(1, MatchGame(0.0, "", "1"))
+    match.add({1: MatchGame(0.0, "", "1")})
     assert match.decided
 
 
@@ -70,13 +70,13 @@ def test_a_match_knows_games_without_a_gap_up_to_the_end_of_its_test() -> None:
     match = MatchGames(Sprt(0, 60))
     known = []
     for ordinal in (2, 1, 3, 6, 4):
-        match.add(ordinal, MatchGame(0.5, "", str(ordinal)))
+        match.add({ordinal: MatchGame(0.5, "", str(ordinal))})
         known.append(match.known)
     assert known == [0, 2, 3, 3, 4]
     for ordinal in range(500, 6, -1):
-        match.add(ordinal, MatchGame(1.0, "", str(ordinal)))
+        match.add({ordinal: MatchGame(1.0, "", str(ordinal))})
     assert match.known == 4
-    match.add(5, MatchGame(1.0, "", "5"))
+    match.add({5: MatchGame(1.0, "", "5")})
     assert match.over
     assert match.known == match.statistics().games < 500
 
@@ -84,7 +84,7 @@ def test_a_match_knows_games_without_a_gap_up_to_the_end_of_its_test() -> None:
 def test_a_test_is_exhausted_at_the_same_pair_in_whatever_order_games_end() -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(400, 0, -1):
-        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, "", str(ordinal % 2)))
+        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, "", str(ordinal % 2))})
     assert match.exhausted
     assert match.known == match.statistics().games == 102
 
@@ -140,7 +140,7 @@ def test_a_test_of_players_who_always_play_the_same_is_exhausted(openings: int, 
         assert not match.exhausted
         number = (ordinal - 1) // 2 % openings
         # Each wins once, so nothing is decided.
-        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, number, f"{number} {ordinal % 2}"))
+        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, number, f"{number} {ordinal % 2}")})
     assert match.exhausted
     assert not match.decided
 
@@ -150,5 +150,5 @@ def test_a_test_of_players_with_chance_is_never_exhausted() -> None:
     for ordinal in range(1, 2001):
         # Equal games come, but not always.
         moves = "other" if ordinal % 60 < 2 else "same"
-        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, "", moves))
+        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, "", moves)})
         assert not match.exhausted

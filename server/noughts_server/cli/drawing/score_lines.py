@@ -43,7 +43,7 @@ class _ScoreLines:
         if self._match is not None:
             outcome, side = game.outcome, int(game.first != self._labels[0])
             counts = match_game(outcome.result, outcome.termination, side, game.moves, game.opening)
-            self._match.add(game.number, counts)
+            self._match.add({game.number: counts})
         if self._done % self._every == 0 or (self._match is not None and self._match.decided):
             standing = self._table() if self._match is None else self._of_two(self._match.statistics())
             note(f"{self._done:,}{self._of_all} games: {standing}")
