@@ -12,7 +12,7 @@ from noughts_server.store.games.explorer import count_some, unexplored
 
 logger = structlog.get_logger("noughts.explorer")
 
-_REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 24, 1
+_REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 49, 1
 """The rest after a step, by its time: if this process uses half a processor, if games are live, without any."""
 
 

@@ -17,11 +17,11 @@ from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.symmetries import canonical_positions
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.schema import Kind
+from noughts_server.store.engine.schema import UNEXPLORED, Kind
 from noughts_server.store.games.explorer import ENDED, PLIES, count_some, explore, forget_all, unexplored
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
-from tests.support.databases import url_of
+from tests.support.databases import SQLITE, url_of
 from tests.support.processes import environment, started
 
 VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "renju")
@@ -281,6 +281,12 @@ async def test_a_failed_step_counts_nothing_and_small_steps_lead_to_the_same(are
         await arena.store.write(partial(count_some, most=7))
     await count_all(arena, most=11)
     assert arena.rows(COUNTS) == at_once
+
+
+async def test_uncounted_games_are_found_without_reading_all_tournaments(arena: Arena, database_kind: str) -> None:
+    if database_kind == SQLITE:
+        plan = arena.rows(f"EXPLAIN QUERY PLAN SELECT * FROM tournaments WHERE {UNEXPLORED}")
+        assert [row[3] for row in plan] == ["SEARCH tournaments USING INDEX ix_tournaments_unexplored (kind=?)"]
 
 
 @pytest.mark.processes

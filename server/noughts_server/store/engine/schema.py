@@ -196,7 +196,7 @@ tournaments = Table(
     Column("explored", BigInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
-    Index("ix_tournaments_unexplored", "id", sqlite_where=UNEXPLORED, postgresql_where=UNEXPLORED),
+    Index("ix_tournaments_unexplored", "kind", sqlite_where=UNEXPLORED, postgresql_where=UNEXPLORED),
 )
 
 # Before the start, numbers only give the order of joining, with gaps after withdrawals. From the start on they count
