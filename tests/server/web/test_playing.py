@@ -363,7 +363,7 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         ({"variant": "chess"}, "Expected one of tictactoe"),
         ({"variant": "gomoku+swap2"}, "opening rules are not supported"),
         ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
-        ({"begins": "both"}, "who moves first"),
+        ({"begins": "both"}, "Who moves first: got"),
         ({"mark": "z"}, "Expected begins, x, o or lot."),
         ({"move": "-1"}, "seconds"),
     ],
