@@ -26,7 +26,7 @@ from noughts_referee.rules import (
     placed_wrongly,
     won,
 )
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, unpack_moves, unpack_times
+from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, unpack_moves, unpack_scores, unpack_times
 
 MOST_COMPLAINTS = 100
 """The connection closes a stream after this number of complaints, so the arbiter words no more than this."""
@@ -291,6 +291,8 @@ class Arbiter:
         game.times_us += unpack_times(begun.times)
         game.left_us = [begun.first_clock_us, begun.second_clock_us]
         game.opening_plies = begun.opening_plies
+        if game.scores is not None:
+            game.scores = unpack_scores(begun.scores)
         if variant.agreement:
             self.agreed.append(game)
         self._begin(game)

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import Result, Termination
-from noughts_referee.work_units import Allowance, FinishedGame, Slot, Unit, pack_allowances, pack_moves, pack_times
+from noughts_referee.work_units import (
+    Allowance,
+    FinishedGame,
+    Slot,
+    Unit,
+    pack_allowances,
+    pack_moves,
+    pack_scores,
+    pack_times,
+)
 
 _VOID = Result.VOID
 
@@ -51,6 +60,7 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 game.fault,
                 game.opening_plies,
                 pack_allowances(*map(_allowance, game.players)) if game.conditions.timed else None,
+                pack_scores(game.scores, len(game.moves)) if game.scores else None,
             ),
         )
         for game in games

@@ -14,7 +14,7 @@ from noughts_referee.rules import (
     parse_variant,
     side_seeds,
 )
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_times
+from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
 
 _NO_CLOCKS = [0, 0]
 CHOICES = 4
@@ -137,6 +137,7 @@ class Game:
         "players",
         "ply",
         "result",
+        "scores",
         "slot",
         "termination",
         "times_us",
@@ -165,6 +166,8 @@ class Game:
         self.times_us: list[int] = []
         self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
         """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
+        self.scores: dict[int, float] | None = {} if conditions.keep_scores else None
+        """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
         # `result` and `termination` are set at the end.
         self.fault = ""
         """Why the loser lost, if it lost through a known fault of its own: a phrase that follows "it"."""
@@ -227,6 +230,7 @@ class Game:
             self.left_us[0],
             self.left_us[1],
             self.opening_plies,
+            pack_scores(self.scores, len(self.moves)),
         )
 
     def position(self) -> Position:

@@ -339,6 +339,10 @@ class Referee:
         """Judge a player's answers. Return complaints about answers to questions that were never asked."""
         games, plies, cells, times_us, resigned, reasons, exhausted, scores = answers
         self.plies += len(games)
+        for row, score in scores:
+            game = player.games.get(games[row])
+            if game and game.scores is not None and game.ply == plies[row] and game.mover is player:
+                game.scores[game.ply] = score
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
         if self._observer is not None:
             self._observer.answered(games, plies, scores)

@@ -1,5 +1,6 @@
 """Data between the organiser and the referee: slots to play and finished games."""
 
+import math
 import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -7,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from sys import byteorder
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Outcome, Result, Termination, Variant
 
+_LARGEST_SCORE = 3e38
+"""Of four bytes."""
 _NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
@@ -40,6 +43,8 @@ class GameConditions:
     """A game with this many plies is adjudicated as a draw. 0: no limit."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
+    keep_scores: bool = False
+    """Whether the scores of bots are stored with the game."""
     guest: bool = False
     """Whether it is a challenge. Tournaments take precedence over challenges."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
@@ -82,6 +87,8 @@ class GameSoFar(NamedTuple):
     second_clock_us: int
     opening_plies: int = 0
     """See `Game.opening_plies`."""
+    scores: bytes | None = None
+    """See `pack_scores`."""
 
 
 _NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
@@ -119,6 +126,8 @@ class FinishedGame(NamedTuple):
     """See `Game.opening_plies`. The times of a given opening are 0."""
     allowances: bytes | None = None
     """See `pack_allowances`; None in games without clocks."""
+    scores: bytes | None = None
+    """See `pack_scores`; None if the tournament does not keep them, or without any."""
 
     @property
     def outcome(self) -> Outcome:
@@ -166,13 +175,27 @@ def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
     return Allowance(network, margin), Allowance(*second)
 
 
+def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:
+    """Pack the scores of so many plies as four bytes each, as a time has; NaN for a ply without one."""
+    if not scores:
+        return None
+    column = (min(max(scores.get(ply, math.nan), -_LARGEST_SCORE), _LARGEST_SCORE) for ply in range(plies))
+    return _packer("f", plies)(*column)
+
+
+def unpack_scores(packed: bytes | None) -> dict[int, float]:
+    """Return the scores by ply, with six digits."""
+    column = _unpack("f", packed) if packed else []
+    return {ply: float(f"{score:.6g}") for ply, score in enumerate(column) if not math.isnan(score)}
+
+
 @cache
 def _packer(code: str, count: int) -> Callable[..., bytes]:
     """Return the packer of `count` numbers, little endian. Creating one takes longer than packing, so it is cached."""
     return struct.Struct(f"<{count}{code}").pack
 
 
-def _unpack(code: str, packed: bytes) -> list[int]:
+def _unpack(code: str, packed: bytes) -> list[Any]:
     column = array(code, packed)
     if byteorder == "big":
         column.byteswap()

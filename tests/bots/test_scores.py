@@ -15,7 +15,7 @@ from noughts_bots.session import play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.game import Game
 from noughts_referee.rules import Termination
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.work_units import FinishedGame, pack_scores, unpack_scores
 from tests.support.games import Question, conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot, until
 
@@ -82,11 +82,13 @@ def listener(server: Loopback) -> Listener:
     return listener
 
 
-async def games_of(server: Loopback, kind: type[Bot], *, games: int = 8) -> list[FinishedGame]:
+async def games_of(
+    server: Loopback, kind: type[Bot], *, games: int = 8, keep_scores: bool = False
+) -> list[FinishedGame]:
     """Games between two bots of a kind, in slot order."""
     async with asyncio.TaskGroup() as tasks:
         playing = [tasks.create_task(play(kind(), login(server.port, key))) for key in (1, 2)]
-        server.referee.add(unit(conditions("mnk:4,4,3"), games))
+        server.referee.add(unit(conditions("mnk:4,4,3", keep_scores=keep_scores), games))
         await until(lambda: len(server.finished) >= games)
         for task in playing:
             task.cancel()
@@ -110,6 +112,38 @@ async def test_each_score_travels_with_its_move_and_changes_no_game(
         assert score is None or math.floor(score) == ply
     async with loopback() as quiet:
         assert judged(await games_of(quiet, silent)) == judged(games)
+
+
+@pytest.mark.parametrize("kind, silent", KINDS)
+async def test_scores_are_part_of_a_game_if_its_tournament_keeps_them(
+    server: Loopback, kind: type[Bot], silent: type[Bot]
+) -> None:
+    games = await games_of(server, kind, keep_scores=True)
+    for game in games:
+        kept = unpack_scores(game.scores)
+        assert list(kept) == [ply for ply in range(len(game.moves)) if ply & 2]
+        assert all(math.floor(score) == ply for ply, score in kept.items())
+        assert len(game.scores or b"") == len(game.times) == 4 * len(game.moves)
+    async with loopback() as other:
+        assert {game.scores for game in await games_of(other, kind)} == {None}
+        assert {game.scores for game in await games_of(other, silent, keep_scores=True)} == {None}
+
+
+async def test_a_score_of_a_move_that_was_not_made_is_not_kept(server: Loopback) -> None:
+    class Late(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(position.free[0] if position.ply < 2 else 99, float(position.ply))
+
+    for game in await games_of(server, Late, games=2, keep_scores=True):
+        assert (game.termination, unpack_scores(game.scores)) == (Termination.ILLEGAL_MOVE, {0: 0.0, 1: 1.0})
+
+
+def test_packed_scores_are_bounded_and_have_six_digits() -> None:
+    packed = pack_scores({0: 0.1, 2: -1e300, 3: 1e300, 4: 123456.4, 9: 1.0}, 6)
+    assert len(packed or b"") == 24
+    assert unpack_scores(packed) == {0: 0.1, 2: -3e38, 3: 3e38, 4: 123456.0}
+    assert pack_scores({}, 6) is pack_scores(None, 6) is None
+    assert unpack_scores(None) == {}
 
 
 async def test_plain_cells_bring_no_score(server: Loopback, listener: Listener) -> None:

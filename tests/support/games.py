@@ -20,6 +20,7 @@ def conditions(
     seed: int = 1,
     own_times: Mapping[str, str] | None = None,
     guest: bool = False,
+    keep_scores: bool = False,
 ) -> GameConditions:
     return GameConditions(
         tournament=tournament,
@@ -32,6 +33,7 @@ def conditions(
         labels=tuple(f"bot-{player}" for player in players),
         own_times={label: parse_time_control(text) for label, text in (own_times or {}).items()},
         guest=guest,
+        keep_scores=keep_scores,
     )
 
 

@@ -299,7 +299,9 @@ class WatchedGame(_message.Message):
     """Set once the state is ENDED."""
     termination: _types_pb2.Termination.ValueType
     first_score: _builtins.float
-    """The last score of each side (see WatchedPly.score). Unset before its first one, and in games read from the store."""
+    """The last score of each side (see WatchedPly.score). Unset before its first one, and in games read from the
+    store unless the tournament has `keep_scores`.
+    """
     second_score: _builtins.float
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
@@ -320,7 +322,8 @@ class WatchedGame(_message.Message):
     @_builtins.property
     def scores(self) -> _containers.ScalarMap[_builtins.int, _builtins.float]:
         """The mover's score of each ply (see WatchedPly.score) by the number of moves before it, as far as the server knows
-        them: of plies made while a client watched. Empty in games read from the store.
+        them: of all plies if the tournament has `keep_scores`, otherwise of those made while a client watched, and none in
+        games read from the store.
         """
 
     @_builtins.property
@@ -397,7 +400,7 @@ class WatchedPly(_message.Message):
     second_clock_us: _builtins.int
     score: _builtins.float
     """The mover's score of its position, on its own scale; higher is better for the mover. Unset if the bot sent
-    none. The server does not store it.
+    none. The server stores it only in tournaments with `keep_scores`.
     """
     def __init__(
         self,

@@ -167,6 +167,7 @@ class Tournament(_message.Message):
     SEED_HASH_FIELD_NUMBER: _builtins.int
     SEED_GIVEN_FIELD_NUMBER: _builtins.int
     LIVE_SCORES_FIELD_NUMBER: _builtins.int
+    KEEP_SCORES_FIELD_NUMBER: _builtins.int
     OWN_RATED_FIELD_NUMBER: _builtins.int
     ABSENCE_LIMIT_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
@@ -220,6 +221,8 @@ class Tournament(_message.Message):
     """Whether spectators of games with clocks see the bots' scores during the game. Unset: they see the last score of
     each side after the game, because scores help the opponent.
     """
+    keep_scores: _builtins.bool
+    """Whether the scores that bots send are stored with the games."""
     own_rated: _builtins.bool
     """Output only. Whether games between bots of one owner are rated."""
     rated: _builtins.bool
@@ -305,6 +308,7 @@ class Tournament(_message.Message):
         seed_hash: _builtins.str = ...,
         seed_given: _builtins.bool = ...,
         live_scores: _builtins.bool = ...,
+        keep_scores: _builtins.bool = ...,
         own_rated: _builtins.bool = ...,
         absence_limit: _duration_pb2.Duration | None = ...,
         rated: _builtins.bool | None = ...,
@@ -333,7 +337,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "live_scores", b"live_scores", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

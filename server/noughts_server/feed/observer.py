@@ -4,7 +4,7 @@ It publishes on the bus, because in a cluster the feed is in another process. Wi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -143,8 +143,8 @@ class _Followed:
         self.slot = SlotKey(game.conditions.tournament, game.slot.ordinal)
         self.plies = len(game.moves)
         """The number of plies that followers know."""
-        self.scores: dict[int, float] = {}
-        """The mover's scores by ply, since the game is followed."""
+        self.scores = dict(game.scores or {})
+        """The mover's scores by ply, since the game is followed; all of them if they are stored."""
         self.withholds = game.conditions.timed and not game.conditions.live_scores
         """Whether scores are still secret, because they would help the opponent."""
 
@@ -156,8 +156,6 @@ def _name(game: Game) -> str:
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
     conditions = game.conditions
-    scores = {} if followed.withholds else followed.scores
-    last = {ply & 1: score for ply, score in scores.items()}
     message = pb.WatchedGame(
         name=_name(game),
         variant=conditions.variant.name,
@@ -169,12 +167,17 @@ def _game_message(followed: _Followed) -> pb.WatchedGame:
         state=pb.GAME_STATE_RUNNING,
         moves=game.moves,
         times_us=game.times_us,
-        first_score=last.get(0),
-        second_score=last.get(1),
-        scores=scores,
     )
     tell_clocks(message, *_clocks(game))
+    tell_scores(message, {} if followed.withholds else followed.scores)
     return message
+
+
+def tell_scores(message: pb.WatchedGame, scores: Mapping[int, float]) -> None:
+    """Add the scores by ply, in order, and the last one of each side."""
+    message.scores.update(scores)
+    for ply, score in scores.items():
+        setattr(message, "second_score" if ply & 1 else "first_score", score)
 
 
 def _clocks(game: Game) -> tuple[int | None, int | None]:

@@ -10,7 +10,7 @@ from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.clocks import own_time_message, tell_clocks
-from noughts_server.feed.observer import SlotKey
+from noughts_server.feed.observer import SlotKey, tell_scores
 from noughts_server.messages.conversions import standing_message
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.resource_names import game_name
@@ -74,6 +74,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         return ReadGame(SlotKey(tournament.id, ordinal), message)
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
+    tell_scores(message, game.scores)
     if game.clocks_us is not None:
         first, second = game.clocks_us
         tell_clocks(message, first if limits[0] else None, second if limits[1] else None)

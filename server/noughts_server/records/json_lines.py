@@ -8,7 +8,7 @@ from noughts_server.records.recorded_game import LONGEST_MS, RESULTS, Placed, Re
 
 LINE_KEYS = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
-    *("first_time", "second_time", "fault", "times_ms"),
+    *("first_time", "second_time", "fault", "times_ms", "scores"),
 )
 """The keys of a line, in order."""
 _NEEDED = ("variant", "first", "second", "moves", "result")

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from noughts_referee.rules import parse_variant
+from noughts_server.records.recorded_game import score_column
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -120,4 +121,4 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         }
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
-    return line
+    return line | score_column(game.scores, len(game.moves))

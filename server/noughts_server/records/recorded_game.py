@@ -27,6 +27,7 @@ RESULT_SPELLINGS: Mapping[str, str] = {
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
 _LONGEST_SHOWN = 200
+_SCORE = {int, float, type(None)}
 _DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
 
 
@@ -83,9 +84,21 @@ class RecordedGame:
         return min(max(0, stones), len(self.moves)) if type(stones) is int else 0
 
     @property
+    def scores(self) -> list[float | None]:
+        """Return the mover's score of each move, None where it is unknown; empty without a valid list."""
+        scores = self.more.get("scores")
+        valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE
+        return scores if valid and isinstance(scores, list) else []
+
+    @property
     def first_chosen(self) -> int:
         """Return the first ply, from 0, that a side chose alone."""
         return max(self.opening_plies, self.agreed)
+
+
+def score_column(scores: Mapping[int, float], plies: int) -> dict[str, Any]:
+    """Return the scores by ply as a line of JSON has them; empty without any."""
+    return {"scores": [scores.get(ply) for ply in range(plies)]} if scores else {}
 
 
 def occasion(event: str, date: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
-from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError, score_column, variant_of
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -70,7 +70,8 @@ def recorded(game: "ExportedGame") -> RecordedGame:
         opening_plies=game.opening_plies,
         times_ms=tuple(time / 1000 for time in game.times_us),
         fault=game.fault,
-        more={"opening": game.agreement._asdict()} if game.agreement else {},
+        more=({"opening": game.agreement._asdict()} if game.agreement else {})
+        | score_column(game.scores, len(game.moves)),
     )
 
 

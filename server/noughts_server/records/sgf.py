@@ -2,12 +2,14 @@
 
 Black (`PB`, `B`) is the first mover. The format has moves, names, results, events, dates, times and openings of flat
 boards up to 52x52. Everything without a property is in the game's comment (`GC`), one `name: value` a line. Times are
-comments of moves, `C[12.5ms]`, as in the files of c-gomoku-cli, which can be read as well: they have the reason of the
-end in `TE`, Gomocup's number of a rule, and `C[opening move]`.
+comments of moves, `C[12.5ms]`, and bots' scores are `V`, positive if good for Black. Files of c-gomoku-cli can be read
+as well: they have the reason of the end in `TE`, Gomocup's number of a rule, and `C[opening move]`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from math import isfinite
 from typing import Any
 
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES
@@ -22,6 +24,7 @@ from noughts_server.records.recorded_game import (
     occasion,
     one_line,
     point,
+    score_column,
     variant_of,
 )
 from noughts_server.records.sgf_grammar import Node, read_trees, written
@@ -71,6 +74,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
     variant = _variant(root)
     moves: list[int] = []
     times: list[float] = []
+    scores: dict[int, float] = {}
     opening = 0
     for node in nodes:
         for color in ("B", "W"):
@@ -81,6 +85,8 @@ def _game(nodes: list[Node]) -> RecordedGame:
                 comment = "".join(node.get("C", ()))
                 if comment.startswith(_OPENING) and opening == len(moves) - 1:
                     opening += 1
+                if (score := _score("".join(node.get("V", ())))) is not None:
+                    scores[len(moves) - 1] = score if color == "B" else -score
                 found = _TIME.search(comment)
                 times.append(milliseconds(found.group(1)) if found else 0.0)
     if not any("ms" in text for node in nodes for text in node.get("C", ())):
@@ -102,8 +108,16 @@ def _game(nodes: list[Node]) -> RecordedGame:
         first_time=said.get("time of Black", ""),
         second_time=said.get("time of White", ""),
         fault=said.get("fault", ""),
-        more=_agreement(said) | occasion(_simple(root, "EV"), _simple(root, "DT")),
+        more=_agreement(said) | score_column(scores, len(moves)) | occasion(_simple(root, "EV"), _simple(root, "DT")),
     )
+
+
+def _score(text: str) -> float | None:
+    """Return the value of `V`; None if there is none."""
+    with suppress(ValueError):
+        if isfinite(score := float(text)):
+            return score
+    return None
 
 
 def _agreement(said: dict[str, str]) -> dict[str, Any]:
@@ -201,12 +215,13 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         head.append("".join(written({"event": "EV", "date": "DT"}[name], value) for name, value in known.items()))
     if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
         head.append(written("GC", comments))
-    moves = [_move(variant, record, ply) for ply in range(len(record.moves))]
+    scores = record.scores or [None] * len(record.moves)
+    moves = [_move(variant, record, ply, score) for ply, score in enumerate(scores)]
     rows = ["".join(moves[first : first + _MOVES_A_LINE]) for first in range(0, len(moves), _MOVES_A_LINE)]
     return "\n".join([f"(;{head[0]}", *head[1:], *rows]) + ")\n"
 
 
-def _move(variant: Variant, record: RecordedGame, ply: int) -> str:
+def _move(variant: Variant, record: RecordedGame, ply: int, score: float | None) -> str:
     cell = record.moves[ply]
     if not 0 <= cell < variant.cells:
         raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
@@ -215,7 +230,9 @@ def _move(variant: Variant, record: RecordedGame, ply: int) -> str:
     if ply < len(record.times_ms):
         comments.append(f"{_number(record.times_ms[ply])}ms")
     comment = written("C", " ".join(comments)) if comments else ""
-    return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{comment}"
+    # V is good for Black if it is positive.
+    value = "" if score is None else written("V", _number(-score if ply % 2 else score))
+    return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{value}{comment}"
 
 
 def _number(value: float) -> str:

@@ -109,6 +109,7 @@ def game_message(game: StoredGame) -> pb.Game:
         first_time=time_control_message(game.first_time),
         second_time=time_control_message(game.second_time),
         opening_plies=game.opening_plies,
+        scores=game.scores,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )
     if game.allowances is not None:

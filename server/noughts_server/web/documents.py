@@ -58,7 +58,10 @@ def enum_words(enum: EnumDescriptor) -> list[str]:
 
 
 def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
-    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces. Default `columns`: all."""
+    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces, numbers by number as `0:9.5 2:7`.
+
+    Default `columns`: all.
+    """
     flat = [dict(_flat(row)) for row in rows]
     columns = columns or list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
@@ -71,7 +74,10 @@ def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: boo
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for name, value in row.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(key, int) for key in value):
+            if value:
+                yield prefix + name, " ".join(f"{key}:{held}" for key, held in value.items())
+        elif isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}_")
         elif isinstance(value, list):
             if not any(isinstance(item, dict) for item in value):
@@ -149,7 +155,7 @@ def _field_schema(field: FieldDescriptor) -> Document:
     elif field.type in _SEEDS:
         value = {"type": "string", "pattern": "^[0-9]+$"}
     elif held is None:
-        value = _SCHEMAS[field.cpp_type]
+        value = _SCHEMAS[(_map_value(field) or field).cpp_type]
     elif held.full_name == _TIMESTAMP:
         value = {"type": "string", "format": "date-time"}
     else:

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion
+from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion, score_column
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
 from noughts_server.web.documents import Document, csv_text
@@ -80,6 +80,7 @@ def recorded(game: Document) -> RecordedGame:
         times_ms=tuple(time / 1000 for time in game["times_us"]),
         fault=game["fault"],
         more=({"opening": dict(agreement)} if agreement else {})
+        | score_column(game["scores"], len(game["moves"]))
         | occasion(game["name"].split("/")[1], game["end_time"] or ""),
     )
 

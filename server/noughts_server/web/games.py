@@ -22,7 +22,7 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
     if got is None or got["game"]["end_time"] is None:
         (game,) = (await hub.known(name))["games"]
         return {"game": game, "notes": []}
-    game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"]), "scores": {}}
+    game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"])}
     return {"game": game, "notes": got["notes"]}
 
 

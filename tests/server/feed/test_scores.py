@@ -90,6 +90,26 @@ async def test_scores_of_a_game_with_a_clock_are_told_when_it_is_over_unless_the
     assert any(scores(watching)) is live_scores
 
 
+@pytest.mark.parametrize("timed", [False, True])
+async def test_kept_scores_are_those_of_all_plies_and_in_the_stored_game(
+    cinema: Cinema, token: str, timed: bool
+) -> None:
+    clock = types_pb2.TimeControl(bank_us=600_000_000) if timed else None
+    async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1, keep_scores=True, time=clock):
+        for _ in range(3):
+            cinema.gate.release()
+        await cinema.client.until(lambda _: cinema.client.server.referee.plies == 3)
+        first = (await cinema.watch(GAME).must()).snapshot.games[0]
+        assert dict(first.scores) == ({} if timed else {0: 9.0, 2: 7.0})
+        for _ in range(6):
+            cinema.gate.release()
+        await cinema.watch(GAME).to_the_end()
+    again = await cinema.watch(GAME).to_the_end()
+    assert dict(again.view.games[GAME].scores) == {0: 9.0, 2: 7.0, 6: 3.0}
+    assert last_scores(again.view.games[GAME]) == (3.0, None)
+    assert dict((await cinema.game()).scores) == {0: 9.0, 2: 7.0, 6: 3.0}
+
+
 async def test_who_joins_late_sees_the_last_scores(cinema: Cinema, token: str) -> None:
     async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1):
         early = cinema.watch(GAME)

@@ -33,6 +33,7 @@ class Game:
     loser: int | None = 1
     agreement: Agreement | None = None
     opening_plies: int = 0
+    scores: dict[int, float] = field(default_factory=dict)
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:

@@ -14,7 +14,7 @@ from noughts_referee.rules import Draws, Result, Termination, last_move, parse_v
 from noughts_server.records.formats import FormatError, read_games, writing_games
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
-from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import RecordedGame, RecordError, score_column, variant_of
 from noughts_server.records.replay import faults_of
 from noughts_server.records.result_lists import read_csv, read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
@@ -100,6 +100,33 @@ def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     added = ("winning_cells", "seed_text", "fault")
     assert replace(read, more={name: value for name, value in read.more.items() if name not in added}) == record
     assert json_line(read) == json_line(record)
+
+
+@examples(80)
+@given(record=records(), draw=st.data())
+def test_scores_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.DataObject) -> None:
+    plies = len(record.moves)
+    numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6)
+    scores = draw.draw(st.dictionaries(st.integers(0, plies - 1), numbers)) if plies else {}
+    scored = replace(record, more={**record.more, **score_column(scores, plies)})
+    (line,) = read_json_lines([json_line(scored)])
+    (tree,) = read_sgf(sgf_text(scored).splitlines(keepends=True))
+    for placed in (line, tree):
+        assert isinstance(placed.game, RecordedGame)
+        assert placed.game.scores == scored.scores == ([scores.get(ply) for ply in range(plies)] if scores else [])
+
+
+@pytest.mark.parametrize("scores", [[1.0], ["1"], "1", [None, True], {"0": 1}])
+def test_scores_that_are_none_of_the_moves_are_left_out_of_sgf(scores: object) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more={"scores": scores})
+    assert record.scores == []
+    assert ";W[aa])" in sgf_text(record)
+
+
+def test_values_of_sgf_that_are_not_numbers_are_left_out() -> None:
+    (placed,) = read_sgf(["(;GM[4]SZ[3]RU[tictactoe];B[bb]V[x];W[aa]V[-1.5];B[cc]V[1e999])"])
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.scores == [None, 1.5, None]
 
 
 @examples(80)

@@ -17,7 +17,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Choice, Draws, Put, Take
-from noughts_referee.work_units import GameSoFar, pack_moves, pack_times
+from noughts_referee.work_units import GameSoFar, pack_moves, pack_scores, pack_times, unpack_scores
 from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.runtime.bus import MemoryBus, listening
@@ -25,6 +25,7 @@ from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.store.engine.database import Store
+from noughts_server.store.games.games import get_game
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.tournaments.claims import claim_unit
 from noughts_server.store.tournaments.tournaments import cancel_tournament
@@ -231,6 +232,20 @@ async def test_a_move_counts_only_under_the_current_attempt(arena: Arena) -> Non
     assert kept(arena) == [(1, bytes([4]))]
     await keep(arena, so_far(tournament.id, 1, 2, [4, 1]))
     assert kept(arena) == [(1, bytes([4, 1]))]
+
+
+@pytest.mark.parametrize("live_scores", [False, True])
+async def test_scores_of_a_long_game_resume_and_are_secret_like_those_of_other_games(
+    arena: Arena, live_scores: bool
+) -> None:
+    tournament = await arena.tournament(time=LONG, keep_scores=True, live_scores=live_scores)
+    claim = partial(claim_unit, tournament_id=tournament.id, number=0)
+    await arena.store.write(claim)
+    await keep(arena, so_far(tournament.id, 1, 1, [4, 0])._replace(scores=pack_scores({1: 2.5}, 2)))
+    (begun,) = (await arena.store.write(claim)).begun.values()
+    assert unpack_scores(begun.scores) == {1: 2.5}
+    game = await arena.store.read(partial(get_game, slug=tournament.slug, ordinal=1))
+    assert game.scores == ({1: 2.5} if live_scores else {})
 
 
 async def test_a_row_goes_with_the_result_and_all_go_when_the_tournament_is_cancelled(arena: Arena) -> None:

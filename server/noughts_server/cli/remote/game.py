@@ -19,6 +19,7 @@ from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
+from noughts_server.records.recorded_game import score_column
 
 _LAST_MOVES = 4
 
@@ -169,6 +170,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         "termination": termination_text(row),
         "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
+        **score_column(row.scores, len(row.moves)),
         "end_time": exact(row, "end_time"),
         **output.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),

@@ -35,6 +35,7 @@ class CreateOptions(FormatOptions):
 
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
     live_scores: Annotated[bool, Option("--live-scores", help="Show the bots' scores even during timed games")] = False
+    keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores with the games")] = False
 
 
 @command()
@@ -67,6 +68,7 @@ def create(
     settings = playing.settings(
         own_times,
         live_scores=playing.live_scores,
+        keep_scores=playing.keep_scores,
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )

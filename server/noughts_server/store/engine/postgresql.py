@@ -176,7 +176,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     driver: Any = connection.connection.driver_connection
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
-        "opening_plies, allowances, ended_at"
+        "opening_plies, allowances, scores, ended_at"
     )
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}) FROM STDIN") as copy:
         for game in games:
@@ -191,6 +191,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
                     game.fault or None,
                     game.opening_plies,
                     game.allowances,
+                    game.scores,
                     ended_at,
                 )
             )

@@ -296,6 +296,8 @@ games = Table(
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
     # Time allowed for moves beyond the clock; NULL in games without clocks and in those of older servers.
     Column("allowances", LargeBinary),
+    # The mover's score of each ply; NULL if the tournament does not keep them, or if no bot has sent one.
+    Column("scores", LargeBinary),
     # It finds few games among very many.
     Index(
         "ix_games_faults",
@@ -324,6 +326,7 @@ journal = Table(
     Column("first_clock_us", BigInteger, nullable=False),
     Column("second_clock_us", BigInteger, nullable=False),
     Column("opening_plies", SmallInteger, nullable=False),
+    Column("scores", LargeBinary),
     sqlite_with_rowid=False,
 )
 

@@ -194,6 +194,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
             fault,
             opening_plies,
             allowances,
+            scores,
         ) in part:
             # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
             parameters += (
@@ -209,6 +210,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
                 fault or None,
                 opening_plies,
                 allowances,
+                scores,
             )
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
@@ -250,7 +252,7 @@ def _insert_statement(count: int) -> str:
     # In the order of FinishedGame's fields. Numbered parameters would avoid the SELECT but be slower than all the rest.
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
-        "opening_plies, allowances"
+        "opening_plies, allowances, scores"
     )
     row = ",".join("?" * len(FinishedGame._fields))
     rows = ",".join([f"({row})"] * count)

@@ -2,14 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
-from noughts_referee.work_units import Allowance, FinishedGame, unpack_allowances, unpack_moves, unpack_times
+from noughts_referee.work_units import (
+    Allowance,
+    FinishedGame,
+    unpack_allowances,
+    unpack_moves,
+    unpack_scores,
+    unpack_times,
+)
 from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
 from noughts_server.store.engine.batches import in_batches
@@ -20,6 +28,7 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 Condition = ColumnElement[bool] | TextClause
 
 _ROWS_AT_ONCE = 1000
+_NO_SCORES: Mapping[int, float] = MappingProxyType({})
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
 
@@ -102,6 +111,8 @@ class StoredGame:
     """How many of the moves belong to a given opening."""
     allowances: tuple[Allowance, Allowance] | None = None
     """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
+    scores: Mapping[int, float] = field(default_factory=dict)
+    """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     clocks_us: tuple[int, int] | None = None
     """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
@@ -225,6 +236,8 @@ class ExportedGame(NamedTuple):
     agreement: Agreement | None = None
     opening_plies: int = 0
     """How many of the moves belong to the opening; their times are 0."""
+    scores: Mapping[int, float] = _NO_SCORES
+    """As in `StoredGame`."""
 
     @property
     def loser(self) -> int | None:
@@ -267,6 +280,7 @@ def export(
                 row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
                 agreement_of(row, labels),
                 variant.given_plies(row.opening_plies),
+                unpack_scores(row.scores),
             )
 
 
@@ -275,12 +289,12 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
     columns = (games.c.tournament_id, games.c.ordinal, games.c.attempt, games.c.first_entry, games.c.second_entry)
     results = (games.c.result, games.c.termination, games.c.moves, games.c.times, games.c.fault, games.c.opening_plies)
     chosen = (
-        select(*columns, *results, games.c.allowances)
+        select(*columns, *results, games.c.allowances, games.c.scores)
         .where(games.c.tournament_id == tournament_id)
         .order_by(games.c.ordinal)
     )
     for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies, row.allowances)
+        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies, row.allowances, row.scores)
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
@@ -335,6 +349,7 @@ def _game(
 ) -> StoredGame:
     rated = row.result != Result.VOID and first.bot != second.bot
     rated = rated and (tournament.own_rated or first.owner != second.owner)
+    is_live = "first_clock_us" in row._fields
     return StoredGame(
         tournament_id=tournament.id,
         tournament=tournament.name,
@@ -357,7 +372,8 @@ def _game(
         agreement=agreement,
         opening_plies=variant.given_plies(row.opening_plies),
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
-        clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
+        scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
+        clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
     )
 
 

@@ -322,6 +322,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         labels=tuple(row.label for row in rows),
         guest=tournament.kind is Kind.CHALLENGE,
         live_scores=tournament.settings.live_scores,
+        keep_scores=tournament.settings.keep_scores,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         draw_after=tournament.settings.draw_after,
     )
