@@ -8,8 +8,6 @@ as well: they have the reason of the end in `TE`, Gomocup's number of a rule, an
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from math import isfinite
 from typing import Any
 
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES
@@ -35,6 +33,7 @@ _RESULTS = {"1-0": "B+", "0-1": "W+", "1/2-1/2": "Draw", "*": "Void"}
 _HOW = dict.fromkeys(FAULTS, "F") | {Termination.RESIGNED: "R", Termination.TIMEOUT: "T"}
 _TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
+_SCORE = re.compile(r"[-+]?\d{1,99}(?:\.\d+)?(?:[eE](?:-\d{1,3}|\+?\d{1,2}))?")
 _SEED = re.compile(r"\d{1,20}")
 _SET_UP = ("AB", "AW", "AE")
 _OPENING = "opening move"
@@ -85,8 +84,8 @@ def _game(nodes: list[Node]) -> RecordedGame:
                 comment = "".join(node.get("C", ()))
                 if comment.startswith(_OPENING) and opening == len(moves) - 1:
                     opening += 1
-                if (score := _score("".join(node.get("V", ())))) is not None:
-                    scores[len(moves) - 1] = score if color == "B" else -score
+                if _SCORE.fullmatch(score := "".join(node.get("V", ()))):
+                    scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
                 found = _TIME.search(comment)
                 times.append(milliseconds(found.group(1)) if found else 0.0)
     if not any("ms" in text for node in nodes for text in node.get("C", ())):
@@ -110,14 +109,6 @@ def _game(nodes: list[Node]) -> RecordedGame:
         fault=said.get("fault", ""),
         more=_agreement(said) | score_column(scores, len(moves)) | occasion(_simple(root, "EV"), _simple(root, "DT")),
     )
-
-
-def _score(text: str) -> float | None:
-    """Return the value of `V`; None if there is none."""
-    with suppress(ValueError):
-        if isfinite(score := float(text)):
-            return score
-    return None
 
 
 def _agreement(said: dict[str, str]) -> dict[str, Any]:

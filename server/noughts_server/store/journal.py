@@ -12,16 +12,7 @@ from noughts_referee.work_units import GameSoFar
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
-_KEPT = (
-    "first_entry",
-    "second_entry",
-    "moves",
-    "times",
-    "first_clock_us",
-    "second_clock_us",
-    "opening_plies",
-    "scores",
-)
+_KEPT = tuple(column.name for column in journal.columns)[2:]
 # Built once, because building takes longer than executing and a commit can need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),

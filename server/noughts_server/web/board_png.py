@@ -8,6 +8,7 @@ import asyncio
 import re
 import subprocess
 import sys
+from functools import lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 
@@ -15,10 +16,6 @@ from noughts_server.web.board_svg import board_svg
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
-WIDTH, HEIGHT = 1200, 630
-"""The size that services expect."""
-_EDGE = 30
-_BACKGROUND = "#f6f4ef"
 _SECONDS = 10
 _KEPT = 64
 _RENDER = (
@@ -32,53 +29,31 @@ def can_draw_png() -> bool:
     return find_spec("resvg_py") is not None
 
 
-class Pngs:
-    """Draws PNG files and keeps the newest."""
-
-    def __init__(self) -> None:
-        self._drawing = asyncio.Lock()
-        self._drawn: dict[str, bytes] = {}
-
-    async def png(self, game: Document, ply: int) -> bytes:
-        """Return the board after `ply` moves. Raises Failure."""
-        if not can_draw_png():
-            words = "This website cannot draw PNG files: the package resvg-py is not installed."
-            raise Failure(
-                501,
-                words,
-                "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'",
-            )
-        svg = _svg(game, ply)
-        try:
-            async with asyncio.timeout(_SECONDS), self._drawing:
-                if svg not in self._drawn:
-                    self._drawn[svg] = await asyncio.to_thread(_rendered, svg)
-                    if len(self._drawn) > _KEPT:
-                        del self._drawn[next(iter(self._drawn))]
-                return self._drawn[svg]
-        except TimeoutError:
-            raise Failure(503, "The website is drawing too many pictures.", "Try again in a minute.") from None
-
-
-def _rendered(svg: str) -> bytes:
-    command = [sys.executable, "-I", "-c", _RENDER]
+async def board_png(game: Document, ply: int, drawing: asyncio.Lock) -> bytes:
+    """Return the board after `ply` moves, drawn under the lock. Raises Failure."""
+    if not can_draw_png():
+        words = "This website cannot draw PNG files: the package resvg-py is not installed."
+        hint = "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'"
+        raise Failure(501, words, hint)
     try:
-        return subprocess.run(command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True).stdout
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
+        async with asyncio.timeout(_SECONDS), drawing:
+            return await asyncio.to_thread(_rendered, _svg(game, ply))
+    except (TimeoutError, subprocess.TimeoutExpired):
+        raise Failure(503, "The website is drawing too many pictures.", "Try again in a minute.") from None
     except (subprocess.SubprocessError, OSError) as error:
         raise Failure(500, "The picture could not be drawn.", "Use the address with .svg.") from error
 
 
+@lru_cache(_KEPT)
+def _rendered(svg: str) -> bytes:
+    command = [sys.executable, "-I", "-c", _RENDER]
+    return subprocess.run(command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True).stdout
+
+
 def _svg(game: Document, ply: int) -> str:
-    """Return the board in light colours on a picture of its size, in the part of CSS that the renderer knows."""
-    place = f'x="{_EDGE}" y="{_EDGE}" width="{WIDTH - 2 * _EDGE}" height="{HEIGHT - 2 * _EDGE}"'
-    board = str(board_svg(game, ply, labels=False)).replace("<svg ", f"<svg {place} ", 1)
-    style, back = (
-        f"<style>{_style(game['board']['look'])}</style>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{_BACKGROUND}"/>',
-    )
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}">{style}{back}{board}</svg>'
+    """Return the board in light colours, in the part of CSS that the renderer knows and in the size for previews."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><style>{_style(game["board"]["look"])}'
+    return f'{head}</style><rect width="1200" height="630" fill="#f6f4ef"/>{board_svg(game, ply, labels=False)}</svg>'
 
 
 def _style(look: str) -> str:

@@ -58,10 +58,7 @@ def enum_words(enum: EnumDescriptor) -> list[str]:
 
 
 def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
-    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces, numbers by number as `0:9.5 2:7`.
-
-    Default `columns`: all.
-    """
+    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces. Default `columns`: all."""
     flat = [dict(_flat(row)) for row in rows]
     columns = columns or list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
@@ -74,16 +71,13 @@ def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: boo
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for name, value in row.items():
-        if isinstance(value, dict) and all(isinstance(key, int) for key in value):
-            if value:
-                yield prefix + name, " ".join(f"{key}:{held}" for key, held in value.items())
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}_")
         elif isinstance(value, list):
             if not any(isinstance(item, dict) for item in value):
                 yield prefix + name, _cell(" ".join(value) if value and isinstance(value[0], str) else value)
         else:
-            yield prefix + name, _cell(value)
+            yield f"{prefix}{name}", _cell(value)
 
 
 def _cell(value: Any) -> Any:

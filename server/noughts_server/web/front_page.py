@@ -4,7 +4,6 @@ One view needs about 20 calls to the server, so views share the answers for a se
 """
 
 import asyncio
-import math
 from collections.abc import Collection
 
 from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
@@ -27,24 +26,23 @@ class FrontPage:
         self._upstream = upstream
         self._hub = hub
         self._reading = asyncio.Lock()
-        self._last: Document | Failure = Failure(503, "The website has not asked its server yet.")
-        self._read_at = -math.inf
+        self._last: Document | Failure = {}
+        self._old_at = 0.0
 
     async def shown(self) -> Document:
         """Return what the page shows; `known` has tournaments, `players` their standings by label. Raises Failure."""
-        clock = asyncio.get_running_loop().time
         live = await self._hub.known("featured")
         running = live["tournaments"][:_RUNNING]
         names = {each["name"] for each in running} | {game["name"].partition("/games/")[0] for game in live["games"]}
+        clock = asyncio.get_running_loop().time
         async with self._reading:
-            is_new = isinstance(self._last, dict) and not names <= self._last["known"].keys()
-            if is_new or clock() >= self._read_at + _SHARED_SECONDS:
-                try:
-                    self._last = await _read(self._upstream, names)
-                except Failure as failure:
-                    self._last = failure
-                self._read_at = clock()
             last = self._last
+            if clock() >= self._old_at or (isinstance(last, dict) and not names <= last["known"].keys()):
+                try:
+                    last = await _read(self._upstream, names)
+                except Failure as failure:
+                    last = failure
+                self._last, self._old_at = last, clock() + _SHARED_SECONDS
         if isinstance(last, Failure):
             raise last
         return {**last, "running": running, "live": live["games"]}

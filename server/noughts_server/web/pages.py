@@ -1,7 +1,7 @@
 """The pages: the data that each needs from the server, and the template that shows it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_proto.v1 import types_pb2
 from noughts_server.board_geometry import geometry
 from noughts_server.resource_names import bot_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.api_routes import PREFIX, ROUTES
-from noughts_server.web.board_png import Pngs
+from noughts_server.web.board_png import board_png
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.charts import Line, Point, rating_line
@@ -45,8 +45,7 @@ _FAULTS = 10
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
-_STARTS = 200
-"""Open tournaments, and newest ones, whose starts the calendar has."""
+_STARTS = 500
 _MOST_NUMBERS = 900
 _A_DAY = "public, max-age=86400"
 
@@ -60,7 +59,7 @@ class Pages:
         self._views = views
         self._organising = organising
         self._front_page = FrontPage(upstream, hub)
-        self._pngs = Pngs()
+        self._drawing = asyncio.Lock()
 
     def addresses(self) -> list[Address]:
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
@@ -110,13 +109,8 @@ class Pages:
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _starts(self, request: Request) -> Response:
-        """Return the starts of the open tournaments and of the newest ones."""
-        asked: tuple[Document, ...] = ({"state": tournaments_pb2.TOURNAMENT_STATE_OPEN}, {})
-        found = await asyncio.gather(
-            *(self._upstream.ask("tournaments.ListTournaments", page_size=_STARTS, **fields) for fields in asked)
-        )
-        named = {each["name"]: each for page in found for each in page["tournaments"]}
-        return self._calendar(request, "Starts of tournaments", named.values())
+        found = await self._upstream.ask("tournaments.ListTournaments", page_size=_STARTS)
+        return self._calendar(request, "Starts of tournaments", found["tournaments"])
 
     async def _start(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])
@@ -125,9 +119,9 @@ class Pages:
             raise Failure(404, f"{name} has no scheduled start.", "Its organiser starts it.")
         return self._calendar(request, tournament["title"] or words.short(name), [tournament])
 
-    def _calendar(self, request: Request, title: str, tournaments: Iterable[Document]) -> Response:
-        file = calendar_file(title, tournaments, self._views.base(request))
-        return answer(request, file, "text/calendar; charset=utf-8", {"cache-control": "no-cache"})
+    def _calendar(self, request: Request, title: str, tournaments: list[Document]) -> Response:
+        text = self._views.text(request, "calendar.ics", title=title, tournaments=tournaments)
+        return answer(request, calendar_file(text), "text/calendar; charset=utf-8", {"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
         known = await self._known_tournament(request)
@@ -201,32 +195,33 @@ class Pages:
 
     async def _png(self, request: Request) -> Response:
         game, ply = await self._board_of(request)
-        return _pictured(request, game, await self._pngs.png(game, ply), "image/png")
+        return _pictured(request, game, await board_png(game, ply, self._drawing), "image/png")
 
     async def _board_of(self, request: Request) -> tuple[Document, int]:
         """Return the game, which has a board, and the address's ply. Raises Failure."""
-        game, ply, _ = await self._found_game(request)
+        found = await self._found_game(request)
+        game, ply = found["game"], found["ply"]
         if game["board"] is None:
             raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
         return game, ply
 
     async def _known_game(self, request: Request) -> Document:
         """Return what a page shows of a game and of its players."""
-        _, ply, known = await self._found_game(request)
+        known = await self._found_game(request)
         name = "tournaments/{tournament}".format_map(request.path_params)
         (tournament,) = (await tournaments_of(self._upstream, [name])).values()
         players = {row.label: row for row in tournament.standings}
-        return {**known, "ply": ply, "tournament": tournament, "players": players}
+        return {**known, "tournament": tournament, "players": players}
 
-    async def _found_game(self, request: Request) -> tuple[Document, int, Document]:
-        """Return the game from the record, or from the feed if it is not over, the address's ply, and all about it."""
+    async def _found_game(self, request: Request) -> Document:
+        """Return the game from the record, or from the feed if it is not over, its notes, and the address's ply."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
         # A bot's stderr output is only for its owner and the organiser.
         visitor = visitor_of(request)
         known = await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
         plies = len(known["game"]["moves"])
         ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, MOST)
-        return known["game"], min(ply, plies), known
+        return {**known, "ply": min(ply, plies)}
 
     async def _leaderboard(self, request: Request) -> Response:
         if renamed := _renamed(request):

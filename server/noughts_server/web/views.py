@@ -13,6 +13,7 @@ from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.board_svg import board_svg, piece_svg, places
+from noughts_server.web.calendar_file import calendar_text
 from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
 from noughts_server.web.score_interval import score_interval
@@ -45,7 +46,7 @@ class Views:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part)
+        self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part, calendar_text=calendar_text)
         self._templates.globals.update(
             static=f"/static/{static}",
             version=software_version(),

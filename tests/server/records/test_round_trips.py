@@ -106,7 +106,7 @@ def test_json_lines_lose_nothing(record: RecordedGame) -> None:
 @given(record=records(), draw=st.data())
 def test_scores_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.DataObject) -> None:
     plies = len(record.moves)
-    numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6)
+    numbers = st.floats(-3e38, 3e38) | st.integers(-(10**6), 10**6)
     scores = draw.draw(st.dictionaries(st.integers(0, plies - 1), numbers)) if plies else {}
     scored = replace(record, more={**record.more, **score_column(scores, plies)})
     (line,) = read_json_lines([json_line(scored)])

@@ -2,18 +2,21 @@
 
 import asyncio
 import struct
+import subprocess
+from typing import Any
 
 import pytest
 
 from noughts_server.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
-from noughts_server.web.board_png import HEIGHT, WIDTH, Pngs
+from noughts_server.web.board_png import board_png as png
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
+SIZE = (1200, 630)
 VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "mnk:30,30,5")
 
 
@@ -32,7 +35,7 @@ def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -
     path = f"/{cup}/games/1"
     last = site.get(f"{path}.png")
     assert (last.status, last.headers["content-type"]) == (200, "image/png")
-    assert size(last.body) == (WIDTH, HEIGHT) == (1200, 630)
+    assert size(last.body) == SIZE
     assert last.headers["cache-control"] == "public, max-age=86400"
     assert site.get(f"{path}.png?ply=99").body == last.body
     assert site.get(f"{path}.png?ply=1").body != last.body
@@ -42,9 +45,8 @@ def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -
 
 
 async def test_boards_of_every_look_are_drawn() -> None:
-    pngs = Pngs()
-    drawn = [await pngs.png(game_of(variant), 2) for variant in VARIANTS]
-    assert all(size(each) == (WIDTH, HEIGHT) for each in drawn)
+    drawn = [await png(game_of(variant), 2, asyncio.Lock()) for variant in VARIANTS]
+    assert all(size(each) == SIZE for each in drawn)
     assert len(set(drawn)) == len(VARIANTS)
 
 
@@ -58,34 +60,31 @@ def test_the_renderer_gets_no_names_addresses_or_unknown_css(variant: str) -> No
 
 async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing, most, drawn = 0, 0, 0
-    render = board_png._rendered
+    run = subprocess.run
 
-    def counted(svg: str) -> bytes:
+    def counted(*arguments: Any, **named: Any) -> Any:
         nonlocal drawing, most, drawn
         drawing, drawn = drawing + 1, drawn + 1
         most = max(most, drawing)
         try:
-            return render(svg)
+            return run(*arguments, **named)
         finally:
             drawing -= 1
 
-    monkeypatch.setattr(board_png, "_rendered", counted)
-    pngs, game = Pngs(), game_of("tictactoe")
-    await asyncio.gather(*(pngs.png(game, ply) for ply in (1, 2, 1, 2, 3)))
+    monkeypatch.setattr(subprocess, "run", counted)
+    lock, game = asyncio.Lock(), game_of("mnk:5,4,3")
+    await asyncio.gather(*(png(game, ply, lock) for ply in (1, 2, 1, 2, 3)))
     assert (most, drawn) == (1, 3)
-    monkeypatch.setattr(board_png, "_KEPT", 1)
-    await pngs.png(game, 0)
-    assert len(pngs._drawn) <= 3
 
 
 async def test_a_renderer_that_fails_or_takes_too_long_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_png, "_RENDER", "raise SystemExit(1)")
     with pytest.raises(Failure, match="could not be drawn"):
-        await Pngs().png(game_of("tictactoe"), 1)
+        await png(game_of("mnk:4,4,3"), 1, asyncio.Lock())
     monkeypatch.setattr(board_png, "_RENDER", "import time; time.sleep(600)")
     monkeypatch.setattr(board_png, "_SECONDS", 0.2)
     with pytest.raises(Failure, match="too many pictures"):
-        await Pngs().png(game_of("tictactoe"), 1)
+        await png(game_of("mnk:4,4,3"), 1, asyncio.Lock())
 
 
 def test_without_the_renderer_previews_are_svg_and_the_address_says_why(

@@ -6,11 +6,13 @@ from typing import Any
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 from icalendar import Calendar
+from starlette.requests import Request
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.client.stubs import Stubs
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.calendar_file import calendar_file
+from noughts_server.web.views import Views
 from tests.server.web.test_pages import Links
 from tests.support.site import Site
 
@@ -26,12 +28,20 @@ def made(number: int = 1, **changes: Any) -> dict[str, Any]:
         "variant": "gomoku",
         "schedule": "swiss",
         "time": {"bank_us": 60_000_000, "increment_us": 0, "move_us": 0},
+        "seed_hash": f"{number:064x}",
         "create_time": "2026-11-25T20:00:00.125Z",
         "start_time": None,
         "end_time": None,
         "start_at": "2026-12-01T18:30:00Z",
         **changes,
     }
+
+
+def file_of(tournament: dict[str, Any], base: str = "https://games.example") -> bytes:
+    """The calendar of a tournament, on the website at this address."""
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+    views = Views("0", signing_in=False, playing=False, public_url=base)
+    return calendar_file(views.text(Request(scope), "calendar.ics", title="Starts", tournaments=[tournament]))
 
 
 def parsed(file: bytes) -> Calendar:
@@ -49,7 +59,7 @@ def events(file: bytes) -> list[Any]:
 
 
 def test_a_start_is_a_moment_with_a_stable_name() -> None:
-    (event,) = events(calendar_file("Starts", [made()], "https://games.example"))
+    (event,) = events(file_of(made()))
     assert event["DTSTART"].dt == datetime(2026, 12, 1, 18, 30, tzinfo=UTC)
     assert event["DTSTAMP"].dt == datetime(2026, 11, 25, 20, tzinfo=UTC)
     assert "DTEND" not in event
@@ -58,16 +68,16 @@ def test_a_start_is_a_moment_with_a_stable_name() -> None:
     assert event["DESCRIPTION"] == "Gomoku, swiss, 60+0 s"
     assert event["URL"] == "https://games.example/tournaments/spring-1"
     later = made(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
-    (again,) = events(calendar_file("Starts", [later], "http://127.0.0.1:7480"))
+    (again,) = events(file_of(later, "http://127.0.0.1:7480"))
     assert again["UID"] == event["UID"]
     assert (again["STATUS"], again["DTSTAMP"].dt) == ("CANCELLED", datetime(2026, 11, 26, 20, tzinfo=UTC))
-    (other,) = events(calendar_file("Starts", [made(2)], "https://games.example"))
+    (other,) = events(file_of(made(2)))
     assert other["UID"] != event["UID"]
 
 
 def test_long_titles_are_folded_and_escaped() -> None:
     title = f"{TITLE}\r\nBEGIN:VEVENT\x00"
-    file = calendar_file("Starts", [made(title=title)], "https://games.example")
+    file = file_of(made(title=title))
     lines = file.split(b"\r\n")
     assert lines[-1] == b""
     assert max(map(len, lines)) == 75
@@ -78,7 +88,7 @@ def test_long_titles_are_folded_and_escaped() -> None:
 
 
 def test_a_calendar_without_starts_is_valid() -> None:
-    calendar = parsed(calendar_file("Starts", [made(start_at=None)], "https://games.example"))
+    calendar = parsed(file_of(made(start_at=None)))
     assert calendar.events == []
     assert calendar.subcomponents
     assert {"VERSION", "PRODID"} <= calendar.keys()

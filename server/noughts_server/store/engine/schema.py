@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0016"
+REVISION = "0017"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
