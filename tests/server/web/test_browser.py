@@ -88,6 +88,7 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
         page.keyboard.press("Home")
         expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
         page.keyboard.press("ArrowRight")
+        expect(page.locator("#share button")).to_have_count(2)
         expect(page.locator("#link")).to_have_value(f"{site.address}/{cup}/games/1?ply=1")
         page.goto(f"/{cup}/games/1?ply=3")
         expect(page.locator("#board .stone")).to_have_count(3)

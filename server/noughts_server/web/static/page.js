@@ -45,7 +45,7 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
 }
 addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-busy] [type=submit]").forEach((button) => (button.disabled = false)));
 
-for (const code of document.querySelectorAll("[data-copy]")) {
+for (const code of document.querySelectorAll("code[data-copy]")) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
