@@ -30,7 +30,7 @@ def can_draw_png() -> bool:
 
 
 async def board_png(game: Document, ply: int, drawing: asyncio.Lock) -> bytes:
-    """Return the board after `ply` moves, drawn under the lock. Raises Failure."""
+    """Return the board after `ply` moves, drawn while nothing else holds `drawing`. Raises Failure."""
     if not can_draw_png():
         words = "This website cannot draw PNG files: the package resvg-py is not installed."
         hint = "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'"
