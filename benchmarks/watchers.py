@@ -39,7 +39,7 @@ from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 
 _CUP = "tournaments/cup"
 _GAMES = 11
-_VARIANT = "mnk:30,30,30"  # nobody wins, and no game ends meanwhile
+_VARIANT, _PLIES = "mnk:30,30,30", 900  # nobody wins
 _CONNECTING_AT_ONCE = 50
 _STREAMS_EACH = 50
 """Of each address."""
@@ -269,6 +269,8 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
             watched.append(_measured(server.pid, site, bots, arguments.seconds))
             told.append(json.loads(_asked(browsers)))
             print(number + 1, alone[-1], watched[-1], told[-1], file=sys.stderr)
+        if int(_asked(bots)) > 0.98 * _PLIES * _GAMES:
+            sys.exit("The games ended before the last round did. Fix: use a lower --rate, --rounds or --seconds.")
     rates = [statistics.median(each[0] for each in rounds) for rounds in (alone, watched)]
     cost = statistics.median(each[2] for each in watched) - statistics.median(each[2] for each in alone)
     return {
