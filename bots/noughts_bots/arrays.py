@@ -135,7 +135,7 @@ class ArrayBot(Bot):
 def read_cells(answer: Any, count: int) -> tuple[npt.NDArray[np.int64], dict[int, float]]:
     """Return the cells, and scores by row, of a result of `choose_arrays`. Raises TypeError or ValueError."""
     if isinstance(answer, tuple) and len(answer) != 2:
-        raise TypeError(f"choose_arrays: got a tuple of {len(answer)}, expected an array of cells, or (cells, scores)")
+        raise TypeError(f"choose_arrays: got a {len(answer)}-tuple, expected an array of cells, or (cells, scores)")
     given, scores = answer if isinstance(answer, tuple) else (answer, None)
     cells = np.asarray(given)
     if cells.shape != (count,):

@@ -116,7 +116,7 @@ async def keep_dialling(
                 reason += f"; {perhaps}"
             left = math.inf if reached else give_up - time.monotonic()
             if left <= 0:
-                raise NeverConnected(f"cannot connect to {login.server} within {login.wait:g} s: {reason}") from error
+                raise NeverConnected(f"could not reach {login.server} within {login.wait:g} s: {reason}") from error
             lost_at = "" if reached else login.server
             on_event(ConnectionLost(reason, wait, lost_at, last=wait >= _LONGEST_WAIT, give_up=login.wait))
         await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), left))

@@ -30,7 +30,7 @@ def scores(moves: pb.Moves) -> list[IndexedScore]:
         )
     last, answers = max(rows, default=-1), len(moves.game)
     if last >= answers:
-        raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected existing rows, from 0")
+        raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected existing rows, numbered from 0")
     return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
 
 

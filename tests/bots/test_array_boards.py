@@ -254,7 +254,7 @@ def test_illegal_cells_and_resignations_concern_their_game_only(caplog: pytest.L
         ([[1, 2]], "got an array of shape (1, 2), expected 2"),
         ([0.0, 1.0], "got cells of type float64, expected whole numbers"),
         ([None, 1], "got cells of type object, expected whole numbers"),
-        ((1, 2, 3), "got a tuple of 3, expected an array of cells, or (cells, scores)"),
+        ((1, 2, 3), "got a 3-tuple, expected an array of cells, or (cells, scores)"),
         (([1, 2], [0.5]), "got scores of shape (1,), expected (2,)"),
     ],
 )

@@ -274,7 +274,7 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
     (tmp_path / "centre.py").write_text(CENTRE)
     for line, expected in {
         "--help": "Run a server until Ctrl-C",
-        "bot --help": "Play as one or several bots on a server",
+        "bot --help": "Play as one or more bots on a server",
         "bot run --help": "--start-timeout",
         "--version": "noughts ",
         "bot list": "nextstep[:depth=1..9]",

@@ -120,7 +120,7 @@ class GomocupEngine:
         variant = self._variant(self._size)
         stones = read_stones(rows, variant.columns, variant.rows)
         if stones is None or len(stones) not in (0, 3, 5) or len(set(stones)) < len(stones):
-            raise _CannotError("expected none, three or five different points X,Y after SWAP2BOARD")
+            raise _CannotError("expected zero, three or five different points X,Y after SWAP2BOARD")
         seed = side_seed(game_seed(self._seed, self.games), len(stones) // 3 % 2)
         opening = OpeningChoice(variant, "swap2", stones, seed, self._clock_us())
         choice = self._bot.open(opening)

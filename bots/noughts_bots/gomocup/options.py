@@ -26,7 +26,7 @@ _EXPECTED = {
     "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
     "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
     "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
-    "memory": ("MiB as in 350, or 2g", "it is sent as INFO max_memory, in bytes"),
+    "memory": ("a size such as 350 (MiB) or 2g", "it is sent as INFO max_memory, in bytes"),
     "settle": ("milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question"),
     "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
 }

@@ -31,7 +31,7 @@ def found() -> "dict[str, tuple[EntryPoint, ...]]":
 
 
 def installed_bots() -> list[InstalledBot]:
-    """Return the bots of installed packages by name. A name in two packages appears twice."""
+    """Return the bots from installed packages by name. A name in two packages appears twice."""
     return [InstalledBot(name, *_package(point)) for name, points in sorted(found().items()) for point in points]
 
 

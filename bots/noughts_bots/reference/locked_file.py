@@ -46,7 +46,7 @@ class LockedFile:
             os.close(descriptor)
             advice = "wait until the other process has ended, or give each learner its own file"
             raise TableError(
-                f"table {self._file}", "a file that another process is writing", "an unused file", advice
+                f"table {self._file}", "a file that another process is writing", "a file that is not in use", advice
             ) from None
         return descriptor
 

@@ -155,7 +155,7 @@ class Hello(_message.Message):
     protocol: _builtins.int
     """The version of the protocol. This file describes 1. The server refuses others with PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
-    """The bot's name: 1 to 63 characters of a-z, A-Z, 0-9 and `-_.:=,#+`, beginning with a letter or a digit. It can be
+    """The bot's name: 1 to 63 characters from a-z, A-Z, 0-9 and `-_.:=,#+`, beginning with a letter or a digit. It can be
     empty with a ticket, which is bound to a bot.
     """
     version: _builtins.str
@@ -177,7 +177,7 @@ class Hello(_message.Message):
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
-        variant. While it is online, tournaments and challenges of another variant are refused.
+        variant. While it is online, tournaments and challenges of a different variant are refused.
         """
 
     def __init__(
@@ -412,7 +412,7 @@ class Opening(_message.Message):
     """The time left on the bot's clock, in microseconds; 0 without a clock."""
     @_builtins.property
     def stones(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The stones on the board, in order, the first mover's stone first: none, three or five cells."""
+        """The stones on the board, in order, the first mover's stone first: zero, three or five cells."""
 
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...

@@ -194,7 +194,7 @@ class Tournament(_message.Message):
     STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters of a-z, 0-9 and `-`."""
+    """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
     title: _builtins.str
     """A title for people; at most 200 characters."""
     state: Global___TournamentState.ValueType

@@ -63,7 +63,7 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         try:
             lock.shut()
         except OSError as error:
-            raise OSError(f"this machine refuses the sandbox: {error}") from error
+            raise OSError(f"this machine does not allow the sandbox: {error}") from error
         if os.getppid() == parent:
             if not command.kind.hosted:
                 _execute(command.words)

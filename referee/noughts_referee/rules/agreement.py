@@ -49,7 +49,7 @@ class OpeningChoice:
     variant: Variant
     rule: str
     stones: tuple[int, ...] = ()
-    """The stones on the board, in order: none, three or five."""
+    """The stones on the board, in order: zero, three or five."""
     seed: int = 0
     """The player's seed: its only source of randomness, through `rng()`."""
     clock_us: int = 0

@@ -101,7 +101,7 @@ class Position:
         stones = [sum(1 << cell for cell, mark in enumerate(board) if mark == side) for side in _MARKS]
         for cell in members(sum(stones)):
             if variant.supports[cell] & ~sum(stones):
-                raise PositionError(text, f"stones that rest on others for {variant.name}; cell {cell} floats")
+                raise PositionError(text, f"supported stones, as {variant.name} requires; cell {cell} floats")
         side = _MARKS.index(mover)
         return cls(variant, own=stones[side], opponent=stones[1 - side], side=side, seed=seed)
 

@@ -16,7 +16,7 @@ _CELLS = "cells<="
 _MNK_FORM = "mnk:M,N,K"
 _LARGEST_EDGE = 30
 
-# Columns, rows, in a row: the m,n,k games with their own names.
+# Columns, rows and number in a row of the m,n,k games with their own names.
 _NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}
 _NAME_OF_MNK = {shape: name for name, shape in _NAMED_MNK.items()}
 # Spelled like the other games on 20x20.
@@ -142,7 +142,7 @@ def _read_mnk(text: str, name: str) -> tuple[int, int, int]:
     try:
         columns, rows, length = (int(part) for part in name.partition(":")[2].split(","))
     except ValueError:
-        raise VariantError(text, "three whole numbers, e.g. `mnk:7,6,4` (columns, rows, in a row)") from None
+        raise VariantError(text, "three whole numbers, e.g. `mnk:7,6,4` (7 columns, 6 rows, 4 in a row)") from None
     if not (1 <= columns <= _LARGEST_EDGE and 1 <= rows <= _LARGEST_EDGE):
         raise VariantError(text, f"boards from 1x1 to {_LARGEST_EDGE}x{_LARGEST_EDGE}")
     if not 1 <= length <= max(columns, rows):

@@ -173,7 +173,7 @@ class ChildSession:
         return await self.ask(game, moves)
 
     async def close(self) -> Death:
-        """Close its input as a referee does at the end; return how it ended."""
+        """Close its input the way a referee does at the end; return how it ended."""
         return await self._stop("")
 
     async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:

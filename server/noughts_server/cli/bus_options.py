@@ -40,7 +40,7 @@ class BusOptions:
                 "For example --db postgresql+psycopg://noughts@db.example/noughts",
             )
         if (self.bus_cert is None) is not (self.bus_key is None):
-            raise UsageProblem("--bus-cert and --bus-key: got one of them, expected both or none")
+            raise UsageProblem("--bus-cert and --bus-key: got one of them, expected both or neither")
         settings = BusSettings(self.bus, self.bus_creds, self.bus_ca, self.bus_cert, self.bus_key)
         for option, path in (("--bus-creds", self.bus_creds), ("--bus-ca", self.bus_ca), ("--bus-cert", self.bus_cert)):
             if path is not None and not path.is_file():

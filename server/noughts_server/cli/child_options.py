@@ -54,7 +54,7 @@ def read_memory(text: str, option: str = "--memory") -> int:
     try:
         return read_size(text) if text else 0
     except ValueError:
-        raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
+        raise UsageProblem(f"{option} {text!r}: expected a size such as `512` (MiB) or `2g`") from None
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ def _explain_call(error: BaseException) -> Problem | None:
 
         if isinstance(error, NeverConnected):
             return Problem(
-                str(error), "Check that the server runs at that address, or wait longer, e.g. --connect-timeout 5m."
+                str(error), "Check that the server is running at that address, or wait longer: --connect-timeout 5m."
             )
         if isinstance(error, BotRefused):
             from noughts_proto.error_details import error_info

@@ -71,7 +71,7 @@ VariantOption = Annotated[
     Option(
         "--variant",
         metavar="V",
-        help="Variant, see `noughts variants`; `mnk:M,N,K`: columns, rows, in a row",
+        help="Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row",
         autocompletion=completion.variants,
     ),
 ]
@@ -241,7 +241,7 @@ def read_margin(text: str, option: str = "--margin") -> int:
     microseconds = round(read_seconds(text) * 1e6)
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem(
-            f"{option} {text!r}: expected milliseconds as in `50ms` or seconds as in `0.05`,"
+            f"{option} {text!r}: expected milliseconds, e.g. `50ms`, or seconds, e.g. `0.05`,"
             f" at most {_LONGEST_MARGIN_SECONDS} s"
         )
     return microseconds

@@ -45,7 +45,7 @@ def report(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(f"-o {file}: got {error.strerror}, expected a folder or file that can be created") from None
+        raise Problem(f"-o {file}: {error.strerror}, expected a folder or file that can be created") from None
     from noughts_server.report.page import page
 
     collected = games.read(
@@ -73,4 +73,4 @@ def _write(path: Path, content: bytes) -> None:
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise Problem(f"{path}: got {error.strerror}, expected a file that can be written") from None
+        raise Problem(f"{path}: {error.strerror}, expected a file that can be written") from None

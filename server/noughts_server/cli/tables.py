@@ -54,9 +54,9 @@ def tables(
 ) -> None:
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 
-    Bots are ranked by points, then by head to head (the points among bots with equal points, if all of them have met
-    equally often), then by Sonneborn-Berger (the points against each opponent times that opponent's total), then by
-    wins. Bots that are equal on all of these share a rank.
+    Bots are ranked by points, then by head-to-head score (points in the games among the tied bots, if all of them have
+    met equally often), then by Sonneborn-Berger (the points against each opponent times that opponent's total), then
+    by wins. Bots that are equal on all of these share a rank.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)

@@ -114,7 +114,7 @@ def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Itera
             got = f"a file that begins with {content[:8]!r}"
             raise InvalidArgument.of("chunk", got, "a WebAssembly module", hint="Build it for wasm32.")
         if entry:
-            raise InvalidArgument.of("submission.entry", entry, "none: a module exports noughts_bot")
+            raise InvalidArgument.of("submission.entry", entry, "none: a module must export noughts_bot")
         return ""
     place(kind, entry, content, folder)
     return _check_python(folder, entry, frozenset(packages))

@@ -55,7 +55,7 @@ class FaultyGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocalFault:
-    """What a bot did wrong, once or several times."""
+    """What a bot did wrong, one or more times."""
 
     bot: str
     """Its label."""

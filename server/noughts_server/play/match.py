@@ -62,7 +62,7 @@ class Match:
     players: tuple[Participant, Participant]
     seed: int = 0
     always_first: int | None = None
-    """The player who moves first in every game; None: random for the first game, then in turn."""
+    """The player who moves first in every game; None: random for the first game, then alternating."""
     mark: str | None = None
     """Player 0's mark on the screen, X or O; None: random."""
     played: list[PlayedGame] = field(default_factory=list)

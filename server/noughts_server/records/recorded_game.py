@@ -136,7 +136,7 @@ def check_names(record: RecordedGame, form: str) -> None:
     """Raise RecordError for a name that text formats cannot have: several lines, or with space around it."""
     for name in (record.first, record.second):
         if name.splitlines() not in ([], [name]) or name != name.strip():
-            raise RecordError(f"the name {name!r}", f"one line without spaces at its ends, for {form}")
+            raise RecordError(f"the name {name!r}", f"one line without leading or trailing spaces, for {form}")
 
 
 def flat_variant(record: RecordedGame, form: str) -> Variant:

@@ -86,7 +86,7 @@ def _faults(record: RecordedGame) -> Iterator[str]:
         yield f"termination: got {record.termination!r}, expected one of {', '.join(_TERMINATIONS)}"
         return
     if record.opening_plies > len(record.moves):
-        yield f"opening: got {record.opening_plies} plies, expected at most the {len(record.moves)} moves"
+        yield f"opening: got {record.opening_plies} plies, expected at most {len(record.moves)}, the number of moves"
         return
     outcome: Outcome | None = None
     own = opponent = 0
@@ -101,12 +101,12 @@ def _faults(record: RecordedGame) -> Iterator[str]:
             variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
         ):
             wrong = placed_wrongly(variant, own, opponent, cell, side)
-            yield f"{place}: {'XO'[side]} {wrong}, expected a legal move, or an illegal_move that is not in the moves"
+            yield f"{place}: {'XO'[side]} {wrong}, expected a legal move, or termination illegal_move without this move"
             return
         own |= 1 << cell
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is not None and ply < record.opening_plies:
-            yield f"{place}: the opening ends the game ({outcome.termination}), expected one after which it is open"
+            yield f"{place}: the opening ends the game ({outcome.termination}), expected one that leaves the game open"
             return
         own, opponent = opponent, own
     yield from _ending(record, variant, termination, outcome)
@@ -124,7 +124,7 @@ def _ending(
             yield f"result: got {record.result}, expected {outcome.result}: so the board shows"
         return
     if termination in (Termination.LINE, Termination.BOARD_FULL):
-        yield f"termination: got {termination}, expected another one: after the last move the game is still open"
+        yield f"termination: got {termination}, expected a different one: after the last move the game is still open"
     elif termination is Termination.VOID or (termination is None and result is Result.VOID):
         if result is not Result.VOID:
             yield f"result: got {record.result}, expected * of a void game"

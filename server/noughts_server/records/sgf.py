@@ -79,7 +79,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
         for color in ("B", "W"):
             for value in node.get(color, ()):
                 if color != "BW"[len(moves) % 2]:
-                    raise RecordError(f"two moves of {color} in a row, {color}[{value}]", "Black and White in turn")
+                    raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
                 moves.append(_cell(variant, value))
                 comment = "".join(node.get("C", ()))
                 if comment.startswith(_OPENING) and opening == len(moves) - 1:

@@ -1,4 +1,4 @@
-"""What plays the tournaments that are running: in this process, each is kept supplied with games.
+"""Play the running tournaments: in this process, each has a task that starts its games.
 
 A running tournament has one task, its `Supply`. Whenever the referee has room, it claims the tournament's next unit in
 the store and hands its missing slots to the referee; finished games go to the recorder. Restarted in the middle, it
@@ -189,7 +189,7 @@ class LocalPlay(Generic[S]):
 
     def _play(self, tournament: Tournament) -> None:
         if self._group is None:
-            raise RuntimeError("no tournament is being supplied with games")
+            raise RuntimeError("no games are being started in any tournament")
         key = tournament.id
         self.problems.pop(key, None)
         supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress)

@@ -52,7 +52,7 @@ def check_joining(joining: Joining, now_ms: int) -> None:
             raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a time from 1970 to 9999")
         # Joining can begin before the creation; all other times must be in the future.
         if others and moment <= now_ms:
-            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a time after now ({utc(now_ms)})")
+            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a time in the future (now: {utc(now_ms)})")
         for other in others:
             bound: int | None = getattr(joining, other)
             # The start can be the end of the join window, but a window cannot be empty.

@@ -91,7 +91,7 @@ def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
         return wanted_ms
     left = who.expires_at - now_ms
     if wanted_ms is not None and wanted_ms > left:
-        raise InvalidArgument.of("ttl", f"{wanted_ms / 1000:.0f} s", f"at most the {left / 1000:.0f} s of your token")
+        raise InvalidArgument.of("ttl", f"{wanted_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token")
     return left if wanted_ms is None else wanted_ms
 
 

@@ -74,14 +74,14 @@ def count_columns(
 ) -> RatedGames:
     """Count games from columns of equal length: indexes into `players`, and the first mover's score 1, 0.5 or 0.
 
-    Raises ValueError for a player against itself, another score, or a duplicate name.
+    Raises ValueError for a player against itself, a different score, or a duplicate name.
     """
     if len(set(players)) != len(players):
         raise ValueError("got a player's name twice, expected each once")
     if np.any(first == second):
         raise ValueError("got a player against itself, expected two")
     if not np.all(np.isin(score, (0.0, 0.5, 1.0))):
-        raise ValueError("got another score, expected 1, 0.5 or 0")
+        raise ValueError("got a different score, expected 1, 0.5 or 0")
     order = sorted(range(len(players)), key=players.__getitem__)
     place = np.empty(len(players), dtype=np.int64)
     place[order] = np.arange(len(players))

@@ -11,7 +11,7 @@ _SLUG = re.compile(r"[a-z0-9\-]{1,63}")
 def check_name(field: str, name: str) -> str:
     """Return the name of a bot, a version, an owner or an entry if it is valid. Raises InvalidArgument."""
     if not _NAME.fullmatch(name):
-        expected = "1 to 63 characters of a-z, A-Z, 0-9 and -_.:=,#+, beginning with a letter or a digit"
+        expected = "1 to 63 characters from a-z, A-Z, 0-9 and -_.:=,#+, beginning with a letter or a digit"
         raise InvalidArgument.of(field, name, expected)
     return name
 
@@ -19,7 +19,7 @@ def check_name(field: str, name: str) -> str:
 def check_slug(field: str, slug: str) -> str:
     """Return the ID of a tournament if it is valid. Raises InvalidArgument."""
     if not _SLUG.fullmatch(slug):
-        raise InvalidArgument.of(field, slug, "1 to 63 characters of a-z, 0-9 and -")
+        raise InvalidArgument.of(field, slug, "1 to 63 characters from a-z, 0-9 and -")
     return slug
 
 

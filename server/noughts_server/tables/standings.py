@@ -1,4 +1,4 @@
-"""Standings with these tie-breaks: points, head to head, Sonneborn-Berger, wins. Entries equal on all share a rank.
+"""Standings by points, head-to-head score, Sonneborn-Berger and wins. Entries that are equal on all share a rank.
 
 - Points: 1 for a win, 1/2 for a draw, plus those of byes.
 - Head to head: the points from the games among all entries with equal points. It counts only if all of them have met
@@ -21,7 +21,7 @@ from operator import attrgetter
 from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
 
-TIE_BREAKS = "points, head to head, Sonneborn-Berger, wins"
+TIE_BREAKS = "points, head-to-head score, Sonneborn-Berger, wins"
 
 PairScores = Mapping[tuple[str, str], Score]
 """(first mover, second mover) -> the first mover's score in those games."""

@@ -87,7 +87,7 @@ class Hub:
             raise Failure(503, f"{settings.most_watchers:,} browsers are already watching.", "Try again in a minute.")
         if self._watchers_of[address] >= settings.address_watchers:
             hint = "Close other pages. Behind a reverse proxy: noughts web --proxy ADDRESS tells visitors apart."
-            raise Failure(429, f"{settings.address_watchers} pages from {address} are already watching.", hint)
+            raise Failure(429, f"{settings.address_watchers} pages from {address} are already open.", hint)
         self._watchers_of[address] += 1
         try:
             stream = await self._following(name)

@@ -156,7 +156,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     if values["schedule"] not in _FORMATS:
         raise wrong("schedule", values["schedule"], f"one of {', '.join(_FORMATS)}")
     if not values["id"]:
-        raise wrong("id", "", "1 to 63 characters of a-z, 0-9 and -")
+        raise wrong("id", "", "1 to 63 characters from a-z, 0-9 and -")
     options: dict[str, Any] = {field: number for field in _NUMBERS if (number := number_of(values, field))}
     options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(

@@ -65,7 +65,7 @@ class Upstream(AsyncStubs):
         self.address = address
         self.dialling = dialling
         self._channels = dialling.async_channels(address)
-        # A connection has a limit of concurrent calls. The long calls of the feed must not use up that of the others.
+        # A connection has a limit on concurrent calls. The long calls of the feed must not use up that of the others.
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._room = asyncio.Semaphore(_AT_ONCE)

@@ -279,7 +279,7 @@ def add(counts: Counter[str], address: str, number: int) -> None:
 
 
 def _limit_of(method: str, path: str) -> str:
-    """Return the name of the limit of concurrent requests of this kind."""
+    """Return the name of the limit on concurrent requests of this kind."""
     if method not in ("GET", "HEAD"):
         return "address_writes"
     return "address_downloads" if _FILE in path else "address_reads"

@@ -100,5 +100,5 @@ def test_what_is_no_opening_is_an_error_and_the_game_can_go_on() -> None:
     engine.answer("START 15")
     for lines in (["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"]):
         said = [engine.answer(line) for line in ("SWAP2BOARD", *lines, "DONE")][-1]
-        assert str(said).startswith("ERROR expected none, three or five different points")
+        assert str(said).startswith("ERROR expected zero, three or five different points")
     assert engine.answer("BEGIN") == "0,0"

@@ -110,7 +110,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
         ({"restart": "maybe"}, "option restart: got maybe, expected on, off or auto"),
         ({"speed": "9"}, "got option speed, expected one of restart, swap2, board"),
         ({"threads": "0"}, "option threads: got 0, expected a whole number from 1"),
-        ({"memory": "lots"}, "option memory: got lots, expected MiB as in 350, or 2g"),
+        ({"memory": "lots"}, "option memory: got lots, expected a size such as 350 (MiB) or 2g"),
         ({"info.a b": "1"}, "got 'a b', expected letters, digits, - and _"),
         ({"cwd": "/"}, "option cwd: got /, expected engine or scratch"),
     ],

@@ -80,7 +80,7 @@ def test_it_tells_the_weakest_variant_faults_and_slow_moves_and_draws_a_picture(
 
 
 def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
-    assert "--variants chess: expected some of tictactoe" in estimate("random --variants chess", code=2).stderr
+    assert "--variants chess: expected one or more of tictactoe" in estimate("random --variants chess", code=2).stderr
     assert "Choose others" in estimate("three-stage --variants connect4 --games 2", code=1).stderr
     found = json.loads(
         said(["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()).stdout

@@ -369,7 +369,7 @@ def test_a_pgn_game_with_a_blank_line_in_its_tags_is_an_error() -> None:
         ("(;FF[4]SZ[15];B[zz])", "got the move [zz], expected cells of 15x15"),
         ("(;FF[4]SZ[15];B[h])", "got the move [h], expected two letters"),
         ("(;FF[4]SZ[big];B[hh])", "got the size SZ[big]"),
-        ("(;FF[4]SZ[15];B[hh];B[hi])", "two moves of B in a row, B[hi]"),
+        ("(;FF[4]SZ[15];B[hh];B[hi])", "two moves by B in a row, B[hi]"),
         ("(;FF[4]SZ[15]RE[B wins])", "got the result RE[B wins]"),
         ("(;FF[4]GM[1]SZ[19];B[hh])", "got another game, GM[1], expected GM[4]"),
         ("(;FF[4]SZ[15]AB[hh][ii];W[aa])", "got stones that are set up, AB[...]"),

@@ -356,7 +356,7 @@ def test_too_many_players_are_refused() -> None:
         rate(count_games([], [str(number) for number in range(MOST_PLAYERS + 1)]))
 
 
-@pytest.mark.parametrize("columns, what", [((0, 0, 1.0), "itself"), ((0, 1, 0.7), "another score")])
+@pytest.mark.parametrize("columns, what", [((0, 0, 1.0), "itself"), ((0, 1, 0.7), "a different score")])
 def test_games_that_are_none_are_refused(columns: tuple[int, int, float], what: str) -> None:
     first, second, score = columns
     with pytest.raises(ValueError, match=what):

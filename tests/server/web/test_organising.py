@@ -90,7 +90,7 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
         # The server's own limit of the name, and then one of the form.
         for field, words in (
             (increment, "Expected a base time (On the clock), to which the increment is added."),
-            (name, "Expected 1 to 63 characters of a-z, 0-9 and -."),
+            (name, "Expected 1 to 63 characters from a-z, 0-9 and -."),
         ):
             expect(field).to_have_accessible_description(re.compile(re.escape(words)))
             expect(field).to_have_attribute("aria-invalid", "true")

@@ -232,7 +232,7 @@ def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnd
         ("games_per_pair", "many", "Expected a whole number."),
         ("bank", "-1", "Expected seconds, e.g. 0.5, at most 86,400."),
         ("variant", "chess", "Expected one of tictactoe, gomoku"),
-        ("id", "No Good", "Expected 1 to 63 characters of a-z, 0-9 and -."),
+        ("id", "No Good", "Expected 1 to 63 characters from a-z, 0-9 and -."),
         ("schedule", "dance", "Expected one of round_robin, gauntlet, swiss"),
         ("seed", "x", "Expected a whole number from 0"),
     ],

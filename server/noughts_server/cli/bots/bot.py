@@ -135,7 +135,7 @@ def list_bots(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List reference bots and bots of installed packages, with their options; with --server, registered bots."""
+    """List reference bots and bots from installed packages, with their options; with --server, registered bots."""
     if at.server is None and not online and not retired:
         _list_reference_bots()
         return

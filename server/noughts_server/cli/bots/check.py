@@ -53,7 +53,7 @@ def check(
     steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
     junit: Annotated[Path | None, Option("--junit", help="Report of the steps as JUnit XML, for CI")] = None,
 ) -> None:
-    """Start a bot as a referee does, play a few games against random moves, and report faults.
+    """Start a bot the way a referee does, play a few games against random moves, and report faults.
 
     About thirty steps follow: both sides, each declared variant, openings, clocks, many concurrent games, restarts, and
     so on, in the tournament sandbox. Exit code 1 if a step fails. The games are played twice with the same seeds;

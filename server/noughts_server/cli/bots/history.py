@@ -168,7 +168,7 @@ def head_to_head(
 
 @command()
 def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
-    """List the rating lists of a server: each variant and time class with a rated tournament."""
+    """List a server's rating lists: one for each combination of variant and time class with a rated tournament."""
     with at.connected() as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)

@@ -27,7 +27,7 @@ def new(
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-        expected = "expected 1 to 40 of a-z, 0-9, - and _, the first a letter: it names files, a package and the bot"
+        expected = "expected 1 to 40 from a-z, 0-9, - and _, the first a letter: it names files, a package and the bot"
         raise UsageProblem(f"NAME {name!r}: {expected}")
     place, chosen = folder or Path(name), LANGUAGES[language]
     if place.exists() and (not place.is_dir() or any(place.iterdir())):

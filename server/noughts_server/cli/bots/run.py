@@ -1,4 +1,4 @@
-"""`noughts bot run`: connect one or several bots to a server, by command-line options or a file."""
+"""`noughts bot run`: connect one or more bots to a server, by command-line options or a file."""
 
 import asyncio
 import sys
@@ -134,7 +134,7 @@ def run(
     config: Annotated[Path | None, Option("--config", help="TOML file with bots and their options")] = None,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
-    """Play as one or several bots on a server, until Ctrl-C; reconnects if the connection is lost.
+    """Play as one or more bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
     A bot that cannot make its first connection stops after --connect-timeout with exit code 1. A bot that has been
     online keeps trying to reconnect.

@@ -36,7 +36,7 @@ def build(
     file: Annotated[Path, Option("-o", "--output", help="Table to write")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
-    """Write a bot's moves in every position as a table, from which `table:file=FILE` plays identically.
+    """Write a table of a bot's moves in every position; `table:file=FILE` then plays exactly the same moves.
 
     The table is plain text that you can edit. It works for boards of at most 12 cells.
     """

@@ -17,7 +17,7 @@ class Ranking(NamedTuple):
 
 
 def rank(standings: Iterable[Standing], scores: PairScores, *, in_order: bool = False) -> Ranking:
-    """Rank by points, head to head, Sonneborn-Berger and wins, from all games' `scores`; `in_order`: keep the order."""
+    """Rank by points, head-to-head score, Sonneborn-Berger and wins, from all `scores`; `in_order`: keep the order."""
     lines = {row.label: row for row in standings}
     byes = {label: row.bye_points for label, row in lines.items()}
     entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}

@@ -37,7 +37,7 @@ def estimate(
     ] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[Path | None, Option("--svg", help="Chart of the bot in each pool")] = None,
+    svg: Annotated[Path | None, Option("--svg", help="Chart of the bot's rating in each pool")] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
@@ -52,7 +52,7 @@ def estimate(
         make_bot(parsed)  # its options are right
     chosen = list(LADDERS) if variants == "all" else _split(variants)
     if unknown := [name for name in chosen if name not in LADDERS]:
-        raise UsageProblem(f"--variants {', '.join(unknown)}: expected some of {', '.join(LADDERS)}, or all")
+        raise UsageProblem(f"--variants {', '.join(unknown)}: expected one or more of {', '.join(LADDERS)}, or all")
     configure_logs(options.LogLevel.WARNING)
     locking = sandbox.locking
     read_seed, clock, stop = options.read_seed(seed), options.read_time(time), LocalStop()

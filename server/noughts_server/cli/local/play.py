@@ -57,7 +57,7 @@ def play(
     opening_rule: options.OpeningOption = None,
     first: Annotated[
         First | None,
-        Option("--first", metavar="<me|opponent|random>", help="Player who moves first. Default: random, then in turn"),
+        Option("--first", metavar="<me|opponent|random>", help="Player who starts. Default: random, then alternating"),
     ] = None,
     mark: Annotated[
         Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side moves first")

@@ -40,7 +40,7 @@ def rate(
     The command recognises every format of `noughts records convert` by the file name, and reads any other file as JSON
     lines or CSV. A line of CSV is a game: `white,black,result`. White moved first. The result is `1-0`, `0-1`,
     `1/2-1/2`, or `*` for a game that does not count. A header can name more columns; `termination` marks forfeits. If
-    moves are known and bots repeated the same game from the same start, it counts once. The order does not matter.
+    the moves are known and the same bots play an identical game again, it counts only once. Games can be in any order.
     """
     anchors = read_anchors(anchor)
     try:

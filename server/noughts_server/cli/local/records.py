@@ -20,8 +20,8 @@ from noughts_server.records.recorded_game import Placed, RecordedGame, RecordErr
 from noughts_server.records.replay import Finding, check_games
 from noughts_server.records.sampling import write_csv, write_npz
 
-_FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
-FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS}")]
+_FORMS = ".jsonl, .sgf, .psq, .pgn"
+FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or .csv")]
 ResultFilter = Annotated[
     str | None,
     Option("--result", metavar="R", help="Only this result: `1-0`, `1/2-1/2`, `0-1`; with --bot `won`, `lost`, ..."),
@@ -34,7 +34,7 @@ _MOST_SHOWN = 20
 
 @command()
 def convert(
-    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, .psq folder or `tournaments/NAME`")],
+    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, .csv, a .psq folder or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
 ) -> None:
@@ -136,7 +136,8 @@ def show(
 ) -> None:
     """Show one game: step by step on a terminal, otherwise its last position and its moves.
 
-    Keys: Left and Right step one ply, Up and Down ten; Home and End; p and n show the previous and next game; q quits.
+    Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
+    previous and next game; q quits.
     """
     _require_moves(file)
     show_game(file, number, _games)
@@ -144,7 +145,7 @@ def show(
 
 @command(extra="server")
 def sample(
-    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or `tournaments/NAME`")],
+    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS}, .csv or `tournaments/NAME`")],
     target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],
     place: TournamentPlace,
 ) -> None:

@@ -59,7 +59,7 @@ def _at(file: str, number: int, games: Games) -> RecordedGame:
         count = sum(1 for _ in games(file))
         if not count:
             raise UsageProblem(f"{file}: got no games, expected at least one")
-        raise UsageProblem(f"{file}: got no game {number}, expected 1 to {count}", f"noughts records list {file}")
+        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
     return game
 
 

@@ -25,10 +25,10 @@ def check(
     file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
     output_format: options.FormatOption = Format.JSON,
 ) -> None:
-    """Judge the last move on each line of a file: won, full, open, or illegal and why.
+    """Judge the last move on each line of a file: won, full, open, or illegal with the reason.
 
-    A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It only
-    places the moves before the last one, and does not check whether one of them won or was forbidden.
+    A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It
+    places the moves before the last one without checking whether any of them won or was forbidden.
     """
     with _opened(file) as lines:
         for number, line in enumerate(lines, start=1):
@@ -48,7 +48,7 @@ def _opened(file: str) -> AbstractContextManager[TextIO]:
     try:
         return Path(file).open(encoding="utf-8-sig", errors="replace")
     except OSError as error:
-        message = f"{file}: got {error.strerror}, expected a file of JSON lines"
+        message = f"{file}: {error.strerror}, expected a file of JSON lines"
         raise UsageProblem(message, "Name one, or - for standard input.") from None
 
 

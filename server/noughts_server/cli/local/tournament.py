@@ -137,8 +137,8 @@ def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
 def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     """Play A against B and estimate the difference in Elo.
 
-    Games 1 and 2 are a pair with the sides swapped, and so on. Confidence intervals count pairs, not games. If both
-    bots repeat the same game, it counts once.
+    Games 1 and 2 are a pair with the sides swapped, and so on. Confidence intervals count pairs, not games. If the
+    two bots play an identical game again, it counts only once.
 
     `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
     limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.

@@ -19,7 +19,7 @@ _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 @command()
 def variants() -> None:
-    """List all variants: built-in ones and those of installed plugins."""
+    """List all variants: built-in ones and those from installed plugins."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
     faulty = []

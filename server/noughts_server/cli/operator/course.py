@@ -176,7 +176,7 @@ def night(folder: FolderArgument, server: connection_options.ServerOption = None
 
 @command()
 def report(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
-    """Write a page for each student about the latest night: rank, points, opponents, faults."""
+    """Write a page for each student about the latest nightly tournament: rank, points, opponents, faults."""
     files = CourseFolder(folder)
     files.read()
     with connected(server, files.organiser) as client:

@@ -27,9 +27,9 @@ DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be dele
 
 @command(extra="server")
 def check(database: options.DatabaseOption = None) -> None:
-    """Check a database: SQLite's own check, every scheduled game, each game against the rules, scores and ratings.
+    """Check a database: run SQLite's own check, replay each game, and recompute scores and ratings.
 
-    The command changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
+    It also finds missing games. It changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.checking import check_database
@@ -58,7 +58,7 @@ def check(database: options.DatabaseOption = None) -> None:
 def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
     """Copy a database to one file, even while a server writes to it, and verify the copy.
 
-    The file is complete or does not exist.
+    The file is either written completely or not at all.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.engine.backup import back_up

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def rebuild(database: options.DatabaseOption = None) -> None:
     """Recompute all ratings and their history from the stored games, and correct what differs.
 
-    Stop the server first. Databases from versions without a rating history get one.
+    Stop the server first. If the database comes from a version without a rating history, the command creates one.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.ratings.rating_lists import rebuild_ratings

@@ -47,7 +47,7 @@ def referee(
             "--grace",
             least=0,
             most=86_400,
-            help="Reconnect timeout of a bot that has lost its server",
+            help="Reconnect timeout of a bot that has lost its connection to the server",
         ),
     ] = Seconds(GRACE_SECONDS),
     absence: Annotated[
@@ -58,7 +58,7 @@ def referee(
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
     logs: LogOptions = LogOptions(),
 ) -> None:
-    """Play games for a cluster until Ctrl-C. It then finishes running games; a second Ctrl-C stops it at once."""
+    """Play games for a cluster until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
     bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
         raise UsageProblem(

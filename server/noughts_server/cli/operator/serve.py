@@ -111,7 +111,7 @@ class ServeOptions:
 
 @command(extra="server", configured=True)
 def serve(chosen: ServeOptions, cluster: BusOptions, logs: LogOptions) -> None:
-    """Run a server until Ctrl-C. It then finishes running games; a second Ctrl-C stops it at once."""
+    """Run a server until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
     run_server(chosen, cluster, logs)
 
 

@@ -22,8 +22,7 @@ DEFAULT_WEB = "127.0.0.1:7480"
 _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
-
-HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in: a reverse proxy serves this website over HTTPS")]
+HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in behind a reverse proxy that serves HTTPS")]
 
 
 @command(extra="web", configured=True)
@@ -36,7 +35,7 @@ def web(
         bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
     ] = False,
     token_file: Annotated[
-        Path | None, Option("--token-file", help="File with a token of scope `play`, for games in the browser")
+        Path | None, Option("--token-file", help="File with a token for games in the browser (scope `play`)")
     ] = None,
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,

@@ -85,7 +85,7 @@ def list_games(
     request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
-        raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT: the result is that bot's")
+        raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT, the bot with this result")
     with at.connected() as client:
         found = games_of(client, request, limit)
         columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")

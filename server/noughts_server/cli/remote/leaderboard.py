@@ -51,7 +51,7 @@ ListVariantOption = Annotated[
     Option(
         "--variant",
         metavar="V",
-        help="Variant. Default: `tictactoe`, or one with games",
+        help="Variant. Default: `tictactoe`, or a variant that has games",
         autocompletion=completion.variants,
     ),
 ]
@@ -60,7 +60,7 @@ TimeClassOption = Annotated[
     Option(
         "--time-class",
         metavar="CLASS",
-        help="Class: untimed, bullet, blitz, rapid, classical. Default: one with games",
+        help="Class: untimed, bullet, blitz, rapid, classical. Default: a class that has games",
     ),
 ]
 

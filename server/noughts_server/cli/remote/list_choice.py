@@ -1,4 +1,4 @@
-"""Chooses the rating list for a command that names none, or only a variant or a time class: one with games."""
+"""Chooses the rating list for a command that names none, or only a variant or a time class: a list that has games."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -131,7 +131,7 @@ def join(
     if wanted and all_online:
         raise UsageProblem("join: got --all-online and bots by name, expected one of the two")
     if not wanted and not all_online:
-        raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
+        raise UsageProblem("join: got no bot, expected --bot BOT, one or more times, or --all-online")
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: each label must be unique")
     parent, entered, refused = read_tournament(name), [], []

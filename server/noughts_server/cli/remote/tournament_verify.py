@@ -61,7 +61,7 @@ def verify(
     if not fits:
         raise Problem(
             f"{full_name}: its seed {found.seed} has the hash {commitment(found.seed)}, expected {held_to}",
-            "Either the seed is not the one chosen before the start, or you noted another hash. Ask the organiser.",
+            "Either the seed is not the one chosen before the start, or you noted a different hash. Ask the organiser.",
         )
     if differing:
         some = ", ".join(map(str, differing[:_SHOWN])) + (", ..." if len(differing) > _SHOWN else "")

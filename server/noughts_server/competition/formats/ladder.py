@@ -109,7 +109,7 @@ class Ladder:
 
     def __init__(self, *, busy: int = 1) -> None:
         if busy < 1:
-            raise ValueError(f"the limit of concurrent pairings per bot must be at least 1, got {busy}")
+            raise ValueError(f"the limit on concurrent pairings per bot must be at least 1, got {busy}")
         self._busy = busy
         self._bots: dict[int, _Bot] = {}
         self._active = 0

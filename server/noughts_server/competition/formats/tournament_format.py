@@ -109,7 +109,7 @@ class TournamentFormat(ABC):
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
         """Return the number of rounds after `rounds` more. Raise FormatError if that is not possible."""
-        raise FormatError("rounds", rounds, "0", f"a {self} tournament has no number of rounds to extend")
+        raise FormatError("rounds", rounds, "0", f"rounds cannot be added to a {self} tournament")
 
     @abstractmethod
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:

@@ -1,4 +1,4 @@
-"""The scopes of a token, which say what it permits. A token has one or several.
+"""The scopes of a token, which say what it permits. A token has one or more.
 
     play         play as any bot of the owner, enter it, rename it, retire it, challenge with it
     play:NAME    the same for that bot only

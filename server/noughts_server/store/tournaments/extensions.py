@@ -41,9 +41,9 @@ def extend_tournament(
         raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=_HINT)
     require_state(tournament, TournamentState.RUNNING, TournamentState.PAUSED, TournamentState.FINISHED)
     if games_per_pair and not isinstance(kind, FixedPairings):
-        raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: pairs of a {kind} follow from its results")
+        raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: results determine the pairings in a {kind}")
     if not kind.extendable:
-        raise WrongState(tournament.name, got=f"a {kind}", expected="another format: its winner is known", hint=_HINT)
+        raise WrongState(tournament.name, got=f"a {kind}", expected="a format that can be extended", hint=_HINT)
     if games_per_pair and isinstance(kind, FixedPairings):
         _add_games(connection, tournament, kind, games_per_pair)
     if rounds:

@@ -50,7 +50,7 @@ class StoredRun:
             option = _OPTIONS.get(name, name.replace("_", "-"))
             if name not in _FREE and got != begun:
                 if str(got) == str(begun):
-                    raise NotResumed(f"got other {option} in {got} than at the start, expected the same, or none")
+                    raise NotResumed(f"got different {option} in {got}, expected those from the start, or none")
                 raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as at the start")
             if name in ("games_per_pair", "rounds") and got < begun:
                 raise NotResumed(f"got {option} {got}, expected {begun} or more, as at the start")

@@ -45,7 +45,7 @@ class NewTournament:
     """The organiser's choices."""
 
     slug: str
-    """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
+    """The ID in `tournaments/ID`: 1 to 63 characters from a-z, 0-9 and `-`."""
     settings: TournamentSettings = field(default_factory=TournamentSettings)
     joining: Joining = field(default_factory=Joining)
     kind: Kind = Kind.ORGANISED
@@ -240,7 +240,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     if tournament.state is TournamentState.PAUSED:
         return tournament
     is_open = tournament.state is TournamentState.OPEN
-    hint = f"Only a running tournament can be paused: `noughts tournament start {slug}` first." if is_open else ""
+    hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
     require_state(tournament, TournamentState.RUNNING, hint=hint)
     return _set_state(connection, tournament, state=TournamentState.PAUSED)
 

@@ -169,8 +169,8 @@ def test_show_prints_a_game_where_there_is_no_terminal(noughts: Any, file: Path)
     assert " 3 X X X\n 2 O O .\n" in text
     assert "opening: a3 a2\nmoves: a3 a2 b3 b2 c3" in text
     assert json.loads(noughts(f"records show {file} 2 --format json").stdout)["termination"] == "timeout"
-    assert "got no game 5, expected 1 to 4" in noughts(f"records show {file} 5", code=2).stderr
-    assert "got no game 0, expected 1 to 4" in noughts(f"records show {file} 0", code=2).stderr
+    assert "there is no game 5, expected 1 to 4" in noughts(f"records show {file} 5", code=2).stderr
+    assert "there is no game 0, expected 1 to 4" in noughts(f"records show {file} 0", code=2).stderr
     file.write_text("")
     assert "got no games, expected at least one" in noughts(f"records show {file}", code=2).stderr
 

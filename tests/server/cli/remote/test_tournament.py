@@ -373,7 +373,7 @@ def test_bot_stops_if_its_first_connection_never_works(
     spec = spec.replace("NOTES", str(tmp_path / "notes"))
     line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
     result = noughts(line, code=1, env={"NOUGHTS_TOKEN": token})
-    assert f"Error: cannot connect to {unused} within 0.3 s: nothing listens there\n" in result.stderr
+    assert f"Error: could not reach {unused} within 0.3 s: nothing listens there\n" in result.stderr
     assert "--connect-timeout" in result.stderr
 
 
