@@ -73,7 +73,7 @@ async def test_what_is_stored_is_read_again(arena: Arena) -> None:
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (TournamentSettings(openings=Openings().of_list("x", [(4, 4)])), "in opening 1 as move 2"),
+        (TournamentSettings(openings=Openings().of_list("x", [(4, 4)])), "opening 1 with a move 2 that placed a stone"),
         (TournamentSettings(openings=Openings(OpeningsKind.LIST, text="0 1\n" * MOST_CHARACTERS)), "at most 1000000"),
         (TournamentSettings(openings=Openings().of_list("x", [(4,)] * 10_001)), "got '10001 openings'"),
         (TournamentSettings(openings=RANDOM, variant="gomoku+swap2"), "the players agree on one"),
