@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from noughts_referee.rules import in_words
 from noughts_server.competition.formats import format_named
@@ -108,37 +108,6 @@ def _seconds(micros: int) -> str:
     return f"{micros / 1e6:g}"
 
 
-def decision(match: dict[str, Any]) -> str:
-    """Return why a match of a bracket was decided; empty if the points say it."""
-    said = {
-        "bye": "bye",
-        "extra_pair": "after an extra pair",
-        "forfeits": "fewer forfeits",
-        "seed": "the better seed",
-        "walkover": "walkover",
-    }
-    return said.get(match["decision"] or "", "")
-
-
-def result_for(game: dict[str, Any], bot_name: str) -> Markup:
-    """Return `won`, `lost`, `drawn` or `void`, for a bot that played in the game."""
-    first = bot(game["first_bot"]) == bot_name
-    words = {"1-0": "won" if first else "lost", "0-1": "lost" if first else "won", "1/2-1/2": "drawn"}
-    word = words.get(game["result"], "void")
-    return Markup('<span class="result {0}">{0}</span>').format(escape(word))
-
-
-def trend(gained: float | None) -> Markup:
-    """Return `▲ 12`, `▼ 3`, or an empty text if there is no trend."""
-    if gained is None:
-        return Markup("")
-    rounded = round(gained)
-    if not rounded:
-        return Markup('<span class="trend">0</span>')
-    way, arrow = ("up", "▲") if rounded > 0 else ("down", "▼")
-    return Markup('<span class="trend {}">{} {}</span>').format(way, arrow, abs(rounded))
-
-
-_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control, decision, result_for)
-FILTERS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*_NAMED, trend, thinking)}
+_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control)
+FILTERS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*_NAMED, thinking)}
 FILTERS["schedule"] = format_named
