@@ -1,5 +1,7 @@
 """What holds for every page: people can use it, it is HTML, it is light, it stays where it is, it asks nobody else."""
 
+import re
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -8,7 +10,7 @@ import html5lib
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from html5lib.html5parser import ParseError
-from playwright.sync_api import Browser, ConsoleMessage, Page, Response, ViewportSize, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, ViewportSize, expect
 from starlette.routing import compile_path
 
 from noughts_server.testing import ServerUnderTest
@@ -166,6 +168,20 @@ def test_nothing_moves_when_the_boards_of_live_games_arrive(
                     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
                     assert page.evaluate("window.shifted") < MOST_SHIFTED_LIVE, path
         game.play(4, 2)
+
+
+def test_a_late_script_moves_nothing_when_it_converts_times(site: Site, browser: Browser, cup: str) -> None:
+    def late(route: Route) -> None:
+        time.sleep(0.3)
+        route.continue_()
+
+    with page_in(browser, site.address, viewport=PHONE) as page:
+        page.add_init_script(SEEN_SHIFTS)
+        page.route("**/page.js", late)
+        page.goto(f"/{cup}", wait_until="load")
+        expect(page.locator("time").first).to_have_attribute("title", re.compile("UTC"))
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        assert page.evaluate("window.shifted") < MOST_SHIFTED_LIVE
 
 
 def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, cup: str) -> None:
