@@ -278,7 +278,7 @@ def moves_to(position: Position) -> list[int]:
         for stones in ((position.own, position.opponent) if position.side == 0 else (position.opponent, position.own))
     )
     if len(first) - len(second) != position.side:
-        raise PositionError(str(position), "a position that alternating moves can reach: this kind of bot gets moves")
+        raise PositionError(str(position), "a position that alternating moves can reach: this bot is sent moves")
     below, occupied, moves = position.variant.supports, 0, []
     for ply in range(len(first) + len(second)):
         stones = second if ply & 1 else first

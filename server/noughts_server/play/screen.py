@@ -222,7 +222,7 @@ class PlayScreen(App[None]):
         self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
 
     async def _hint(self) -> None:
-        self._message = "Thinking about a hint."
+        self._message = "Working out a hint."
         self._show()
         try:
             hint = await self._seating.hint()

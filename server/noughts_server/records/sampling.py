@@ -71,7 +71,7 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
         if record.result in SCORES:
             count += max(0, len(record.moves) - record.first_chosen)
         if len(variants) > 1:
-            raise RecordError(f"games of {' and '.join(variants)}", "games of one variant, which have one board")
+            raise RecordError(f"games of {' and '.join(variants)}", "games of a single variant: all on the same board")
     if not count:
         raise RecordError("no game with moves and a result", "at least one to take samples from")
     (variant,) = variants

@@ -118,7 +118,7 @@ def play(
     if read_variant.agreement:
         raise UsageProblem(
             f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro on one machine",
-            "Leave it out, or play on a server (--with, --wait), which makes these choices.",
+            "Leave it out, or play on a server (--with, --wait), which supports this rule.",
         )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)

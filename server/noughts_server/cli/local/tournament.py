@@ -88,7 +88,7 @@ class MachineOptions(child_options.SandboxOptions):
     fatal: format_options.FatalOption = False
     fuel: Annotated[
         int | None,
-        Option("--fuel", min=1, max=10**15, help="Fuel of each move of a wasm: bot (about one unit per instruction)"),
+        Option("--fuel", min=1, max=10**15, help="Fuel for each move of a wasm: bot (about one unit per instruction)"),
     ] = None
     dry_run: format_options.DryRunOption = False
 

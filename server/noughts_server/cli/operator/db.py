@@ -147,9 +147,9 @@ def prune(
 
 @command(extra="server")
 def rebuild_explorer(database: options.DatabaseOption = None) -> None:
-    """Count all games for the opening explorer again.
+    """Recount all games for the opening explorer.
 
-    Stop the server first. If the command is interrupted, run it again; the server, too, counts what is left.
+    Stop the server first. If the command is interrupted, run it again; the server also counts remaining games.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.games.explorer import count_some, forget_all, unexplored

@@ -124,8 +124,8 @@ def join(
 ) -> None:
     """Enter bots, pinned to their newest versions. Each must have logged in at least once.
 
-    After the start, bots can join a ladder, a Swiss or a Danish at any time, and a round robin or a gauntlet while it
-    is paused.
+    After the start, bots can join a ladder, Swiss or Danish tournament at any time, and a round robin or gauntlet while
+    it is paused.
     """
     wanted = [read_bot(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
