@@ -14,6 +14,8 @@ logger = structlog.get_logger("noughts.explorer")
 
 _REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 49, 1
 """The rest after a step, by its time: if this process uses half a processor, if games are live, without any."""
+_LONGEST_REST, _REST_FAILED = 5.0, 60.0
+"""Seconds. A step can take long because it waits for others that write."""
 
 
 async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:
@@ -25,8 +27,11 @@ async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Cal
             if leads() and await store.read(unexplored) > 0:
                 await store.write(count_some)
                 rest = (_REST_BUSY if busy else _REST_PLAYING) if games_in_flight() else _REST_IDLE
-                pause = rest * (time.monotonic() - began)
+                pause = min(rest * (time.monotonic() - began), _LONGEST_REST)
         except NoughtsError as error:
             logger.warning("explorer_failed", reason=error.reason, error=str(error))
+        except Exception:  # A fault here must not end the games of the server.
+            logger.exception("explorer_failed")
+            pause = _REST_FAILED
         await asyncio.sleep(pause)
         busy = time.process_time() - used > (time.monotonic() - began) / 2

@@ -251,7 +251,8 @@ class Pages:
         ask = partial(self._upstream.ask, "leaderboards.GetOpeningMoves", moves=moves)
         variant, time_class = query.get("variant", ""), query.get("time_class", "")
         found = await ask(variant=variant, time_class=time_class)
-        name, known = found["rating_list"], found["rating_lists"]
+        name = found["rating_list"]
+        known = [each for each in found["rating_lists"] if geometry(each.rpartition("/")[0]) is not None]
         if name not in known and not (time_class and moves):
             # A list with games is more useful than an empty one.
             name = next((each for each in known if each.startswith(f"{variant}/") or not (variant or moves)), name)

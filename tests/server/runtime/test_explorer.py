@@ -1,13 +1,21 @@
 """A server counts the openings of its games by itself, and answers what was played."""
 
 import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import grpc
+import pytest
+from structlog.testing import capture_logs
 
 from noughts_proto.v1 import leaderboards_pb2
 from noughts_referee.rules import Result
-from tests.support.arena import open_arena
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.explorer import exploring
+from noughts_server.store.games.explorer import unexplored
+from tests.support.arena import Arena, open_arena
 from tests.support.client import Client, client_of, refused
 
 
@@ -16,18 +24,31 @@ async def openings(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMo
 
 
 async def counted(client: Client) -> leaderboards_pb2.GetOpeningMovesResponse:
+    await until(lambda: nothing_waits(client))
+    return await openings(client)
+
+
+async def nothing_waits(client: Client) -> bool:
+    return not (await openings(client)).waiting
+
+
+async def until(happened: Callable[[], Awaitable[bool]]) -> None:
     for _ in range(1_200):
-        if not (answer := await openings(client)).waiting:
-            return answer
+        if await happened():
+            return
         await asyncio.sleep(0.05)
-    raise AssertionError("not all games were counted within a minute")
+    raise AssertionError("it did not happen within a minute")
 
 
 async def play(path: Path, slug: str) -> int:
     """Store a tournament of 40 made-up games; return how many are not void."""
     async with open_arena(path) as arena:
-        games = await arena.play(await arena.tournament(slug, games_per_pair=40))
-        await arena.commit(games)
+        return await play_in(arena, slug)
+
+
+async def play_in(arena: Arena, slug: str) -> int:
+    games = await arena.play(await arena.tournament(slug, games_per_pair=40))
+    await arena.commit(games)
     return sum(game.result is not Result.VOID for game in games)
 
 
@@ -43,6 +64,38 @@ async def test_a_server_counts_what_is_stored_and_again_after_a_restart(tmp_path
         assert answer.rating_lists == ["tictactoe/untimed"]
         assert 3 <= len(answer.games) <= 10
         games += await play(path, slug)
+
+
+async def all_counted(arena: Arena) -> bool:
+    return not await arena.store.read(unexplored)
+
+
+async def test_a_step_that_waited_for_the_database_delays_the_next_by_seconds_only(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    await play(path, "cup")
+    async with open_arena(path) as arena:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            async with asyncio.timeout(30), running(exploring(arena.store, lambda: 1, lambda: True)):
+                await asyncio.sleep(1)  # the step waits, and its rest follows from that
+                other.execute("ROLLBACK")
+                await until(lambda: all_counted(arena))
+                await play_in(arena, "plate")
+                await until(lambda: all_counted(arena))
+
+
+async def test_a_fault_of_the_explorer_ends_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.sqlite"
+    await play(path, "cup")
+    monkeypatch.setattr("noughts_server.runtime.explorer.count_some", lambda connection: 1 // 0)
+    with capture_logs() as logs:
+        async with client_of(path) as client:
+
+            async def failed() -> bool:
+                return any(line["event"] == "explorer_failed" for line in logs)
+
+            await until(failed)
+            assert (await openings(client)).waiting
 
 
 async def test_a_server_without_the_explorer_counts_nothing_and_says_so(tmp_path: Path) -> None:

@@ -283,10 +283,25 @@ async def test_a_failed_step_counts_nothing_and_small_steps_lead_to_the_same(are
     assert arena.rows(COUNTS) == at_once
 
 
+async def test_a_damaged_game_and_a_board_that_shrank_fail_nothing(arena: Arena, database_kind: str) -> None:
+    await played(arena, "mnk:17,17,5", 20, slug="damaged")
+    three_bytes = "x'010203'" if database_kind == SQLITE else "'abc'::bytea"
+    arena.execute(f"UPDATE games SET moves = {three_bytes} WHERE ordinal = 3")
+    await played(arena, "tictactoe", 20)
+    await count_all(arena)
+    arena.execute("UPDATE explorer_moves SET move = 20 WHERE move = 0")
+    found = await arena.store.read(partial(explore, variant="tictactoe", time_class="untimed", moves=[]))
+    assert found.rating_lists == ["tictactoe/untimed"]
+    assert {cell for cells, _ in found.moves for cell in cells} <= set(range(1, 9))
+    unknown = await arena.store.read(partial(explore, variant="connect4", time_class="untimed", moves=[38]))
+    assert (unknown.moves, unknown.rating_lists) == ([], found.rating_lists)
+
+
 async def test_uncounted_games_are_found_without_reading_all_tournaments(arena: Arena, database_kind: str) -> None:
     if database_kind == SQLITE:
-        plan = arena.rows(f"EXPLAIN QUERY PLAN SELECT * FROM tournaments WHERE {UNEXPLORED}")
-        assert [row[3] for row in plan] == ["SEARCH tournaments USING INDEX ix_tournaments_unexplored (kind=?)"]
+        plan = arena.rows(f"EXPLAIN QUERY PLAN SELECT sum(folded - explored) FROM tournaments WHERE {UNEXPLORED}")
+        index = "SEARCH tournaments USING COVERING INDEX ix_tournaments_unexplored (kind=?)"
+        assert [row[3] for row in plan] == [index]
 
 
 @pytest.mark.processes

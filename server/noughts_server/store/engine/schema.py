@@ -196,7 +196,15 @@ tournaments = Table(
     Column("explored", BigInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
-    Index("ix_tournaments_unexplored", "kind", sqlite_where=UNEXPLORED, postgresql_where=UNEXPLORED),
+    # With all that its queries read: else SQLite may prefer the index of all kinds.
+    Index(
+        "ix_tournaments_unexplored",
+        "kind",
+        "explored",
+        "folded",
+        sqlite_where=UNEXPLORED,
+        postgresql_where=UNEXPLORED,
+    ),
 )
 
 # Before the start, numbers only give the order of joining, with gaps after withdrawals. From the start on they count

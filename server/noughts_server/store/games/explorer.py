@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Position, Result, Variant, VariantError, parse_variant
+from noughts_referee.rules import Position, Result, Variant, parse_variant
 from noughts_referee.work_units import unpack_moves
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
@@ -53,7 +53,8 @@ def unexplored(connection: Connection) -> int:
 
 def count_some(connection: Connection, most: int = 128) -> int:
     """Count some games of the tournament with the fewest uncounted ones, and return how many. Writes."""
-    row = connection.execute(select(tournaments).where(UNEXPLORED).order_by(_BEHIND, tournaments.c.id).limit(1)).first()
+    nearest = select(tournaments.c.id).where(UNEXPLORED).order_by(_BEHIND, tournaments.c.id).limit(1).scalar_subquery()
+    row = connection.execute(select(tournaments).where(tournaments.c.id == nearest)).first()
     if row is None:
         return 0
     these = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
@@ -62,8 +63,8 @@ def count_some(connection: Connection, most: int = 128) -> int:
     explored = found[-1].ordinal if len(found) == most else row.folded
     try:
         counts = _counted(parse_variant(row.variant), found)
-    except (VariantError, IndexError):
-        # Its plugin is missing, or has another board now. A rebuild counts its games once it is right.
+    except (ValueError, IndexError):
+        # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
         counts, explored = {}, row.folded
     if counts:
         time = TimeControl(row.move_us, row.bank_us, row.increment_us)
@@ -99,12 +100,18 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
     """Return what was played after these moves in the list of a variant and time class. Raises InvalidArgument."""
     name = list_name(variant, time_class)
     legal = _legal_after(rules := parse_variant(name.rpartition("/")[0]), moves)
-    *_, (number, images) = canonical_positions(rules).after(moves)
     counted = exists().where(explorer_moves.c.list_id == rating_lists.c.id)
     lists = connection.execute(select(rating_lists).where(counted))
     known = {f"{row.variant}/{row.time_class}": row.id for row in lists}
+    waiting = unexplored(connection)
+    if name not in known:
+        return ExploredPosition(name, [], Score(), legal, [], sorted(known), waiting)
+    *_, (number, images) = canonical_positions(rules).after(moves)
     column = explorer_moves.c
-    here = select(explorer_moves).where(column.list_id == known.get(name), column.position == number)
+    # A plugin's board may have become smaller.
+    here = select(explorer_moves).where(
+        column.list_id == known[name], column.position == number, column.move < rules.cells
+    )
     rows = connection.execute(here.order_by(column.games.desc(), column.move, column.result)).all()
     scores: defaultdict[int, Score] = defaultdict(Score)
     for each in rows:
@@ -118,7 +125,7 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
         ordinals[each.tournament_id].append(each.ordinal)
     found = (read_games(connection, get_tournament_by_id(connection, key), ordinals[key]) for key in ordinals)
     shown = sorted(chain(*found), key=lambda game: (game.ended_at, game.tournament_id, game.ordinal), reverse=True)
-    return ExploredPosition(name, played, ended, legal, shown, sorted(known), unexplored(connection))
+    return ExploredPosition(name, played, ended, legal, shown, sorted(known), waiting)
 
 
 def _legal_after(variant: Variant, moves: Sequence[int]) -> Sequence[int]:

@@ -10,7 +10,8 @@ down_revision = "0015"
 def upgrade() -> None:
     op.add_column("tournaments", sa.Column("explored", sa.BigInteger, nullable=False, server_default="0"))
     waits = sa.text("kind = 1 AND explored < folded")
-    op.create_index("ix_tournaments_unexplored", "tournaments", ["kind"], sqlite_where=waits, postgresql_where=waits)
+    read = ["kind", "explored", "folded"]
+    op.create_index("ix_tournaments_unexplored", "tournaments", read, sqlite_where=waits, postgresql_where=waits)
     keys = {"list_id": sa.BigInteger, "position": sa.BigInteger, "move": sa.SmallInteger, "result": sa.SmallInteger}
     others = {"games": sa.Integer, "tournament_id": sa.BigInteger, "ordinal": sa.BigInteger}
     columns = (sa.Column(name, kind, autoincrement=False, nullable=False) for name, kind in (keys | others).items())
