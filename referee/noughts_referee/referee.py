@@ -342,7 +342,7 @@ class Referee:
         for row, score in scores:
             game = player.games.get(games[row])
             if game and game.scores is not None and game.ply == plies[row] and game.mover is player:
-                game.scores[game.ply] = score
+                game.scores.setdefault(game.ply, score)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
         if self._observer is not None:
             self._observer.answered(games, plies, scores)

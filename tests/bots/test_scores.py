@@ -138,6 +138,18 @@ async def test_a_score_of_a_move_that_was_not_made_is_not_kept(server: Loopback)
         assert (game.termination, unpack_scores(game.scores)) == (Termination.ILLEGAL_MOVE, {0: 0.0, 1: 1.0})
 
 
+async def test_a_score_of_a_refused_row_is_not_kept(server: Loopback) -> None:
+    server.referee.add(unit(conditions(keep_scores=True), 1))
+    async with raw_bot(server, 1) as bot, raw_bot(server, 2) as other:
+        ((game, *_),) = await bot.asked()
+        moves = pb.Moves(game=[game, game], ply=[0, 0], cell=[4, 5], scored=[0, 1], score=[1.0, 999.0])
+        await bot.call.write(pb.PlayRequest(moves=moves))
+        ((game, *_),) = await other.asked()
+        await other.call.write(pb.PlayRequest(moves=pb.Moves(game=[game], ply=[1], cell=[99])))
+        await until(lambda: bool(server.finished))
+    assert unpack_scores(server.finished[0].scores) == {0: 1.0}
+
+
 def test_packed_scores_are_bounded_and_have_six_digits() -> None:
     packed = pack_scores({0: 0.1, 2: -1e300, 3: 1e300, 4: 123456.4, 9: 1.0}, 6)
     assert len(packed or b"") == 24

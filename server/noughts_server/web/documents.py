@@ -58,7 +58,7 @@ def enum_words(enum: EnumDescriptor) -> list[str]:
 
 
 def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
-    """Return the rows as CSV: nested fields as `outer_inner`, lists joined by spaces. Default `columns`: all."""
+    """Return the rows as CSV: nested fields as `outer_inner`, lists and scores by ply joined by spaces."""
     flat = [dict(_flat(row)) for row in rows]
     columns = columns or list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
@@ -71,7 +71,9 @@ def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: boo
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for name, value in row.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(key, int) for key in value):
+            yield prefix + name, _cell([value.get(at, "") for at in range(max(value, default=-1) + 1)])
+        elif isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}_")
         elif isinstance(value, list):
             if not any(isinstance(item, dict) for item in value):

@@ -79,6 +79,14 @@ def test_cells_of_csv_are_no_formulas() -> None:
         assert (row["name"], row["number"], row["list"]) == (shown, "-3", shown)
 
 
+def test_scores_by_ply_are_one_column_of_csv() -> None:
+    games: list[dict[str, Any]] = [
+        {"name": "a", "scores": {}, "seed": "7"},
+        {"name": "b", "scores": {3: -2.5, 1: 0.5}, "seed": "8"},
+    ]
+    assert csv_text(games) == "name,scores,seed\r\na,,7\r\nb, 0.5  -2.5,8\r\n"
+
+
 def test_pages_lead_from_one_to_the_next(site: Site, cup: str) -> None:
     path, names = f"{PREFIX}/{cup}/games?page_size=3", []
     while path:

@@ -50,7 +50,7 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
     line = json.loads(site.get(f"/tournaments/{name}/games.jsonl").text)
     assert line.get("scores", []) == expected
     table = site.get(f"/api/v1/tournaments/{name}/games?format=csv").text
-    assert (",9.0,8.0,7.0," in table) is keep
+    assert (",9.0 8.0 7.0 6.0 5.0 4.0 3.0," in table) is keep
     assert site.get(f"/tournaments/{name}/games.csv").status == 200
     values = re.findall(r"V\[([-0-9]+)\]", site.get(f"{game}.sgf").text)
     assert values == [str(-score if ply % 2 else score) for ply, score in enumerate(expected)]
@@ -58,6 +58,9 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
     assert ("and kept with the games" in rules) is keep
     with chromium() as browser, page_in(browser, site.address) as page:
         page.goto(game)
+        page.keyboard.press("Home")
+        expect(page.locator("#explorer")).to_have_attribute("href", re.compile("time_class=untimed&moves=$"))
+        page.keyboard.press("End")
         if keep:
             expect(page.locator("#score-graph .line")).to_have_count(2)
             expect(page.locator("#score-bar")).to_be_visible()

@@ -513,6 +513,17 @@ def test_what_is_sent_to_a_page_that_is_only_read_is_refused(site: Site) -> None
     assert "This address is read-only." in answer.text
 
 
+def test_openings_of_a_game_are_those_of_its_rating_list(site: Site, server: ServerUnderTest) -> None:
+    # Other tests do not play this variant.
+    server.match("random", "first-free", variant="caro", time="20+0.1")
+    (name,) = (
+        each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"] if each["variant"] == "caro"
+    )
+    first, second, *_ = site.get(f"/api/v1/{name}/games/1").document["game"]["moves"]
+    link = f"/explorer?variant=caro&amp;time_class=bullet&amp;moves={first},{second}"
+    assert f'href="{link}"' in site.get(f"/{name}/games/1?ply=2").text
+
+
 def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site) -> None:
     # Other tests do not play this variant.
     route = "/api/v1/leaderboards/connect4/untimed/openings"

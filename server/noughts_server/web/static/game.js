@@ -36,7 +36,7 @@ function show() {
   if (by("link")) by("link").value = `${location.origin}/${game.name}?ply=${ply}`;
   if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${numbers}`;
   if (by("png")) by("png").href = `/${game.name}.png?ply=${ply}`;
-  if (by("explorer")) by("explorer").href = `/explorer?variant=${encodeURIComponent(game.variant)}&moves=${game.moves.slice(0, Math.min(ply, 12)).join()}`;
+  if (by("explorer")) by("explorer").href = by("explorer").href.replace(/moves=.*/, `moves=${game.moves.slice(0, Math.min(ply, 12)).join()}`);
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
   showLive();
   showMoves();
