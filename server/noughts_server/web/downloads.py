@@ -14,7 +14,7 @@ from noughts_server.resource_names import tournament_name
 from noughts_server.web.documents import Document, csv_text
 from noughts_server.web.upstream import Failure, Upstream
 
-_PAGE = 1_000
+_PAGE = 250
 _KINDS = {"jsonl": "application/x-ndjson", "sgf": "application/x-go-sgf", "csv": "text/csv; charset=utf-8"}
 _COLUMNS = (
     *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),

@@ -102,6 +102,24 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
         await arena.store.read(partial(list_games, slug="cup", page_token=token, wanted=Wanted(faults=True)))
 
 
+async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients accept messages of up to 8 MiB."""
+    monkeypatch.setattr(stored_games, "_MOST_PLIES", 30)
+    await arena.commit(await arena.play(await arena.tournament(games_per_pair=20)))
+    games = await all_games(arena, "cup", 1000)
+    assert [game.ordinal for game in games] == list(range(1, 21))
+    lists = (partial(list_games, slug="cup"), partial(list_bot_games, bot="ada"))
+    for method in lists:
+        token, ordinals = "", []
+        while True:
+            page = await arena.store.read(partial(method, size=1000, page_token=token))
+            assert 0 < sum(len(game.moves) for game in page.items) <= 30
+            ordinals += [game.ordinal for game in page.items]
+            if not (token := page.next_page_token):
+                break
+        assert sorted(ordinals) == list(range(1, 21))
+
+
 @pytest.mark.parametrize("looked_at", [5, 100_000])
 async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
     arena: Arena, looked_at: int, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@ from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_versions, entries, games, pair_scores, tournaments
-from noughts_server.store.games.games import EVERY_GAME, StoredGame, Wanted, read_games
+from noughts_server.store.games.games import EVERY_GAME, StoredGame, Wanted, fitting, read_games
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
@@ -96,7 +96,7 @@ def list_bot_games(
         while ordinals := list(islice(slots, batch)):
             looked_at += len(ordinals)
             found += reversed(read_games(connection, here, ordinals, *conditions))
-            if len(found) > limit:
+            if len(found) > (limit := fitting(found, limit)):
                 last = found[limit - 1]
                 return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
             if looked_at >= _MOST_LOOKED_AT:

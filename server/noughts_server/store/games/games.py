@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ _ROWS_AT_ONCE = 1000
 _NO_SCORES: Mapping[int, float] = MappingProxyType({})
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
+_MOST_PLIES = 200_000
+"""Limit of the plies of a page: a ply takes about 20 bytes, and clients accept messages of up to 8 MiB."""
 
 
 class Wanted(NamedTuple):
@@ -160,23 +163,21 @@ def list_games(
     conditions = wanted.among(_entries_called(connection, tournament, entry) if entry else None)
     method = f"{tournament.name}/games{f'?{entry}&{wanted}' if conditions else ''}"
     after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
-    end = after + _MOST_LOOKED_AT
+    end = after + _MOST_LOOKED_AT if conditions and not wanted.faults else tournament.games_total
     if wanted.faults:
         found = read_games(connection, tournament, _some(connection, tournament, after, limit + 1, conditions))
-        end = tournament.games_total
-    elif conditions:
-        conditions.append(games.c.ordinal <= end)
-        found = _read(connection, tournament, _after(tournament, after, limit + 1).where(*conditions))
     else:
-        found = _read(connection, tournament, _after(tournament, after, limit + 1))
-        end = tournament.games_total
-    if len(found) > limit:
+        conditions += (games.c.ordinal > after, games.c.ordinal <= end)
+        found = _read(connection, tournament, _rated_games(tournament).where(*conditions).limit(limit + 1))
+    if len(found) > (limit := fitting(found, limit)):
         return Page(found[:limit], write_page_token(method, [found[limit - 1].ordinal]))
     return Page(found, write_page_token(method, [end]) if end < tournament.games_total else "")
 
 
-def _after(tournament: Tournament, after: int, most: int) -> Select[Any]:
-    return _rated_games(tournament).where(games.c.ordinal > after).limit(most)
+def fitting(found: Sequence[StoredGame], limit: int) -> int:
+    """Return how many of the games fit into one page: `limit`, or fewer if they have too many plies."""
+    plies = accumulate(len(game.moves) for game in found[:limit])
+    return next((count for count, total in enumerate(plies) if total > _MOST_PLIES), limit)
 
 
 def _some(
