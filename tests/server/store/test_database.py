@@ -86,6 +86,24 @@ async def test_the_schema_of_a_running_server_is_not_migrated(tmp_path: Path) ->
         assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0014",)
 
 
+async def test_a_second_server_is_named_even_during_a_long_write(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    running = await Store.open(f"sqlite:///{path}", alone=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as writing:
+        writing.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseUnusable, match="another server uses it"):
+            await Store.open(f"sqlite:///{path}", alone=True, busy_seconds=0.1)
+    await running.close()
+
+
+async def test_a_file_that_is_no_database_gets_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    path.write_text("Notes of a person, which are not a database. " * 99)
+    with pytest.raises(DatabaseUnusable, match="not a database"):
+        await Store.open(f"sqlite:///{path}", alone=True)
+    assert os.listdir(tmp_path) == ["noughts.db"]
+
+
 async def test_readers_cannot_write(arena: Arena) -> None:
     with pytest.raises(OperationalError, match="readonly"):
         await arena.store.read(partial(make_token, label="slipped past the writer"))

@@ -186,10 +186,12 @@ class Store:
         place = kind.place(url)
         try:
             self.closed_to_others = kind.prepare_place(url)
-            with self._writing.begin() as connection:
+            with self._writing.connect() as connection:
+                # The transaction comes later: it could wait for one of the server that has the lock.
                 self._lock = _lock(url) if alone else None
-                self.migrated_from = upgrade(connection, place)
-                kind.write_for_real(connection)
+                with connection.begin():
+                    self.migrated_from = upgrade(connection, place)
+                    kind.write_for_real(connection)
         except OSError as error:
             path = Path(place)
             what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
