@@ -8,7 +8,7 @@ import asyncio
 import re
 import subprocess
 import sys
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from importlib.util import find_spec
 
@@ -18,6 +18,9 @@ from noughts_server.web.upstream import Failure
 
 _SECONDS = 10
 _KEPT = 64
+_drawn: dict[str, bytes] = {}
+# One thread, so that a request that gives up does not let the next picture begin beside its own.
+_drawer = ThreadPoolExecutor(1, "png")
 _RENDER = (
     "import sys, resvg_py;"
     " sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.read(), skip_system_fonts=True))"
@@ -29,25 +32,31 @@ def can_draw_png() -> bool:
     return find_spec("resvg_py") is not None
 
 
-async def board_png(game: Document, ply: int, drawing: asyncio.Lock) -> bytes:
-    """Return the board after `ply` moves, drawn while nothing else holds `drawing`. Raises Failure."""
+async def board_png(game: Document, ply: int) -> bytes:
+    """Return the board after `ply` moves. Raises Failure."""
     if not can_draw_png():
         words = "This website cannot draw PNG files: the package resvg-py is not installed."
         hint = "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'"
         raise Failure(501, words, hint)
+    if known := _drawn.get(svg := _svg(game, ply)):
+        return known
     try:
-        async with asyncio.timeout(_SECONDS), drawing:
-            return await asyncio.to_thread(_rendered, _svg(game, ply))
+        async with asyncio.timeout(_SECONDS):
+            return await asyncio.get_running_loop().run_in_executor(_drawer, _rendered, svg)
     except (TimeoutError, subprocess.TimeoutExpired):
         raise Failure(503, "The website is drawing too many pictures.", "Try again in a minute.") from None
     except (subprocess.SubprocessError, OSError) as error:
         raise Failure(500, "The picture could not be drawn.", "Use the address with .svg.") from error
 
 
-@lru_cache(_KEPT)
 def _rendered(svg: str) -> bytes:
-    command = [sys.executable, "-I", "-c", _RENDER]
-    return subprocess.run(command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True).stdout
+    if svg not in _drawn:
+        command = [sys.executable, "-P", "-c", _RENDER]
+        done = subprocess.run(command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True)
+        _drawn[svg] = done.stdout
+        for oldest in list(_drawn)[:-_KEPT]:
+            del _drawn[oldest]
+    return _drawn[svg]
 
 
 def _svg(game: Document, ply: int) -> str:

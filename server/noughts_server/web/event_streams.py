@@ -120,6 +120,8 @@ class Hub:
             self._beating.cancel()
         for stream in list(self._streams.values()):
             stream.stop()
+            for watcher in stream.watchers:
+                watcher.abandon()
 
     async def _beat(self) -> None:
         """Send heartbeats. One clock serves all browsers: a timer for each would cost as much as sending it a move."""
@@ -153,7 +155,7 @@ class Hub:
             stream.linger()
             raise Failure(504, f"The server did not answer within {DEADLINE_SECONDS:.0f} s.") from None
         if stream.failure is not None:
-            raise stream.failure
+            raise stream.failure.with_traceback(None)
         return stream
 
     def _has_room(self, name: str) -> bool:
@@ -204,7 +206,7 @@ class Stream:
         missed = self._missed(last_event)
         for event in [self.snapshot_event()] if missed is None else missed:
             watcher.offer(event)
-        if self._away is not None:
+        if missed is not None and self._away is not None:
             watcher.offer(_event("away", _told(self._away)))
         if self.over:
             watcher.end(_event("over", {}))
@@ -241,7 +243,9 @@ class Stream:
         return known
 
     def snapshot_event(self) -> bytes:
-        return _event("snapshot", self.snapshot(), self._id())
+        """Return a snapshot, followed by the news that the server is away if it is."""
+        away = b"" if self._away is None else _event("away", _told(self._away))
+        return _event("snapshot", self.snapshot(), self._id()) + away
 
     # Following the server.
 
@@ -369,6 +373,11 @@ class Watcher:
             self._waiting.append(last)
         self._ended = True
         self._wake()
+
+    def abandon(self) -> None:
+        """Close the connection if the browser does not read: it would delay the website's end."""
+        if self._transport is not None and self._transport.get_write_buffer_size():
+            self._transport.abort()
 
     def _wake(self) -> None:
         self.direct = None

@@ -44,7 +44,7 @@ class FrontPage:
                     last = failure
                 self._last, self._old_at = last, clock() + _SHARED_SECONDS
         if isinstance(last, Failure):
-            raise last
+            raise last.with_traceback(None)  # else it would collect those of all visitors
         return {**last, "running": running, "live": live["games"]}
 
 

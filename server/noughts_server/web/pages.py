@@ -59,7 +59,6 @@ class Pages:
         self._views = views
         self._organising = organising
         self._front_page = FrontPage(upstream, hub)
-        self._drawing = asyncio.Lock()
 
     def addresses(self) -> list[Address]:
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
@@ -195,7 +194,7 @@ class Pages:
 
     async def _png(self, request: Request) -> Response:
         game, ply = await self._board_of(request)
-        return _pictured(request, game, await board_png(game, ply, self._drawing), "image/png")
+        return _pictured(request, game, await board_png(game, ply), "image/png")
 
     async def _board_of(self, request: Request) -> tuple[Document, int]:
         """Return the game, which has a board, and the address's ply. Raises Failure."""

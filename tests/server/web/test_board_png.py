@@ -45,7 +45,7 @@ def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -
 
 
 async def test_boards_of_every_look_are_drawn() -> None:
-    drawn = [await png(game_of(variant), 2, asyncio.Lock()) for variant in VARIANTS]
+    drawn = [await png(game_of(variant), 2) for variant in VARIANTS]
     assert all(size(each) == SIZE for each in drawn)
     assert len(set(drawn)) == len(VARIANTS)
 
@@ -72,19 +72,28 @@ async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.Mon
             drawing -= 1
 
     monkeypatch.setattr(subprocess, "run", counted)
-    lock, game = asyncio.Lock(), game_of("mnk:5,4,3")
-    await asyncio.gather(*(png(game, ply, lock) for ply in (1, 2, 1, 2, 3)))
+    monkeypatch.setattr(board_png, "_SECONDS", 60)
+    game = game_of("mnk:5,4,3")
+    await asyncio.gather(*(png(game, ply) for ply in (1, 2, 1, 2, 3)))
     assert (most, drawn) == (1, 3)
+    # Requests that give up leave nothing behind that draws beside others.
+    monkeypatch.setattr(board_png, "_SECONDS", 0.001)
+    refused = await asyncio.gather(*(png(game_of("mnk:5,6,3"), ply) for ply in (1, 2, 3)), return_exceptions=True)
+    assert any(isinstance(each, Failure) for each in refused)
+    assert await png(game, 1)  # it is kept, whatever waits
+    monkeypatch.setattr(board_png, "_SECONDS", 60)
+    await png(game_of("mnk:5,7,3"), 1)
+    assert most == 1
 
 
 async def test_a_renderer_that_fails_or_takes_too_long_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_png, "_RENDER", "raise SystemExit(1)")
     with pytest.raises(Failure, match="could not be drawn"):
-        await png(game_of("mnk:4,4,3"), 1, asyncio.Lock())
+        await png(game_of("mnk:4,4,3"), 1)
     monkeypatch.setattr(board_png, "_RENDER", "import time; time.sleep(600)")
     monkeypatch.setattr(board_png, "_SECONDS", 0.2)
     with pytest.raises(Failure, match="too many pictures"):
-        await png(game_of("mnk:4,4,3"), 1, asyncio.Lock())
+        await png(game_of("mnk:4,4,3"), 1)
 
 
 def test_without_the_renderer_previews_are_svg_and_the_address_says_why(

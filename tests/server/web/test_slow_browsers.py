@@ -12,7 +12,8 @@ import pytest
 from noughts_bots.event_loop import run_loop
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
-from tests.support.site import Events, Site, connected, live_game, site_of
+from noughts_server.web.visitors import SiteLimits
+from tests.support.site import PATIENCE, Events, Site, connected, live_game, site_of
 
 VARIANT = "mnk:30,30,30"
 CELLS = random.Random(1).sample(range(900), 900)
@@ -65,7 +66,9 @@ class Seen:
 def test_a_browser_that_does_not_read_gets_a_snapshot(server: ServerUnderTest, run: Callable[[Any], object]) -> None:
     few = LiveSettings(buffered=4)
     with (
-        site_of(server.address, few, run=run, send_bytes=SMALL_BUFFER) as site,
+        site_of(
+            server.address, few, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
+        ) as site,
         live_game(server, site, variant=VARIANT) as game,
         slow_browser(site, f"/api/v1/{game.name}/events") as slow_events,
         site.events(f"/api/v1/{game.name}/events") as events,
@@ -83,7 +86,9 @@ def test_a_browser_that_does_not_read_gets_a_snapshot(server: ServerUnderTest, r
 def test_a_browser_that_pauses_sees_each_ply_once(server: ServerUnderTest, run: Callable[[Any], object]) -> None:
     many = LiveSettings(buffered=len(CELLS))
     with (
-        site_of(server.address, many, run=run, send_bytes=SMALL_BUFFER) as site,
+        site_of(
+            server.address, many, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
+        ) as site,
         live_game(server, site, variant=VARIANT) as game,
         slow_browser(site, f"/api/v1/{game.name}/events") as slow_events,
         site.events(f"/api/v1/{game.name}/events") as events,
