@@ -1,19 +1,21 @@
 """Commands that work on the database itself."""
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from noughts_server.cli.options import read_database
 from noughts_server.cli.output import note
 from noughts_server.cli.signals import run_loop
-from noughts_server.store.engine.database import Store, default_database_url
+
+if TYPE_CHECKING:
+    from noughts_server.store.engine.database import Store
 
 Returned = TypeVar("Returned")
 
 
 def in_database(
     url: str | None,
-    work: Callable[[Store], Awaitable[Returned]],
+    work: Callable[["Store"], Awaitable[Returned]],
     *,
     alone: bool = False,
     create: bool = False,
@@ -24,6 +26,8 @@ def in_database(
     Without `create` it must exist; with it, a missing one is created, with a note. If `work` is only `reading`, the
     database may be one that cannot be written.
     """
+    from noughts_server.store.engine.database import Store, default_database_url
+
     url = read_database(url) or default_database_url()
 
     async def opened() -> Returned:

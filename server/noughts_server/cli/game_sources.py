@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import IO, Annotated, Any, NamedTuple, TypeVar
 
 from typer import Argument, Option
 
@@ -13,6 +13,7 @@ from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import options, output
 from noughts_server.cli.client import AtServer
+from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
@@ -24,11 +25,10 @@ from noughts_server.records.json_lines import LINE_KEYS, read_document
 from noughts_server.records.recorded_game import occasion
 from noughts_server.records.replay import recorded
 from noughts_server.resource_names import short
+from noughts_server.tables.about import About
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.tally import Tally
 
-if TYPE_CHECKING:
-    from noughts_server.tables.about import About
 Made = TypeVar("Made")
 
 _PAGE = 1000
@@ -78,7 +78,6 @@ class GameSource(AtServer):
         return self._read_server(make)
 
     def _read_file(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
-        from noughts_server.tables.about import About
 
         try:
             return make(Gathered(path.stem, _some(game_records(path), self.source), About()))
@@ -89,7 +88,6 @@ class GameSource(AtServer):
             raise Problem(str(error), hint) from None
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
-        from noughts_server.cli.database import in_database
         from noughts_server.messages.conversions import tournament_message
         from noughts_server.services.tournaments import crosstable_message
         from noughts_server.store.engine.database import Connection
@@ -159,7 +157,6 @@ class TournamentPlace(AtServer):
 
 def _read_stored(database: str, name: str, write: Callable[[Iterable[games_pb2.Game], str], None]) -> None:
     """Call `write` with each page of the tournament's games and its title."""
-    from noughts_server.cli.database import in_database
     from noughts_server.services.games import game_message
     from noughts_server.store.engine.database import Connection
     from noughts_server.store.games.games import list_games

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options import read_database
@@ -31,7 +32,6 @@ def check(database: options.DatabaseOption = None) -> None:
 
     It also finds missing games. It changes nothing, and a server can keep running. Exit code 1 if anything is wrong.
     """
-    from noughts_server.cli.database import in_database
     from noughts_server.store.checking import check_database
 
     with counting("Games") as show:
@@ -60,7 +60,6 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
 
     The file is either written completely or not at all.
     """
-    from noughts_server.cli.database import in_database
     from noughts_server.store.engine.backup import back_up
 
     with counting("Pages") as show:
@@ -118,7 +117,6 @@ def prune(
 
     Games, scores and ratings are kept. The file does not shrink; its space is reused. A server can keep running.
     """
-    from noughts_server.cli.database import in_database
     from noughts_server.store.games.pruning import leftovers
 
     ages = [
@@ -151,7 +149,6 @@ def rebuild_explorer(database: options.DatabaseOption = None) -> None:
 
     Stop the server first. If the command is interrupted, run it again; the server also counts remaining games.
     """
-    from noughts_server.cli.database import in_database
     from noughts_server.store.games.explorer import count_some, forget_all, unexplored
 
     async def recounted(store: "Store") -> int:

@@ -7,6 +7,7 @@ from typer import Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem
 
 
@@ -16,7 +17,6 @@ def nodes(
     here: Annotated[bool, Option("--here", help="Only nodes on this machine or in this container")] = False,
 ) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
-    from noughts_server.cli.database import in_database
     from noughts_server.store.nodes import members
 
     found = in_database(database, lambda store: store.read(members))

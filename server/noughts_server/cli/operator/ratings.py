@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.competition.elo import Rating
 
@@ -17,7 +18,6 @@ def rebuild(database: options.DatabaseOption = None) -> None:
 
     Stop the server first. If the database comes from a version without a rating history, the command creates one.
     """
-    from noughts_server.cli.database import in_database
     from noughts_server.store.ratings.rating_lists import rebuild_ratings
 
     with counting("Games") as show:

@@ -14,6 +14,7 @@ from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.cli import options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
+from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 from noughts_server.resource_names import token_name
@@ -101,7 +102,6 @@ def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: in
 def _create_in(
     database: str | None, owner: str, label: str, scopes: list[str], life: int | None
 ) -> tuple[pb.Token, str]:
-    from noughts_server.cli.database import in_database
     from noughts_server.services.new_tokens import check_scopes, check_token
     from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
@@ -127,7 +127,6 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
 
 
 def _list_in(database: str | None) -> list[pb.Token]:
-    from noughts_server.cli.database import in_database
     from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 
@@ -152,7 +151,6 @@ def revoke(
 
 
 def _revoke_in(database: str | None, identifier: int) -> pb.Token:
-    from noughts_server.cli.database import in_database
     from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 

@@ -1,7 +1,7 @@
 """A tournament of a server, as text and as JSON."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
@@ -19,12 +19,11 @@ from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
+from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
 from noughts_server.tables.standings import RankedEntry, Standing
 
-if TYPE_CHECKING:
-    from noughts_server.tables.about import About
 _MOST_PRINTED = 128
 """Entries in a printed crosstable."""
 _MOST_PAIRINGS = 64
@@ -89,7 +88,6 @@ def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
 
 def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
     """Return the facts about a tournament for tables and reports; `table` can be the first page of the crosstable."""
-    from noughts_server.tables.about import About
 
     rows = list(map(_standing, table.standings))
     return About(
