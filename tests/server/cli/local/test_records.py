@@ -219,7 +219,7 @@ def test_stones_put_by_agreement_are_not_sampled(noughts: Any, tmp_path: Path, v
 
 def test_samples_for_numpy_are_the_same(noughts: Any, file: Path, tmp_path: Path) -> None:
     several = noughts(f"records sample {file} {tmp_path}/x.npz", code=1).stderr
-    assert "got games of tictactoe and mnk:5,4,4, expected games of one variant" in several
+    assert "got games of tictactoe and mnk:5,4,4, expected games of a single variant" in several
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
     noughts(f"records sample {file} {tmp_path}/x.npz")
     noughts(f"records sample {file} {tmp_path}/x.csv")
