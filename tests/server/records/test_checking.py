@@ -44,7 +44,7 @@ PLANTED: dict[str, tuple[Any, str]] = {
     "a wrong termination": ({**WON, "termination": "board_full"}, "termination: got board_full, expected line"),
     "a game that ended by a line and is open": (
         {**WON, "moves": [0, 3, 1], "winning_cells": []},
-        "termination: got line, expected another one",
+        "termination: got line, expected a different one",
     ),
     "a forbidden move of renju that counts": (
         {**WON, "variant": "renju", "moves": DOUBLE_THREE, "result": "*", "termination": "void", "winning_cells": []},

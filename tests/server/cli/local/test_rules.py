@@ -61,6 +61,6 @@ def test_a_line_that_cannot_be_read_is_named_after_the_answers_to_those_before(l
 
 def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
     missing = invoked(["rules", "check", str(tmp_path / "none.jsonl")], code=2)
-    assert "got No such file or directory, expected a file of JSON lines" in " ".join(missing.stderr.split())
+    assert "No such file or directory, expected a file of JSON lines" in " ".join(missing.stderr.split())
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\n")
     assert "line 1: got " in " ".join(invoked(["rules", "check", str(tmp_path / "bytes")], code=2).stderr.split())
