@@ -41,11 +41,14 @@ class WallClock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.touch()
         self.set(0)
 
     def set(self, ahead_seconds: float) -> None:
         """From now on their clock is so far ahead, or behind."""
-        self.path.write_bytes(round(ahead_seconds * 1e9).to_bytes(_CLOCK_BYTES, sys.byteorder, signed=True))
+        # In place: a file that is empty for a moment ends a process that looks there (SIGBUS).
+        with self.path.open("r+b") as file:
+            file.write(round(ahead_seconds * 1e9).to_bytes(_CLOCK_BYTES, sys.byteorder, signed=True))
 
 
 class Forked:
