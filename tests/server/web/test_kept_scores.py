@@ -34,6 +34,7 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
         "id": name,
         "schedule": "round_robin",
         "games_per_pair": "1",
+        "rated": "on",
         **({"keep_scores": "on"} if keep else {}),
     }
     assert site.post("/organise", wanted, cookie=cookie).status == 303
