@@ -19,7 +19,7 @@ from noughts_server.web.upstream import Failure
 _SECONDS = 10
 _KEPT = 64
 _drawn: dict[str, bytes] = {}
-# One thread, so that a request that gives up does not let the next picture begin beside its own.
+# One thread, so that two pictures are never drawn at once, even if a request gives up.
 _drawer = ThreadPoolExecutor(1, "png")
 _RENDER = (
     "import sys, resvg_py;"

@@ -79,7 +79,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]
             if not any(isinstance(item, dict) for item in value):
                 yield prefix + name, _cell(" ".join(value) if value and isinstance(value[0], str) else value)
         else:
-            yield f"{prefix}{name}", _cell(value)
+            yield prefix + name, _cell(value)
 
 
 def _cell(value: Any) -> Any:

@@ -76,7 +76,7 @@ async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.Mon
     game = game_of("mnk:5,4,3")
     await asyncio.gather(*(png(game, ply) for ply in (1, 2, 1, 2, 3)))
     assert (most, drawn) == (1, 3)
-    # Requests that give up leave nothing behind that draws beside others.
+    # Requests that give up leave no picture that is drawn at the same time as another.
     monkeypatch.setattr(board_png, "_SECONDS", 0.001)
     refused = await asyncio.gather(*(png(game_of("mnk:5,6,3"), ply) for ply in (1, 2, 3)), return_exceptions=True)
     assert any(isinstance(each, Failure) for each in refused)
