@@ -23,7 +23,7 @@ _FREE_OF_RATE = "/static/"
 TRANSPORT = "noughts.transport"
 """The ASGI extension of each request: its `transport` takes bytes that are already framed as a chunk of HTTP."""
 _EVENTS, _FILE = "/events", "/games."
-_BUSY = PlainTextResponse("Too many requests of one address. Try again in a few seconds.\n", 429, {"retry-after": "5"})
+_BUSY = PlainTextResponse("Too many requests from one address. Try again in 5 seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
 _CLOSE = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 _BAD = b"HTTP/1.1 400 Bad Request\r\n" + _CLOSE
