@@ -79,11 +79,8 @@ class Unauthenticated(NoughtsError):
     usual: ClassVar[str] = "a valid token is needed"
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(
-            message or self.usual,
-            subject="token",
-            hint="Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME",
-        )
+        hint = "Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME"
+        super().__init__(message or self.usual, subject="token", hint=hint)
 
 
 class TokenRevoked(Unauthenticated):
@@ -109,14 +106,8 @@ class ScopeMissing(PermissionDenied):
     """The token has none of the scopes that the call requires."""
 
     def __init__(self, *, got: str, expected: str, hint: str = "") -> None:
-        NoughtsError.__init__(
-            self,
-            f"the token lacks the scope {expected}; it has {got}",
-            subject="token",
-            got=got,
-            expected=expected,
-            hint=hint,
-        )
+        text = f"the token lacks the scope {expected}; it has {got}"
+        NoughtsError.__init__(self, text, subject="token", got=got, expected=expected, hint=hint)
 
 
 class NotFound(NoughtsError):
@@ -130,13 +121,8 @@ class UnknownMethod(NoughtsError):
     """The server does not have this service or method."""
 
     def __init__(self, method: str) -> None:
-        super().__init__(
-            f"{method} does not exist on this server",
-            subject="method",
-            got=method,
-            expected="a method of noughts.v1",
-            hint="Check whether the server is older than the client.",
-        )
+        text, hint = f"{method} does not exist on this server", "Check whether the server is older than the client."
+        super().__init__(text, subject="method", got=method, expected="a method of noughts.v1", hint=hint)
 
 
 class AlreadyExists(NoughtsError):
@@ -150,12 +136,9 @@ class RequestConflict(NoughtsError):
     """The `request_id` was used before for another request."""
 
     def __init__(self, request_id: str) -> None:
-        super().__init__(
-            f"request_id {request_id!r} was already used for another request",
-            subject="request_id",
-            got=request_id,
-            hint="Repeat a request unchanged, or choose a new request_id for a new one.",
-        )
+        text = f"request_id {request_id!r} was already used for another request"
+        hint = "Repeat a request unchanged, or choose a new request_id for a new one."
+        super().__init__(text, subject="request_id", got=request_id, hint=hint)
 
 
 class WrongState(NoughtsError):
@@ -289,11 +272,8 @@ class AddressUnusable(OperatorError):
     """The server cannot listen on the address, for example because another program does."""
 
     def __init__(self, address: str, *, option: str = "--listen") -> None:
-        super().__init__(
-            f"cannot listen on {address}",
-            subject=address,
-            hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 picks a free port.",
-        )
+        hint = f"Is another server running there? Choose another HOST:PORT with {option}; port 0 picks a free port."
+        super().__init__(f"cannot listen on {address}", subject=address, hint=hint)
 
 
 class TlsUnusable(OperatorError):
@@ -337,22 +317,15 @@ class DatabaseGone(OperatorError):
     """The files of the database were deleted, moved or replaced while the server ran."""
 
     def __init__(self, database: str, problem: str) -> None:
-        super().__init__(
-            f"database {database}: {problem} while it was open",
-            subject=database,
-            got=problem,
-            hint="Restore the files or a backup, and start again. Games that were not stored are played again.",
-        )
+        text = f"database {database}: {problem} while it was open"
+        hint = "Restore the files or a backup, and start again. Games that were not stored are played again."
+        super().__init__(text, subject=database, got=problem, hint=hint)
 
 
 class DatabaseTooNew(OperatorError):
     """A newer version of Noughts has written the database."""
 
     def __init__(self, database: str, *, found: str, known: str) -> None:
-        super().__init__(
-            f"database {database} has schema {found}, but this version of Noughts knows {known}",
-            subject=database,
-            got=found,
-            expected=known,
-            hint="Use the newer version of Noughts that wrote it, or another database.",
-        )
+        text = f"database {database} has schema {found}, but this version of Noughts knows {known}"
+        hint = "Use the newer version of Noughts that wrote it, or another database."
+        super().__init__(text, subject=database, got=found, expected=known, hint=hint)

@@ -8,42 +8,7 @@ from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from noughts_server.errors import (
-    AddressUnusable,
-    AlreadyExists,
-    BadBusUrl,
-    BadDatabaseUrl,
-    BusUnusable,
-    DatabaseBusy,
-    DatabaseDamaged,
-    DatabaseFailing,
-    DatabaseFull,
-    DatabaseGone,
-    DatabaseReadOnly,
-    DatabaseTooNew,
-    DatabaseTrouble,
-    DatabaseUnreachable,
-    DatabaseUnusable,
-    Draining,
-    InvalidArgument,
-    LimitReached,
-    NotFound,
-    NoughtsError,
-    OperatorError,
-    PermissionDenied,
-    ProtocolUnsupported,
-    RequestConflict,
-    ResourceExhausted,
-    ScopeMissing,
-    TlsUnusable,
-    TokenExpired,
-    TokenRevoked,
-    TooManyEntries,
-    Unauthenticated,
-    Unavailable,
-    UnknownMethod,
-    WrongState,
-)
+from noughts_server import errors
 
 DOMAIN = "noughts"
 """The domain of every `google.rpc.ErrorInfo` of this server."""
@@ -51,40 +16,40 @@ DOMAIN = "noughts"
 INTERNAL_REASON = "INTERNAL"
 """The reason of whatever the caller may not learn more about."""
 
-CODES: Mapping[type[NoughtsError], int] = {
-    InvalidArgument: Code.INVALID_ARGUMENT,
-    Unauthenticated: Code.UNAUTHENTICATED,
-    TokenRevoked: Code.UNAUTHENTICATED,
-    TokenExpired: Code.UNAUTHENTICATED,
-    PermissionDenied: Code.PERMISSION_DENIED,
-    ScopeMissing: Code.PERMISSION_DENIED,
-    NotFound: Code.NOT_FOUND,
-    UnknownMethod: Code.UNIMPLEMENTED,
-    AlreadyExists: Code.ALREADY_EXISTS,
-    RequestConflict: Code.ALREADY_EXISTS,
-    WrongState: Code.FAILED_PRECONDITION,
-    ProtocolUnsupported: Code.FAILED_PRECONDITION,
-    ResourceExhausted: Code.RESOURCE_EXHAUSTED,
-    LimitReached: Code.RESOURCE_EXHAUSTED,
-    TooManyEntries: Code.RESOURCE_EXHAUSTED,
-    Unavailable: Code.UNAVAILABLE,
-    Draining: Code.UNAVAILABLE,
-    DatabaseTrouble: Code.UNAVAILABLE,
-    DatabaseBusy: Code.UNAVAILABLE,
-    DatabaseFull: Code.UNAVAILABLE,
-    DatabaseReadOnly: Code.UNAVAILABLE,
-    DatabaseFailing: Code.UNAVAILABLE,
-    DatabaseUnreachable: Code.UNAVAILABLE,
-    DatabaseDamaged: Code.DATA_LOSS,
-    OperatorError: Code.INTERNAL,
-    AddressUnusable: Code.INTERNAL,
-    TlsUnusable: Code.INTERNAL,
-    BadBusUrl: Code.INTERNAL,
-    BusUnusable: Code.INTERNAL,
-    BadDatabaseUrl: Code.INTERNAL,
-    DatabaseUnusable: Code.INTERNAL,
-    DatabaseTooNew: Code.INTERNAL,
-    DatabaseGone: Code.INTERNAL,
+CODES: Mapping[type[errors.NoughtsError], int] = {
+    errors.InvalidArgument: Code.INVALID_ARGUMENT,
+    errors.Unauthenticated: Code.UNAUTHENTICATED,
+    errors.TokenRevoked: Code.UNAUTHENTICATED,
+    errors.TokenExpired: Code.UNAUTHENTICATED,
+    errors.PermissionDenied: Code.PERMISSION_DENIED,
+    errors.ScopeMissing: Code.PERMISSION_DENIED,
+    errors.NotFound: Code.NOT_FOUND,
+    errors.UnknownMethod: Code.UNIMPLEMENTED,
+    errors.AlreadyExists: Code.ALREADY_EXISTS,
+    errors.RequestConflict: Code.ALREADY_EXISTS,
+    errors.WrongState: Code.FAILED_PRECONDITION,
+    errors.ProtocolUnsupported: Code.FAILED_PRECONDITION,
+    errors.ResourceExhausted: Code.RESOURCE_EXHAUSTED,
+    errors.LimitReached: Code.RESOURCE_EXHAUSTED,
+    errors.TooManyEntries: Code.RESOURCE_EXHAUSTED,
+    errors.Unavailable: Code.UNAVAILABLE,
+    errors.Draining: Code.UNAVAILABLE,
+    errors.DatabaseTrouble: Code.UNAVAILABLE,
+    errors.DatabaseBusy: Code.UNAVAILABLE,
+    errors.DatabaseFull: Code.UNAVAILABLE,
+    errors.DatabaseReadOnly: Code.UNAVAILABLE,
+    errors.DatabaseFailing: Code.UNAVAILABLE,
+    errors.DatabaseUnreachable: Code.UNAVAILABLE,
+    errors.DatabaseDamaged: Code.DATA_LOSS,
+    errors.OperatorError: Code.INTERNAL,
+    errors.AddressUnusable: Code.INTERNAL,
+    errors.TlsUnusable: Code.INTERNAL,
+    errors.BadBusUrl: Code.INTERNAL,
+    errors.BusUnusable: Code.INTERNAL,
+    errors.BadDatabaseUrl: Code.INTERNAL,
+    errors.DatabaseUnusable: Code.INTERNAL,
+    errors.DatabaseTooNew: Code.INTERNAL,
+    errors.DatabaseGone: Code.INTERNAL,
 }
 
 
@@ -94,7 +59,7 @@ def to_status(error: BaseException) -> Status:
     Always an ErrorInfo (domain `noughts`); BadRequest, PreconditionFailure or RetryInfo where one fits. Of errors
     without a place in the tree, and of those meant for the operator, only that something internal failed.
     """
-    if not isinstance(error, NoughtsError) or isinstance(error, OperatorError):
+    if not isinstance(error, errors.NoughtsError) or isinstance(error, errors.OperatorError):
         info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
         return _status(Code.INTERNAL, "internal error; the server's log has more", [info])
     info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_metadata(error))
@@ -109,43 +74,40 @@ def _status(code: int, message: str, details: list[Message]) -> Status:
     return status
 
 
-def _metadata(error: NoughtsError) -> dict[str, str]:
+def _metadata(error: errors.NoughtsError) -> dict[str, str]:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
-    if isinstance(error, ProtocolUnsupported):
+    if isinstance(error, errors.ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
-    elif isinstance(error, LimitReached):
+    elif isinstance(error, errors.LimitReached):
         named |= {"limit": error.name}
     return {name: text for name, text in named.items() if text}
 
 
-def _bad_request(error: InvalidArgument) -> Message:
-    violations = [
-        BadRequest.FieldViolation(
-            field=violation.field, description=f"got {violation.got!r}, expected {violation.expected}"
-        )
-        for violation in error.violations
-    ]
-    return BadRequest(field_violations=violations)
+def _bad_request(error: errors.InvalidArgument) -> Message:
+    told = ((each.field, f"got {each.got!r}, expected {each.expected}") for each in error.violations)
+    return BadRequest(field_violations=[{"field": field, "description": text} for field, text in told])
 
 
-def _precondition_failure(error: WrongState | ProtocolUnsupported) -> Message:
+def _precondition_failure(error: errors.WrongState | errors.ProtocolUnsupported) -> Message:
     violation = PreconditionFailure.Violation(
-        type="STATE" if isinstance(error, WrongState) else "PROTOCOL", subject=error.subject, description=str(error)
+        type="STATE" if isinstance(error, errors.WrongState) else "PROTOCOL",
+        subject=error.subject,
+        description=str(error),
     )
     return PreconditionFailure(violations=[violation])
 
 
-def _retry_info(error: Unavailable | LimitReached) -> Message:
+def _retry_info(error: errors.Unavailable | errors.LimitReached) -> Message:
     delay = Duration()
     delay.FromMilliseconds(round(error.retry_seconds * 1000))
     return RetryInfo(retry_delay=delay)
 
 
-def _further_details(error: NoughtsError) -> list[Message]:
-    if isinstance(error, InvalidArgument):
+def _further_details(error: errors.NoughtsError) -> list[Message]:
+    if isinstance(error, errors.InvalidArgument):
         return [_bad_request(error)]
-    if isinstance(error, WrongState | ProtocolUnsupported):
+    if isinstance(error, errors.WrongState | errors.ProtocolUnsupported):
         return [_precondition_failure(error)]
-    if isinstance(error, Unavailable | LimitReached):
+    if isinstance(error, errors.Unavailable | errors.LimitReached):
         return [_retry_info(error)]
     return []

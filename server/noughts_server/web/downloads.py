@@ -67,7 +67,8 @@ class Downloads:
 
 def recorded(game: Document) -> RecordedGame:
     """Return a game of the contract as a game record."""
-    opening_plies, agreement = int(game["opening_plies"]), game["agreement"]
+    more = {"opening": dict(game["agreement"])} if game["agreement"] else {}
+    more |= score_column(game["scores"], len(game["moves"]))
     return RecordedGame(
         variant=game["variant"],
         first=game["first"],
@@ -76,12 +77,10 @@ def recorded(game: Document) -> RecordedGame:
         moves=tuple(game["moves"]),
         termination=game["termination"] or "",
         seed=int(game["seed"]),
-        opening_plies=opening_plies,
+        opening_plies=int(game["opening_plies"]),
         times_ms=tuple(time / 1000 for time in game["times_us"]),
         fault=game["fault"],
-        more=({"opening": dict(agreement)} if agreement else {})
-        | score_column(game["scores"], len(game["moves"]))
-        | occasion(game["name"].split("/")[1], game["end_time"] or ""),
+        more=more | occasion(game["name"].split("/")[1], game["end_time"] or ""),
     )
 
 

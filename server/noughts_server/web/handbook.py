@@ -25,16 +25,12 @@ _POLICY = (
 
 def handbook_addresses() -> list[BaseRoute]:
     """Return the addresses of the documentation."""
-    return [Address("/docs", _to_start), Address("/docs/{path:path}", _page)]
+    return [Address("/docs", RedirectResponse("/docs/"), methods=["GET"]), Address("/docs/{path:path}", _page)]
 
 
 def is_built() -> bool:
     """Return whether there is documentation to link to."""
     return (FOLDER / "index.html").is_file()
-
-
-async def _to_start(request: Request) -> Response:
-    return RedirectResponse("/docs/")
 
 
 async def _page(request: Request) -> Response:

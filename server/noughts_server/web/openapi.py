@@ -17,15 +17,10 @@ def openapi() -> Document:
     paths = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
     for path, summary in EVENTS:
         paths[PREFIX + _plain(path)] = {"get": _stream(path, summary)}
-    paths[f"{PREFIX}/openapi.json"] = {
-        "get": {
-            "summary": "This document.",
-            "operationId": "openapi",
-            "responses": {
-                "200": {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
-            },
-        }
-    }
+    content = {"application/json": {"schema": {"type": "object"}}}
+    responses = {"200": {"description": "It.", "content": content}}
+    described = {"summary": "This document.", "operationId": "openapi", "responses": responses}
+    paths[f"{PREFIX}/openapi.json"] = {"get": described}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,13 +43,9 @@ def _operation(route: Route) -> Document:
     parameters = _path_parameters(route.path) + [_query_parameter(field) for field in query_fields(route)]
     if route.rows:
         content["text/csv"] = {"schema": {"type": "string"}}
+        described = "Instead of an Accept header."
         parameters.append(
-            {
-                "name": FORMAT,
-                "in": "query",
-                "description": "Instead of an Accept header.",
-                "schema": {"enum": ["json", "csv"]},
-            }
+            {"name": FORMAT, "in": "query", "description": described, "schema": {"enum": ["json", "csv"]}}
         )
     return {
         "summary": route.summary,
@@ -87,14 +78,10 @@ def _stream(path: str, summary: str) -> Document:
 
 
 def _path_parameters(path: str) -> list[Document]:
+    number, text = {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[^/]+$"}
+    found = _PARAMETER.findall(path)
     return [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "schema": {"type": "integer", "minimum": 0} if whole else {"type": "string", "pattern": "^[^/]+$"},
-        }
-        for name, whole in _PARAMETER.findall(path)
+        {"name": name, "in": "path", "required": True, "schema": number if whole else text} for name, whole in found
     ]
 
 
@@ -107,9 +94,8 @@ def _query_parameter(field: FieldDescriptor) -> Document:
         FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     }
     schema = kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})
-    if field.is_repeated:
-        return {"name": field.name, "in": "query", "explode": False, "schema": {"type": "array", "items": schema}}
-    return {"name": field.name, "in": "query", "schema": schema}
+    array = {"explode": False, "schema": {"type": "array", "items": schema}}
+    return {"name": field.name, "in": "query", **(array if field.is_repeated else {"schema": schema})}
 
 
 def _schemas() -> dict[str, Any]:
@@ -124,16 +110,11 @@ def _schemas() -> dict[str, Any]:
 
 
 def _failed() -> Document:
-    error = {
-        "type": "object",
-        "properties": {"status": {"type": "integer"}, "message": {"type": "string"}, "hint": {"type": "string"}},
-        "required": ["status", "message", "hint"],
-    }
+    fields = {"status": {"type": "integer"}, "message": {"type": "string"}, "hint": {"type": "string"}}
+    error = {"type": "object", "properties": fields, "required": list(fields)}
     answer = {"type": "object", "properties": {"error": error}, "required": ["error"]}
-    return {
-        "description": "Why there is no answer, and what to do.",
-        "content": {"application/json": {"schema": answer}},
-    }
+    content = {"application/json": {"schema": answer}}
+    return {"description": "Why there is no answer, and what to do.", "content": content}
 
 
 def _plain(path: str) -> str:

@@ -22,24 +22,9 @@ from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
 _FORMATS = {str(each).replace("-", "_"): f"{each.title}: {each.summary}" for each in FORMATS}
-_FORM: Document = {
-    "id": "",
-    "title": "",
-    "variant": "tictactoe",
-    "schedule": "round_robin",
-    "games_per_pair": "2",
-    "bank": "60",
-    "increment": "0.5",
-    "move": "",
-    "concurrency": "",
-    "entries_min": "",
-    "entries_max": "",
-    "openings": "",
-    "plies": "",
-    "seed": "",
-    "rated": "on",
-    **dict.fromkeys(OPTIONS, ""),
-}
+_EMPTY = ("id", "title", "move", "concurrency", "entries_min", "entries_max", "openings", "plies", "seed", *OPTIONS)
+_USUAL = {"variant": "tictactoe", "schedule": "round_robin", "games_per_pair": "2", "bank": "60", "increment": "0.5"}
+_FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_USUAL, "rated": "on"}
 """Fields of the form and their defaults."""
 _RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
 """Fields of the API whose fields in the form have other names."""
@@ -76,16 +61,12 @@ class Organising:
         own = {bot["name"] for bot in bots}
         entered = {words.bot(row["bot_version"]) for row in tournament["standings"]}
         organises = person.is_admin or tournament["owner"] == person.owner
+        over = tournament["state"] in ("finished", "cancelled")
+        active = [row for row in tournament["standings"] if not over and not row["withdraw_time"]]
         return {
             "organises": organises,
             "bots": [bot for bot in bots if bot["name"] not in entered] if _takes_entries(tournament) else [],
-            "labels": [
-                row["label"]
-                for row in tournament["standings"]
-                if not _over(tournament)
-                and not row["withdraw_time"]
-                and (organises or words.bot(row["bot_version"]) in own)
-            ],
+            "labels": [row["label"] for row in active if organises or words.bot(row["bot_version"]) in own],
             "actions": _actions(tournament) if organises else [],
             "adds": _added(tournament),
         }
@@ -101,8 +82,7 @@ class Organising:
         return self._shown(request, _FORM)
 
     def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
-        code = failure.status if failure else 200
-        return self._views.page(request, "organise", code, values=values, formats=_FORMATS, rare=_RARE, failure=failure)
+        return self._views.page(request, "organise", failure, values=values, formats=_FORMATS, rare=_RARE)
 
     async def _create(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
@@ -157,11 +137,10 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         raise wrong("schedule", values["schedule"], f"one of {', '.join(_FORMATS)}")
     if not values["id"]:
         raise wrong("id", "", "1 to 63 characters from a-z, 0-9 and -")
-    options: dict[str, Any] = {field: number for field in _NUMBERS if (number := number_of(values, field))}
+    options: dict[str, Any] = {field: values[field] for field in ("title", "variant")}
+    options |= {field: number for field in _NUMBERS if (number := number_of(values, field))}
     options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(
-        title=values["title"],
-        variant=values["variant"],
         schedule=format_named(values["schedule"]),
         time=time_control(time_of(values)),
         rated=bool(values["rated"]),
@@ -174,17 +153,11 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     return settings_message(settings, name=tournament_name(values["id"]), seed=seed, **fields)
 
 
-def _over(tournament: Document) -> bool:
-    return str(tournament["state"]) in ("finished", "cancelled")
-
-
 def _takes_entries(tournament: Document) -> bool:
     state, late = str(tournament["state"]), format_named(str(tournament["schedule"])).late_entries
-    return (
-        state == "open"
-        or (state == "paused" and late is not LateEntries.NEVER)
-        or (state == "running" and late is LateEntries.ALWAYS)
-    )
+    if state == "paused":
+        return late is not LateEntries.NEVER
+    return state == "open" or (state == "running" and late is LateEntries.ALWAYS)
 
 
 def _added(tournament: Document) -> str:

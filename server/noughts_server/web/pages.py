@@ -87,20 +87,15 @@ class Pages:
 
     def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
         """Return a page that explains the failure."""
-        return self._views.page(request, "failed", failure.status, headers, failure=failure)
+        return self._views.page(request, "failed", failure, headers)
 
     async def _home(self, request: Request) -> Response:
         return self._views.page(request, "home", **await self._front_page.shown())
 
     async def _tournaments(self, request: Request) -> Response:
         found = await self._listed(request, "/tournaments", "challenges", "owner", "search", "state")
-        return self._views.page(
-            request,
-            "tournaments",
-            tournaments=found["tournaments"],
-            next_page=_next_page(request, found),
-            challenges=request.query_params.get("challenges") == "true",
-        )
+        challenges = request.query_params.get("challenges") == "true"
+        return self._views.page(request, "tournaments", **found, challenges=challenges)
 
     async def _atom(self, request: Request) -> Response:
         found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
@@ -169,13 +164,11 @@ class Pages:
         return self._views.page(
             request,
             "tournament",
-            **{**known, "tab": "games"},
+            **{**known, **found, "tab": "games"},
             boards=[],
-            games=found["games"],
             filters={name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
             size=_PAGE,
             endings=enum_words(types_pb2.Termination.DESCRIPTOR),
-            next_page=_next_page(request, found),
         )
 
     async def _game(self, request: Request) -> Response:
@@ -234,15 +227,8 @@ class Pages:
             shown_list = {name: fullest[name] for name in shown_list}
         filters = ("owner", "search", "min_games", "online_only", "exclude_provisional")
         found = await self._listed(request, "/leaderboards/{variant}/{time_class}", *filters, **shown_list)
-        return self._views.page(
-            request,
-            "leaderboard",
-            rating_list=found["rating_list"],
-            lists=lists["rating_lists"],
-            rows=found["rows"],
-            next_page=_next_page(request, found),
-            wanted={name: query.get(name, "").strip() for name in filters},
-        )
+        wanted = {name: query.get(name, "").strip() for name in filters}
+        return self._views.page(request, "leaderboard", **found, lists=lists["rating_lists"], wanted=wanted)
 
     async def _explorer(self, request: Request) -> Response:
         query = request.query_params
@@ -257,22 +243,16 @@ class Pages:
             name = next((each for each in known if each.startswith(f"{variant}/") or not (variant or moves)), name)
             found = await ask(variant=name.rpartition("/")[0], time_class=name.rpartition("/")[2])
         game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
-        return self._views.page(
-            request, "explorer", found=found, lists=[each.rpartition("/") for each in known], game=game
-        )
+        shown: Document = {"found": found, "lists": [each.rpartition("/") for each in known], "game": game}
+        return self._views.page(request, "explorer", **shown)
 
     async def _bots(self, request: Request) -> Response:
         if renamed := _renamed(request):
             return renamed
         filters = ("owner", "search", "online_only")
-        found, wanted = await self._listed(request, "/bots", *filters), request.query_params
-        return self._views.page(
-            request,
-            "bots",
-            bots=found["bots"],
-            next_page=_next_page(request, found),
-            wanted={name: wanted.get(name, "").strip() for name in filters},
-        )
+        found = await self._listed(request, "/bots", *filters)
+        wanted = {name: request.query_params.get(name, "").strip() for name in filters}
+        return self._views.page(request, "bots", **found, wanted=wanted)
 
     async def _search(self, request: Request) -> Response:
         text, ask = request.query_params.get("q", "").strip(), self._upstream.ask
@@ -281,9 +261,8 @@ class Pages:
             ask("bots.ListBots", owner=text or "-", page_size=_RECENT),
             ask("tournaments.ListTournaments", search=text, page_size=_RECENT),
         )
-        return self._views.page(
-            request, "search", text=text, bots=named["bots"], owned=owned["bots"], tournaments=found["tournaments"]
-        )
+        found_by = {"bots": named["bots"], "owned": owned["bots"], "tournaments": found["tournaments"]}
+        return self._views.page(request, "search", text=text, **found_by)
 
     async def _api(self, request: Request) -> Response:
         newest = (await self._upstream.ask("tournaments.ListTournaments", page_size=10))["tournaments"]
@@ -334,24 +313,17 @@ class Pages:
             self._upstream.ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
             self._upstream.ask("games.ListGames", parent=bot, opponent=opponent, **only, **_page_of(request)),
         )
-        return self._views.page(
-            request,
-            "against",
-            bot=bot,
-            opponent=opponent,
-            tournament=tournament,
-            **found,
-            games=games["games"],
-            next_page=_next_page(request, games),
-        )
+        shown = {"bot": bot, "opponent": opponent, "tournament": tournament, **found, "games": games["games"]}
+        return self._views.page(request, "against", **shown, next_page=_next_page(request, games))
 
     async def _listed(self, request: Request, path: str, *fields: str, **named: str) -> Document:
-        """Return the answer of an API route to these fields of the page's query. Raises Failure."""
+        """Return the answer of an API route to these fields of the page's query, and `next_page`. Raises Failure."""
         route = next(each for each in ROUTES if each.path == path)
         query = ((name, text.strip()) for name, text in request.query_params.multi_items())
         chosen = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
         wanted = request_for(route, {**request.path_params, **named}, [("page_size", str(_PAGE)), *chosen])
-        return document(await self._upstream.call(self._upstream.method(route.method), wanted))
+        found = document(await self._upstream.call(self._upstream.method(route.method), wanted))
+        return {**found, "next_page": _next_page(request, found)}
 
 
 def _renamed(request: Request) -> Response | None:

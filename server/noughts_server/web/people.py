@@ -64,7 +64,7 @@ class People:
             Address("/signin", self._sign_in_page, methods=["GET"]),
             Address("/signin", self._sign_in, methods=["POST"]),
             Address("/signout", self._sign_out, methods=["POST"]),
-            Address("/me", self.for_person(self._me), methods=["GET"]),
+            Address("/me", self.for_person(self.shown), methods=["GET"]),
             Address("/me/tokens", self.for_person(self._make_token), methods=["POST"]),
             Address("/me/tokens/{number:int}/revoke", self.for_person(self._revoke), methods=["POST"]),
             Address("/bots/{bot}/retire", self.for_person(self._retire), methods=["POST"]),
@@ -103,14 +103,8 @@ class People:
         return self._sign_in_shown(request, expired=request.query_params.get("expired") == "true")
 
     def _sign_in_shown(self, request: Request, failure: Failure | None = None, *, expired: bool = False) -> Response:
-        return self._views.page(
-            request,
-            "signin",
-            failure.status if failure else 200,
-            next=place_after(request.query_params.get("next", "")),
-            failure=failure,
-            expired=expired,
-        )
+        place = place_after(request.query_params.get("next", ""))
+        return self._views.page(request, "signin", failure, next=place, expired=expired)
 
     async def _sign_in(self, request: Request) -> Response:
         address = address_of(request.scope)
@@ -132,9 +126,6 @@ class People:
         await read_form(request)
         return signed_out(RedirectResponse("/", 303))
 
-    async def _me(self, request: Request, person: Person) -> Response:
-        return await self.shown(request, person)
-
     async def shown(
         self, request: Request, person: Person, failure: Failure | None = None, form: str = "", secret: str = ""
     ) -> Response:
@@ -149,7 +140,7 @@ class People:
         return self._views.page(
             request,
             "me",
-            failure.status if failure else 200,
+            failure,
             person=person,
             bots=bots,
             games=await self._recent_games(bots),
@@ -157,19 +148,15 @@ class People:
             tokens=[each for each in tokens["tokens"] if each["owner"] == person.owner],
             accepts=status["accepts"],
             joinable=[each for each in joinable["tournaments"] if each["state"] == "open"],
-            failure=failure,
             form=form,
             secret=secret,
         )
 
     async def _recent_games(self, bots: list[Document]) -> list[Document]:
         """Return the newest games of all active bots together."""
-        of_each = await asyncio.gather(
-            *(
-                self._upstream.ask("games.ListGames", parent=bot["name"], page_size=_RECENT)
-                for bot in [bot for bot in bots if not bot["retire_time"]][:_RECENT]
-            )
-        )
+        active = [bot["name"] for bot in bots if not bot["retire_time"]][:_RECENT]
+        asked = (self._upstream.ask("games.ListGames", parent=name, page_size=_RECENT) for name in active)
+        of_each = await asyncio.gather(*asked)
         games = {game["name"]: game for found in of_each for game in found["games"]}
         return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
 

@@ -1,6 +1,5 @@
 """Playing in the browser: the page that opens a table, and the table itself."""
 
-import json
 import re
 from collections.abc import Awaitable, Callable
 
@@ -8,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
+from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import in_form, time_of, whole_number
@@ -19,18 +19,11 @@ from noughts_server.web.views import Views
 from noughts_server.web.visitors import address_of
 
 _MOST_BOTS = 200
-_FORM: dict[str, str] = {
-    "opponent": "house:minimax",
-    "variant": "tictactoe",
-    "other": "",
-    "begins": LOT,
-    "mark": BEGINS,
-    "bank": "",
-    "increment": "",
-    "move": "",
-}
+_USUAL = {"opponent": "house:minimax", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
+_FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move"), "")}
 """Fields of the form and their defaults."""
 _MOST_CELLS = 2**16
+Action = Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]
 
 
 class Play:
@@ -43,7 +36,7 @@ class Play:
         self._tables = tables
 
     def addresses(self) -> list[Address]:
-        doing: dict[str, Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]] = {
+        doing: dict[str, Action] = {
             "move": self._move,
             "resign": self._resign,
             "again": self._again,
@@ -69,17 +62,8 @@ class Play:
         if self._tables is not None:
             found = await self._upstream.ask("bots.ListBots", online_only=True, page_size=_MOST_BOTS)
             online = [bot for bot in found["bots"] if not self._tables.is_seat(bot["name"])]
-        return self._views.page(
-            request,
-            "play",
-            failure.status if failure else 200,
-            open=self._tables is not None,
-            house=HOUSE,
-            bots=online,
-            values=values,
-            failure=failure,
-            server=self._upstream.address,
-        )
+        shown: Document = {"house": HOUSE, "bots": online, "values": values, "server": self._upstream.address}
+        return self._views.page(request, "play", failure, open=self._tables is not None, **shown)
 
     async def _sit_down(self, request: Request) -> Response:
         form = await read_form(request)
@@ -111,9 +95,7 @@ class Play:
 
     # Buttons.
 
-    def _done(
-        self, action: Callable[[PlayRooms, PlayRoom, str, dict[str, str]], Awaitable[None]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    def _done(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
         """Wrap an action: its handler returns the new state of the table, or the failure as JSON."""
 
         async def answer(request: Request) -> Response:
@@ -188,6 +170,4 @@ def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
 
 
 def _json(shown: Document, status: int = 200) -> Response:
-    return Response(
-        json.dumps(shown, separators=(",", ":")), status, {"cache-control": "no-store"}, media_type="application/json"
-    )
+    return Response(json_bytes(shown), status, {"cache-control": "no-store"}, media_type=JSON)

@@ -147,7 +147,7 @@ class BrowserPlayer(Bot):
         """Return when the game with this name has begun. Raises TimeoutError."""
         async with asyncio.timeout(_PATIENCE_SECONDS):
             while self.game is None or self.game.name != game:
-                await self._change()
+                await self._changed.wait()
 
     async def _question(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
         """Wait for the request of this ply: the browser can know the last move before this bot does. Raises Failure."""
@@ -156,7 +156,7 @@ class BrowserPlayer(Bot):
                 while self.ended is None:
                     if self._answer is not None and self._position is not None and self._position.ply >= ply:
                         break
-                    await self._change()
+                    await self._changed.wait()
         except TimeoutError:
             raise Failure(409, "It is not your turn.") from None
         if self.ended is not None or self._answer is None or self._position is None:
@@ -174,9 +174,6 @@ class BrowserPlayer(Bot):
     def _happened(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-    async def _change(self) -> None:
-        await self._changed.wait()
 
 
 class _Seat(NamedTuple):

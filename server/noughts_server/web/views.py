@@ -19,6 +19,7 @@ from noughts_server.web.handbook import is_built
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import Parts, answer, part, tags_of
+from noughts_server.web.upstream import Failure
 
 HTML = "text/html"
 _CONTENT = (
@@ -39,12 +40,9 @@ class Views:
     def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
         """`static` is the version of the static files, part of their addresses."""
         self._public_url = public_url
+        loader, strict = PackageLoader("noughts_server.web"), StrictUndefined
         self._templates = Environment(
-            loader=PackageLoader("noughts_server.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
+            loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
         )
         self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part, calendar_text=calendar_text)
         self._templates.globals.update(
@@ -68,12 +66,18 @@ class Views:
         return self._public_url or str(request.base_url).rstrip("/")
 
     def page(
-        self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
+        self,
+        request: Request,
+        template: str,
+        failure: Failure | None = None,
+        headers: dict[str, str] | None = None,
+        **shown: Any,
     ) -> Response:
-        """Return a page. No cache may store the page of a signed-in visitor."""
+        """Return a page, which can explain a failure. No cache may store the page of a signed-in visitor."""
+        code = failure.status if failure else 200
         caching = "no-cache" if visitor_of(request) is None else "private, no-store"
         sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
-        body = self.text(request, f"{template}.html", **shown)
+        body = self.text(request, f"{template}.html", failure=failure, **shown)
         if sent["cache-control"] == "no-cache" and code == 200:
             return answer(request, body.encode(), HTML, sent)
         return Response(body, code, sent, media_type=HTML)
@@ -89,9 +93,8 @@ class Views:
         """Return a template's text."""
         common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
         found = self._templates.get_template(f"{template}.jinja")
-        return found.render(
-            path=request.url.path, query=request.query_params, base=self.base(request), **{**common, **shown}
-        )
+        values = common | {"path": request.url.path, "query": request.query_params, "base": self.base(request)}
+        return found.render(**values | shown)
 
 
 def _embedded(shown: Any) -> Markup:
