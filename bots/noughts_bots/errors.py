@@ -8,6 +8,9 @@ BotError
 └── TableError        a table file that is missing, in use or invalid
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class BotError(ValueError):
     """A bot that cannot be provided as requested."""
@@ -50,3 +53,9 @@ class BotRefusal(BotSpecError):
 
 class TableError(BotError):
     """A table file that is missing, in use or invalid."""
+
+
+def did_you_mean(got: str, known: Iterable[str], *, before: str = "") -> str:
+    """Return the closest known name, with `before` in front of it, as a question; empty if none is close."""
+    close = difflib.get_close_matches(got, list(known), n=1)
+    return f"did you mean {before}{close[0]}?" if close else ""

@@ -8,15 +8,14 @@
 A label ends before the first `:` or `{`, so the `=` of an option does not count.
 """
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
-from noughts_bots.errors import BotSpecError
+from noughts_bots.errors import BotSpecError, did_you_mean
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.registry import REFERENCE_BOTS, Option, ReferenceBot
 from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
@@ -26,7 +25,6 @@ _REFERENCE, _REGISTERED = "reference", "bot"
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
 # This leaves space for the number of a repeated name.
 _NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
-_LIST_ADVICE = "`noughts bot list` shows them"
 
 
 @dataclass(frozen=True)
@@ -70,19 +68,6 @@ def _last_part(text: str) -> str:
     return PurePath(text).name if "/" in text else text
 
 
-class ReferenceBotInfo(NamedTuple):
-    syntax: str
-    """The form of its spec, e.g. `nextstep[:depth=1..9]`."""
-    description: str
-    variants: str
-    """The variants it plays, in words."""
-
-
-def reference_bots() -> list[ReferenceBotInfo]:
-    """Return the reference bots, for help texts and lists."""
-    return [ReferenceBotInfo(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
-
-
 def parse_spec(text: str) -> BotSpec:
     """Parse a spec. A reference bot must exist, but only `make_bot` checks its options. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
@@ -93,7 +78,9 @@ def parse_spec(text: str) -> BotSpec:
         return _parse_registered(text, label, rest[len(head) :])
     if head.endswith(".py") and len(head.split()) == 1 and rest[len(head) :][:1] in ("", ":"):
         return BotSpec(label, "py", rest)
-    return _parse_reference(text, label, rest)
+    name, colon, written = rest.partition(":")
+    _row(name, text)
+    return BotSpec(label, _REFERENCE, name, _parse_options(text, written) if colon else {})
 
 
 def _head(text: str) -> str:
@@ -127,13 +114,6 @@ def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
     if not rest.startswith(":") or not name.strip() or (at and not version.strip()):
         raise _unreadable(text, "bot:NAME or bot:NAME@VERSION")
     return BotSpec(label, _REGISTERED, rest[1:].strip())
-
-
-def _parse_reference(text: str, label: str | None, rest: str) -> BotSpec:
-    name, colon, written = rest.partition(":")
-    _row(name, text)
-    options = _parse_options(text, written) if colon else {}
-    return BotSpec(label, _REFERENCE, name, options)
 
 
 def _parse_options(text: str, written: str) -> dict[str, str]:
@@ -237,41 +217,29 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
             f"a program is started as {before}lines:{name} (one question and one cell per line),"
             f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
         )
-    return _did_you_mean(name, known) or _LIST_ADVICE
-
-
-def _did_you_mean(got: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(got.lower(), list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
+    return did_you_mean(name.lower(), known) or "`noughts bot list` shows them"
 
 
 def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
     known = {option.name: option for option in row.options}
     for key in spec.options:
         if key not in known:
-            raise _unknown_option(row, spec, key, list(known))
+            expected = f"one of {', '.join(known)}" if known else "no options"
+            advice = did_you_mean(key.lower(), known) or f"write {row.syntax}"
+            raise BotSpecError(f"bot {str(spec)!r}", f"option {key}", expected, advice)
     for option in row.options:
         if option.required and option.name not in spec.options:
-            raise BotSpecError(
-                f"bot {str(spec)!r}", f"no {option.name}", row.syntax, f"add {option.name}={option.expected}"
-            )
-    return {key: _read_value(known[key], spec, value) for key, value in spec.options.items()}
+            advice = f"add {option.name}={option.expected}"
+            raise BotSpecError(f"bot {str(spec)!r}", f"no {option.name}", row.syntax, advice)
+    return {key: _read_value(known[key], row, spec, value) for key, value in spec.options.items()}
 
 
-def _unknown_option(row: ReferenceBot, spec: BotSpec, key: str, known: Sequence[str]) -> BotSpecError:
-    expected = f"one of {', '.join(known)}" if known else "no options"
-    advice = _did_you_mean(key, known) or f"write {row.syntax}"
-    return BotSpecError(f"bot {str(spec)!r}", f"option {key}", expected, advice)
-
-
-def _read_value(option: Option, spec: BotSpec, value: str) -> Any:
+def _read_value(option: Option, row: ReferenceBot, spec: BotSpec, value: str) -> Any:
     try:
         return option.read(value)
     except ValueError:
-        row = REFERENCE_BOTS[spec.target]
-        raise BotSpecError(
-            f"bot {str(spec)!r}, option {option.name}", value, option.expected, f"write {row.syntax}"
-        ) from None
+        subject = f"bot {str(spec)!r}, option {option.name}"
+        raise BotSpecError(subject, value, option.expected, f"write {row.syntax}") from None
 
 
 def unique_labels(specs: Iterable[BotSpec]) -> list[str]:

@@ -14,8 +14,9 @@ from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import Pascal
 from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.registry import REFERENCE_BOTS
 from noughts_bots.reference.three_stage import ThreeStage
-from noughts_bots.specs import BotSpec, make_bot, parse_spec, reference_bots, unique_labels
+from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
 from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
 from noughts_referee.rules import parse_variant
 
@@ -209,7 +210,7 @@ def test_options_reach_the_bot() -> None:
 
 
 def test_every_reference_bot_is_listed() -> None:
-    listed = {info.syntax: info.variants for info in reference_bots()}
+    listed = {row.syntax: row.bot.boards for row in REFERENCE_BOTS.values()}
     assert listed == {
         "random": "every variant",
         "first-free": "every variant",
@@ -225,7 +226,7 @@ def test_every_reference_bot_is_listed() -> None:
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
         "threats[:nodes=1..10000000]": "every m,n,k game, all of five in a row, tictactoe3d and qubic; not connect4",
     }
-    assert all(info.description and "\n" not in info.description for info in reference_bots())
+    assert all(info.description and "\n" not in info.description for info in REFERENCE_BOTS.values())
 
 
 @pytest.mark.parametrize(

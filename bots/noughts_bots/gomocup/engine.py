@@ -44,13 +44,13 @@ class GomocupEngine:
         self._told: GameInfo | None = None
         """The game as the bot knows it."""
         self._commands: dict[str, Callable[[str], str | None]] = {
-            "START": self._start,
-            "RECTSTART": self._rectstart,
+            "START": lambda rest: self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15"),
+            "RECTSTART": lambda rest: self._set_up(rest, "RECTSTART WIDTH,HEIGHT, e.g. RECTSTART 30,20"),
             "RESTART": self._restart,
             "BEGIN": self._begin,
             "TURN": self._turn,
-            "BOARD": self._board,
-            "SWAP2BOARD": self._swap2board,
+            "BOARD": lambda _: self._collect(self._set_board),
+            "SWAP2BOARD": lambda _: self._collect(self._agree),
             "DONE": self._done,
             "TAKEBACK": self._takeback,
             "INFO": self._info,
@@ -71,12 +71,6 @@ class GomocupEngine:
             return command(rest)
         except _CannotError as error:
             return f"ERROR {error}"
-
-    def _start(self, rest: str) -> str:
-        return self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15")
-
-    def _rectstart(self, rest: str) -> str:
-        return self._set_up(rest, "RECTSTART WIDTH,HEIGHT, e.g. RECTSTART 30,20")
 
     def _set_up(self, written: str, expected: str) -> str:
         try:
@@ -103,11 +97,8 @@ class GomocupEngine:
         self._place(rest, _OPPONENT)
         return self._move()
 
-    def _board(self, _: str) -> None:
-        self._rows, self._done_with = [], self._set_board
-
-    def _swap2board(self, _: str) -> None:
-        self._rows, self._done_with = [], self._agree
+    def _collect(self, done_with: Callable[[list[str]], str]) -> None:
+        self._rows, self._done_with = [], done_with
 
     def _done(self, _: str) -> str:
         rows, self._rows = self._rows, None

@@ -82,7 +82,11 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
     infos: dict[str, str] = {}
     for key, value in options.items():
         if key.startswith(_INFO):
-            infos[_checked_key(key, subject)] = value
+            name = key.removeprefix(_INFO)
+            if not _INFO_KEY.fullmatch(name):
+                expected, advice = "letters, digits, - and _", "as in info.evaluate=1"
+                raise BotSpecError(f"{subject}, option {key}", repr(name), expected, advice)
+            infos[name] = value
             continue
         reader = _READERS.get(key)
         if reader is None:
@@ -90,7 +94,7 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
             raise BotSpecError(subject, f"option {key}", f"one of {', '.join(_READERS)} or {_INFO}KEY", advice)
         try:
             name, read = reader(value)
-        except ValueError:
+        except (KeyError, ValueError):
             expected, advice = _EXPECTED[key]
             raise BotSpecError(f"{subject}, option {key}", value, expected, advice) from None
         if name.startswith(_INFO):
@@ -98,13 +102,6 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
         else:
             chosen[name] = read
     return EngineOptions(**chosen, infos=infos)
-
-
-def _checked_key(key: str, subject: str) -> str:
-    name = key.removeprefix(_INFO)
-    if not _INFO_KEY.fullmatch(name):
-        raise BotSpecError(f"{subject}, option {key}", repr(name), "letters, digits, - and _", "as in info.evaluate=1")
-    return name
 
 
 def _counted(key: str) -> Callable[[str], tuple[str, str]]:
@@ -135,24 +132,15 @@ def _read_pause(text: str) -> int:
     return microseconds
 
 
-def _switch(name: str, values: Mapping[str, bool]) -> Callable[[str], tuple[str, bool]]:
-    def read(value: str) -> tuple[str, bool]:
-        if value not in values:
-            raise ValueError
-        return name, values[value]
-
-    return read
-
-
 _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
     "restart": lambda value: ("restart", Restart(value)),
     "swap2": lambda value: ("swap2", Swap2(value)),
-    "board": _switch("board", {"on": True, "off": False}),
+    "board": lambda value: ("board", {"on": True, "off": False}[value]),
     "depth": _counted("max_depth"),
     "nodes": _counted("max_node"),
     "threads": _counted("thread_num"),
     "memory": lambda value: ("memory_bytes", read_size(value)),
-    "cwd": _switch("in_own_folder", {"engine": True, "scratch": False}),
+    "cwd": lambda value: ("in_own_folder", {"engine": True, "scratch": False}[value]),
     "score": lambda value: ("score", value),
     "settle": lambda value: ("settle_us", _read_pause(value)),
     "margin": lambda value: ("margin", value),

@@ -25,12 +25,12 @@ from ctypes import (
     sizeof,
 )
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
-from noughts_bots.hosts.c_rules import EMPTY, Sets, rules_in_c, written_options
+from noughts_bots.hosts.c_rules import EMPTY, RulesInC, Sets, rules_in_c, written_options
 from noughts_referee.rules import Position, Variant
 
 HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
@@ -49,24 +49,11 @@ class _Sets(Structure):
     _fields_ = (("starts", c_void_p), ("cells", c_void_p))
 
 
+_IN_C: dict[Any, Any] = {int: c_uint32, Sets: _Sets, bytes: c_char_p}
+
+
 class _Variant(Structure):
-    _fields_ = (
-        ("size", c_uint32),
-        ("columns", c_uint32),
-        ("rows", c_uint32),
-        ("layers", c_uint32),
-        ("cells", c_uint32),
-        ("k", c_uint32),
-        ("gravity", c_uint32),
-        ("exact", c_uint32),
-        ("lines_count", c_uint32),
-        ("lines", _Sets),
-        ("beside", _Sets),
-        ("below", _Sets),
-        ("name", c_char_p),
-        ("shut", _Sets),
-        ("forbids", c_uint32),
-    )
+    _fields_ = (("size", c_uint32), *((name, _IN_C[kind]) for name, kind in get_type_hints(RulesInC).items()))
 
 
 class _Turn(Structure):
@@ -106,7 +93,11 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
     """Load the library at the path `target`. Raises BotSpecError."""
     subject = f"bot 'dll:{target}'"
     path = folder() / Path(target).expanduser()
-    _print_line_by_line()
+    # C must flush each line, so that a library's output before a crash is not lost.
+    libc = CDLL(None)
+    for name in ("stdout", "__stdoutp"):  # Linux, macOS
+        with contextlib.suppress(ValueError):
+            libc.setvbuf(c_void_p.in_dll(libc, name), None, _LINE_BUFFERED, 0)
     _check_file(path, subject)
     try:
         library = CDLL(str(path))
@@ -120,14 +111,6 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
         raise BotSpecError(subject, f"no symbol {SYMBOL}", f"a library that exports {SYMBOL}", advice) from None
     entry.restype, entry.argtypes = c_void_p, ()
     return LibraryBot(_read_api(entry(), subject), options)
-
-
-def _print_line_by_line() -> None:
-    """Let C flush each line, so that a library's output before a crash is not lost."""
-    libc = CDLL(None)
-    for name in ("stdout", "__stdoutp"):  # Linux, macOS
-        with contextlib.suppress(ValueError):
-            libc.setvbuf(c_void_p.in_dll(libc, name), None, _LINE_BUFFERED, 0)
 
 
 def _check_file(path: Path, subject: str) -> None:
@@ -205,14 +188,8 @@ class LibraryBot(Bot):
         rules, bot, plays = prepared
         if not plays:
             raise Resign(f"the library does not play {position.variant.name}")
-        turn = _Turn(
-            size=sizeof(_Turn),
-            side=position.side,
-            seed=position.seed,
-            own_clock_ms=-1,
-            opponent_clock_ms=-1,
-            variant=rules.pointer,
-        )
+        turn = _Turn(size=sizeof(_Turn), side=position.side, seed=position.seed, variant=rules.pointer)
+        turn.own_clock_ms = turn.opponent_clock_ms = -1
         # The first element is not a move. An empty array has no address, and the library must not get NULL.
         return bot, turn, addressof(turn), array("I", EMPTY)
 

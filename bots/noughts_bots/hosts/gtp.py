@@ -5,35 +5,20 @@ before each question it gets the moves that it has not seen, or all moves on a c
 are square, up to 25, because columns are letters (without I). Source: the protocol's specification, version 2, draft 2.
 """
 
-import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO
 
 from noughts_bots.bot import Bot, Resign
-from noughts_bots.errors import BotSpecError
-from noughts_bots.hosts.lines import end_with
+from noughts_bots.hosts.lines import Program, end_with, shown, started
 from noughts_referee.rules import Position, Variant
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
 _LONGEST_ANSWER = 64 * 1024
-_SHOWN = 80
-_STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    subject = f"bot 'gtp:{target}'"
-    try:
-        command = shlex.split(target)
-    except ValueError as error:
-        raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
-    try:
-        return GtpBot(command)
-    except OSError as error:
-        advice = "does it exist, is it executable, and is it built for this machine?"
-        raise BotSpecError(subject, f"{command[0]}: {error.strerror}", "a program that can be run", advice) from None
+    return started("gtp", target, GtpBot)
 
 
 class GtpRefused(Exception):
@@ -46,7 +31,7 @@ class GtpBot(Bot):
     variants = ("gomoku", "gomoku:exact", "renju", "caro")
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._engine = _Engine(command)
+        self._engine = Program(command)
         self._variant: Variant | None = None
         self._moves: list[int] = []
 
@@ -59,10 +44,10 @@ class GtpBot(Bot):
             if position.own_clock_us:
                 with suppress(GtpRefused):  # not every engine knows it
                     seconds = max(1, position.limit_us // 1_000_000)
-                    self._engine.ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
-            answer = self._engine.ask(f"genmove {_COLOURS[position.side]}")
+                    self._ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
+            answer = self._ask(f"genmove {_COLOURS[position.side]}")
         except EOFError:
-            end_with("engine", self._engine.stop())
+            end_with("engine", self._stop())
         except GtpRefused as refusal:
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
@@ -71,18 +56,40 @@ class GtpBot(Bot):
         return cell
 
     def close(self) -> None:
-        self._engine.stop()
+        self._stop()
+
+    def _stop(self) -> int:
+        """Ask the engine to quit, and stop it if it does not. Return its exit code; negative: the signal."""
+        with suppress(ValueError):  # it was stopped before
+            self._engine.write("quit")
+        return self._engine.stop()
+
+    def _ask(self, command: str) -> str:
+        """Return the answer without its `=`. Raises GtpRefused for a `?`, and EOFError if the engine has ended."""
+        self._engine.write(command)
+        told = bytearray()
+        # An empty line ends an answer. Empty lines before it are ignored.
+        while len(told) < _LONGEST_ANSWER:
+            line = self._engine.read(_LONGEST_ANSWER)
+            if line.strip():
+                told += line
+            elif told:
+                break
+        text = told.decode(errors="replace").strip()
+        if not text.startswith("="):
+            raise GtpRefused(f"{command!r}: {shown(text)}")
+        return text.lstrip("=0123456789").strip() if text[1:2].isdigit() else text[1:].strip()
 
     def _catch_up(self, position: Position) -> None:
         """Update the engine's board to the position of the question."""
         variant, played = position.variant, position.moves
         if self._variant is not variant or self._moves != played[: len(self._moves)]:
             if self._variant is not variant:
-                self._engine.ask(f"boardsize {variant.columns}")
-            self._engine.ask("clear_board")
+                self._ask(f"boardsize {variant.columns}")
+            self._ask("clear_board")
             self._variant, self._moves = variant, []
         for ply in range(len(self._moves), len(played)):
-            self._engine.ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
+            self._ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
             self._moves.append(played[ply])
 
 
@@ -99,48 +106,5 @@ def cell_of(answer: str, variant: Variant) -> int:
         raise Resign
     column, row = _LETTERS.find(text[:1]), text[1:]
     if not text or column < 0 or not row.isdecimal() or not 1 <= int(row) <= variant.rows or column >= variant.columns:
-        shown = answer if len(answer) <= _SHOWN else f"{answer[:_SHOWN]}..."
-        raise Resign(f"the engine answered {shown!r}, expected a point such as H8, or resign")
+        raise Resign(f"the engine answered {shown(answer)!r}, expected a point such as H8, or resign")
     return (variant.rows - int(row)) * variant.columns + column
-
-
-class _Engine:
-    """The running engine. It inherits our standard error."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._commands: IO[bytes] = self._process.stdin
-        self._answers: IO[bytes] = self._process.stdout
-
-    def ask(self, command: str) -> str:
-        """Return the answer without its `=`. Raises GtpRefused for a `?`, and EOFError if the engine has ended."""
-        with suppress(BrokenPipeError):
-            self._commands.write(f"{command}\n".encode())
-            self._commands.flush()
-        told = bytearray()
-        # An empty line ends an answer. Empty lines before it are ignored.
-        while len(told) < _LONGEST_ANSWER:
-            line = self._answers.readline(_LONGEST_ANSWER)
-            if not line:
-                raise EOFError
-            if line.strip():
-                told += line
-            elif told:
-                break
-        text = told.decode(errors="replace").strip()
-        if not text.startswith("="):
-            raise GtpRefused(f"{command!r}: {text[:_SHOWN]}")
-        return text.lstrip("=0123456789").strip() if text[1:2].isdigit() else text[1:].strip()
-
-    def stop(self) -> int:
-        """Ask it to quit, wait one second, and kill it. Return its exit code; negative: the signal."""
-        with suppress(BrokenPipeError, OSError, ValueError):
-            self._commands.write(b"quit\n")
-            self._commands.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_STOP_SECONDS)
-        self._process.kill()
-        self._answers.close()
-        return self._process.wait()

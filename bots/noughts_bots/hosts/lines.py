@@ -10,7 +10,7 @@ and the next question goes to a new process, so that late output of the old one 
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, NoReturn
 
@@ -24,14 +24,18 @@ _STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    """Start the program. Raises BotSpecError."""
-    subject = f"bot 'lines:{target}'"
+    return started("lines", target, LinesBot)
+
+
+def started(kind: str, target: str, make: Callable[[Sequence[str]], Bot]) -> Bot:
+    """Return the bot that `make` starts from the words of a command. Raises BotSpecError."""
+    subject = f"bot '{kind}:{target}'"
     try:
         command = shlex.split(target)
     except ValueError as error:
         raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     try:
-        return LinesBot(command)
+        return make(command)
     except OSError as error:
         advice = "does it exist, is it executable, and is it built for this machine?"
         raise BotSpecError(subject, f"{command[0]}: {error.strerror}", "a program that can be run", advice) from None
@@ -42,13 +46,17 @@ class LinesBot(Bot):
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
-        self._program: _Program | None = _Program(command)
+        self._program: Program | None = Program(command)
 
     def choose(self, position: Position) -> Move:
         if self._program is None:
-            self._program = _Program(self._command)
+            self._program = Program(self._command)
+        self._program.write(question(position))
         try:
-            return read_answer(self._program.ask(question(position)))
+            line = self._program.read()
+            if not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
+                raise ValueError(f"with a line of {_LONGEST_LINE:,} bytes or more, expected a cell")
+            return read_answer(line.decode(errors="replace").strip())
         except EOFError:
             end_with("program", self._program.stop())
         except ValueError as error:
@@ -82,12 +90,15 @@ def read_answer(line: str) -> Move:
         (score,) = map(float, rest) if rest else (None,)
         return Move(int(first), score)
     except ValueError:
-        shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
-        raise ValueError(f"{shown!r}, expected a cell, a cell and a score, or resign") from None
+        raise ValueError(f"{shown(line)!r}, expected a cell, a cell and a score, or resign") from None
 
 
-class _Program:
-    """The running program. It inherits our standard error."""
+def shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+class Program:
+    """A running program that reads and writes lines. It inherits our standard error."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -96,17 +107,17 @@ class _Program:
         self._questions: IO[bytes] = self._process.stdin
         self._answers: IO[bytes] = self._process.stdout
 
-    def ask(self, question: str) -> str:
-        """Return the program's answer. Raises EOFError if it has ended, ValueError for a line that is too long."""
+    def write(self, line: str) -> None:
         with suppress(BrokenPipeError):
-            self._questions.write(f"{question}\n".encode())
+            self._questions.write(f"{line}\n".encode())
             self._questions.flush()
-        line = self._answers.readline(_LONGEST_LINE)
+
+    def read(self, most: int = _LONGEST_LINE) -> bytes:
+        """Return the next line, cut to `most` bytes. Raises EOFError if the program has ended."""
+        line = self._answers.readline(most)
         if not line:
             raise EOFError
-        if not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
-            raise ValueError(f"with a line of {_LONGEST_LINE:,} bytes or more, expected a cell")
-        return line.decode(errors="replace").strip()
+        return line
 
     def stop(self) -> int:
         """Close its input, wait one second, and kill it. Return its exit code; negative: the signal."""

@@ -5,19 +5,18 @@ Options are passed by name as text, or as int, float or bool (`true`, `false`) i
 with `| None`.
 """
 
-import difflib
 import importlib
 import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from noughts_bots.bot import Bot
-from noughts_bots.errors import BotSpecError
+from noughts_bots.errors import BotSpecError, did_you_mean
 from noughts_bots.hosts import folder
 from noughts_bots.hosts.installed import GROUP, found
 from noughts_proto.child_kinds import module_and_class
@@ -59,9 +58,8 @@ def _made_by(target: str, subject: str) -> Callable[..., Any]:
 def _installed(name: str, subject: str) -> Any:
     points = found().get(name, ())
     if not points:
-        close = difflib.get_close_matches(name, found(), n=1)
         known = f"the installed {', '.join(sorted(found()))}" if found() else f"an entry point of the group {GROUP}"
-        advice = f"did you mean py:{close[0]}?" if close else f"write {_FORMS}"
+        advice = did_you_mean(name, found(), before="py:") or f"write {_FORMS}"
         raise BotSpecError(subject, f"name {name!r}", known, advice)
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))
@@ -128,7 +126,7 @@ def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:
         if found_here is None:
             bots = _bots_of(module)
             expected = f"a class or a function of {where}" + (f", e.g. {', '.join(sorted(bots))}" if bots else "")
-            raise BotSpecError(subject, f"name {name!r}", expected, _did_you_mean(name, bots) or f"write {_FORMS}")
+            raise BotSpecError(subject, f"name {name!r}", expected, did_you_mean(name, bots) or f"write {_FORMS}")
     return found_here
 
 
@@ -160,12 +158,12 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
     }
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in options:
-            advice = f"write {_with_option(subject, name)}"
-            raise BotSpecError(subject, f"no option {name}", f"a value for {name}", advice)
+            spec = subject.removeprefix("bot '").removesuffix("'").replace("py:", f"py{{{name}=VALUE}}:", 1)
+            raise BotSpecError(subject, f"no option {name}", f"a value for {name}", f"write {spec}")
     for name in options:
         if name not in known and not any_name:
             expected = f"one of {', '.join(known)}" if known else "no options"
-            raise BotSpecError(subject, f"option {name}", expected, _did_you_mean(name, known) or "leave it out")
+            raise BotSpecError(subject, f"option {name}", expected, did_you_mean(name, known) or "leave it out")
     return {
         name: _converted(known[name].annotation if name in known else str, name, value, subject)
         for name, value in options.items()
@@ -204,15 +202,6 @@ def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:
         expected = {"bool": "true or false", "int": "a whole number"}.get(kind, "a number")
         raise BotSpecError(f"{subject}, option {name}", value, expected, f"write {name}=VALUE") from None
     return value
-
-
-def _with_option(subject: str, name: str) -> str:
-    return subject.removeprefix("bot '").removesuffix("'").replace("py:", f"py{{{name}=VALUE}}:", 1)
-
-
-def _did_you_mean(got: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(got, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
 
 
 def _in_words(error: BaseException) -> str:

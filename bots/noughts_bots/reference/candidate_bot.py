@@ -16,6 +16,12 @@ class Considered:
     """Each free cell's score for the mover, on the scale of the bot's source; empty if it has none."""
 
 
+def best_of(scores: dict[int, int]) -> Considered:
+    """Return the cells with the highest score as the candidates."""
+    highest = max(scores.values())
+    return Considered(tuple(cell for cell, score in scores.items() if score == highest), scores=scores)
+
+
 class CandidateBot(Bot):
     """A bot that chooses its move at random among its candidates.
 

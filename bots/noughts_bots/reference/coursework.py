@@ -23,8 +23,6 @@ _CENTRE = 4
 # `Next(0,8)` excludes its upper limit.
 _NEVER_DRAWN = 8
 
-LEVELS = range(1, 3)
-
 
 class Coursework(CachingBot):
     """Plays at random, but never the last cell. The higher level first takes the centre, else wins, else blocks.

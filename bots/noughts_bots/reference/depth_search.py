@@ -6,9 +6,6 @@ from typing import NamedTuple
 from noughts_bots.reference.winning_cells import Threats
 from noughts_referee.rules import Variant, members
 
-DEPTHS = range(1, 10)
-"""The allowed depths in half-moves. A 3x3 game has no more."""
-
 # Values cached between two moves. All 3x3 boards with either side to move need fewer.
 _REMEMBERED = 1 << 18
 
@@ -29,14 +26,10 @@ class Scale(NamedTuple):
 
     def nearer(self) -> dict[int, int]:
         """Return each score as seen half a move earlier."""
-        return {score: self._nearer(score) for score in range(self.lost, self.won + 1)}
-
-    def _nearer(self, score: int) -> int:
-        if score < self.unknown:
-            return score + self.step
-        if score > self.drawn:
-            return score - self.step
-        return score
+        scores = range(self.lost, self.won + 1)
+        losses = {score: score + self.step for score in scores if score < self.unknown}
+        wins = {score: score - self.step for score in scores if score > self.drawn}
+        return dict(zip(scores, scores, strict=True)) | losses | wins
 
 
 class DepthSearch:

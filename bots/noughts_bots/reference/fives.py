@@ -1,7 +1,7 @@
 """`fives`: adds up the values of all windows of k cells for their empty cells, in any variant."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_referee.rules import Position, Variant
 
 # The value of a window is a power of this, so that each pair of decimal digits in a priority counts the windows of one
@@ -57,8 +57,7 @@ class Fives(CachingBot):
         if not position.own | position.opponent:
             openings = tuple(cell for cell in board.openings if cell in priorities)
             return Considered(openings or position.free, scores=priorities)
-        largest = max(priorities.values())
-        return Considered(tuple(cell for cell in priorities if priorities[cell] == largest), scores=priorities)
+        return best_of(priorities)
 
 
 class _Board:

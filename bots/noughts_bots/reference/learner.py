@@ -6,7 +6,7 @@ from pathlib import Path
 from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.errors import TableError
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.learning import UNTRIED, learn
 from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.positions import LARGEST_BOARD, require_small
@@ -72,9 +72,7 @@ class Learner(CachingBot):
     def work_out(self, position: Position) -> Considered:
         row = self.table.rows.get((position.own, position.opponent)) if self.table else None
         free = position.free
-        scores = dict.fromkeys(free, UNTRIED) if row is None else {cell: row.ratings[cell] for cell in free}
-        highest = max(scores.values())
-        return Considered(tuple(cell for cell in free if scores[cell] == highest), scores=scores)
+        return best_of(dict.fromkeys(free, UNTRIED) if row is None else {cell: row.ratings[cell] for cell in free})
 
     @property
     def busy(self) -> bool:

@@ -1,7 +1,7 @@
 """`nextstep`: looks ahead to a depth on the scale 8..32, in any variant."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_referee.rules import Position, Variant
 
@@ -46,9 +46,7 @@ class NextStep(CachingBot):
         self._searches: dict[Variant, DepthSearch] = {}
 
     def work_out(self, position: Position) -> Considered:
-        scores = self._scores(position.variant, position.own, position.opponent)
-        best = max(scores.values())
-        return Considered(tuple(cell for cell in scores if scores[cell] == best), scores=scores)
+        return best_of(self._scores(position.variant, position.own, position.opponent))
 
     def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
         """`Rayting`."""

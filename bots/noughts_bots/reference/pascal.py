@@ -1,7 +1,7 @@
 """`pascal`: human-like ratings, as in an article's Pascal program."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_referee.rules import Position
 
 # The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`). The
@@ -25,8 +25,6 @@ _PREPARE_FORK = 100
 _PREVENT_PREPARATION = 10
 _FREE = 1
 
-LEVELS = range(2)
-
 
 class Pascal(CachingBot):
     """Rates every free cell by the effect of playing it, then chooses at random.
@@ -47,20 +45,16 @@ class Pascal(CachingBot):
         self.level = level
 
     def work_out(self, position: Position) -> Considered:
-        board = _board(position)
-        ratings = rate(board)
+        ratings = rate(
+            [
+                _OWN if position.own >> cell & 1 else _OPPONENT if position.opponent >> cell & 1 else _EMPTY
+                for cell in range(9)
+            ]
+        )
         scores = {cell: ratings[cell] for cell in position.free}
         if self.level == 0:
             return Considered(tuple(scores), tuple(scores.values()), scores)
-        highest = max(scores.values())
-        return Considered(tuple(cell for cell in scores if scores[cell] == highest), scores=scores)
-
-
-def _board(position: Position) -> list[int]:
-    return [
-        _OWN if position.own >> cell & 1 else _OPPONENT if position.opponent >> cell & 1 else _EMPTY
-        for cell in range(9)
-    ]
+        return best_of(scores)
 
 
 def rate(board: list[int]) -> list[int]:

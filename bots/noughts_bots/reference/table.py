@@ -5,9 +5,9 @@ from pathlib import Path
 
 from noughts_bots.errors import BotSpecError, VariantRefused
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.positions import positions
-from noughts_bots.reference.table_file import Key, Row, TableFile, load
+from noughts_bots.reference.table_file import Key, Row, TableFile, load, position_of
 from noughts_referee.rules import Position, Variant
 
 
@@ -36,9 +36,10 @@ class Table(CachingBot):
         table = load(file)
         self._variant = table.variant
         self.variants = (table.variant.name,)
-        by_level = (_in_proportion, _among_the_highest)
-        considered = by_level[table.level if level is None else level]
-        self._answers = {key: considered(row, _free(table.variant, key)) for key, row in table.rows.items()}
+        level = table.level if level is None else level
+        self._answers = {
+            key: _considered(row, position_of(table.variant, key), level) for key, row in table.rows.items()
+        }
 
     def plays(self, variant: Variant) -> bool:
         return variant is self._variant
@@ -61,21 +62,12 @@ def wrong_variant(name: str, file: Path, asked: Variant, known: Variant) -> Vari
     return VariantRefused(f"bot '{name}', file {file}", f"variant {asked.name}", known.name, advice)
 
 
-def _free(variant: Variant, key: Key) -> tuple[int, ...]:
-    own, opponent = key
-    return variant.legal_cells(own, opponent, (own | opponent).bit_count() % 2)
-
-
-def _in_proportion(row: Row, free: tuple[int, ...]) -> Considered:
-    scores = {cell: row.ratings[cell] for cell in free}
-    rated = tuple(cell for cell in free if scores[cell])
-    return Considered(rated or free, tuple(scores[cell] for cell in rated), scores)
-
-
-def _among_the_highest(row: Row, free: tuple[int, ...]) -> Considered:
-    scores = {cell: row.ratings[cell] for cell in free}
-    highest = max(scores.values())
-    return Considered(tuple(cell for cell in free if scores[cell] == highest), scores=scores)
+def _considered(row: Row, position: Position, level: int) -> Considered:
+    scores = {cell: row.ratings[cell] for cell in position.free}
+    if level == 1:
+        return best_of(scores)
+    rated = tuple(cell for cell in scores if scores[cell])
+    return Considered(rated or position.free, tuple(scores[cell] for cell in rated), scores)
 
 
 def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
@@ -114,9 +106,7 @@ def _follows(answer: Considered, level: int) -> bool:
         return False
     if level == 0:
         return dict(zip(answer.candidates, answer.weights, strict=False)) == {c: s for c, s in scores.items() if s}
-    highest = max(scores.values())
-    best = tuple(cell for cell in scores if scores[cell] == highest)
-    return best == answer.candidates and len(set(answer.weights)) <= 1
+    return best_of(scores).candidates == answer.candidates and len(set(answer.weights)) <= 1
 
 
 def _chances(variant: Variant, answer: Considered) -> list[int]:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from noughts_bots.reference import coursework, depth_search, pascal, table_file
+from noughts_bots.reference import table_file
 from noughts_bots.reference.registry import REFERENCE_BOTS, ReferenceBot
 
 
@@ -16,19 +16,9 @@ def test_a_bot_is_listed_under_its_own_name(row: ReferenceBot) -> None:
     assert row.bot.name == row.name
 
 
-@pytest.mark.parametrize(
-    "name, option, allowed",
-    [
-        ("coursework", "level", coursework.LEVELS),
-        ("pascal", "level", pascal.LEVELS),
-        ("table", "level", table_file.LEVELS),
-        ("nextstep", "depth", depth_search.DEPTHS),
-        ("minimax", "depth", depth_search.DEPTHS),
-    ],
-)
-def test_an_option_takes_what_its_bot_takes(name: str, option: str, allowed: range) -> None:
-    (found,) = (known for known in REFERENCE_BOTS[name].options if known.name == option)
-    assert found.expected == f"{allowed[0]}..{allowed[-1]}"
+def test_a_table_takes_the_same_levels_from_its_spec_and_its_file() -> None:
+    (found,) = (known for known in REFERENCE_BOTS["table"].options if known.name == "level")
+    assert found.expected == f"{table_file.LEVELS[0]}..{table_file.LEVELS[-1]}"
 
 
 @pytest.mark.processes

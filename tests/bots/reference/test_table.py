@@ -10,9 +10,10 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.positions import positions
+from noughts_bots.reference.registry import REFERENCE_BOTS
 from noughts_bots.reference.table import Table, build
 from noughts_bots.reference.table_file import TableFile, load, save
-from noughts_bots.specs import make_bot, parse_spec, reference_bots, unique_labels
+from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.rules import Position, parse_variant
 from tests.support.root import ROOT
 from tests.support.settings import part
@@ -245,7 +246,7 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_missing_file_is_found_when_the_bot_is_made_and_not_when_its_spec_is_read(tmp_path: Path) -> None:
     spec = parse_spec(f"table:file={tmp_path / 'none.table'}")
-    listed = {info.syntax for info in reference_bots()}
+    listed = {row.syntax for row in REFERENCE_BOTS.values()}
     assert listed >= {"table:file=FILE[,level=0..1]", "learner:file=FILE[,learn=true|false]"}
     with pytest.raises(TableError, match=r"none\.table: got No such file or directory, expected a file"):
         make_bot(spec, TICTACTOE)

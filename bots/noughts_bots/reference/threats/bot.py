@@ -6,10 +6,9 @@ from collections.abc import Callable
 from noughts_bots.bot import GameEnd, GameInfo, TimeLimits
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_bots.reference.threats.board import Board
+from noughts_bots.reference.threats.board import Board, RuledBoard
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
-from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
 from noughts_referee.rules import Choice, OpeningChoice, Position, Take, Variant, base_name, parse_variant
 

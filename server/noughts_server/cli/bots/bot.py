@@ -9,7 +9,8 @@ from typer import Argument, Option
 from noughts_bots.ask import Answer, answer, document
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.installed import InstalledBot, installed_bots
-from noughts_bots.specs import make_bot, parse_spec, reference_bots
+from noughts_bots.reference.registry import REFERENCE_BOTS
+from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import child_options, completion, options, output
@@ -214,14 +215,14 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
 
 
 def _list_reference_bots() -> None:
-    found = reference_bots()
+    found = [(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
     # Read only metadata: no foreign code runs in this process. The package describes its bot.
     installed = installed_bots()
     if output.is_json():
+        keys = ("name", "kind", "syntax", "description", "variants")
         ours = [
-            _NOTHING_KNOWN
-            | {"name": row.syntax.partition("[")[0].partition(":")[0], "kind": "reference", **row._asdict()}
-            for row in found
+            _NOTHING_KNOWN | dict(zip(keys, (name, "reference", *row), strict=True))
+            for name, row in zip(REFERENCE_BOTS, found, strict=True)
         ]
         output.print_json({"bots": ours + [_installed_document(row) for row in installed]})
         return

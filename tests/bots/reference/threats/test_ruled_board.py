@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_bots.reference.threats.ruled_board import RuledBoard
+from noughts_bots.reference.threats.board import RuledBoard
 from noughts_referee.rules import members, parse_variant
 from tests.support.dense_boards import positions
 
