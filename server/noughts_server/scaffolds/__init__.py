@@ -45,6 +45,7 @@ def files_of(language: Language, name: str) -> dict[Path, str]:
         "NAME": name,
         "CLASS": "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name)) or "Bot",
         "LANGUAGE": language.name,
+        "MAKE": language.build,
         "NEEDS": language.needs,
         "BUILD": f"{language.build}\n" if language.build else "",
     }

@@ -1,5 +1,6 @@
 """`noughts bot check` and `noughts bot header`: for authors of bots that run in a child process."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,12 +21,16 @@ from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import launching
+from noughts_server.tables.table import Column, Table, as_markdown
 
 if TYPE_CHECKING:
     from noughts_server.bot_check.check_steps import StepResult
     from noughts_server.bot_check.conformance import ConformanceReport
 
 _LARGEST_GAMES = 10_000
+_LONGEST_OUTPUT = 40_000
+"""Characters of output in Markdown: comments on GitHub have at most 65,536."""
+_GAMES = "plays against random moves"
 
 
 @command()
@@ -52,6 +57,7 @@ def check(
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
     steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
     junit: Annotated[Path | None, Option("--junit", help="Report of the steps as JUnit XML, for CI")] = None,
+    markdown: Annotated[Path | None, Option("--markdown", help="Report as Markdown, e.g. for a comment")] = None,
 ) -> None:
     """Start a bot the way a referee does, play a few games against random moves, and report faults.
 
@@ -89,9 +95,15 @@ def check(
 
     found, taken = run_loop(checked())
     document = {**found.document(), "steps": [step.document() for step in taken]}
-    output.show(document, lambda: _print(found, taken))
-    if junit is not None:
-        _write_junit(junit, found, taken)
+    lines = [output.printable(line) for line in _lines(found, taken)]
+    output.show(document, "\n".join(lines))
+    reports = {"--junit": (junit, _junit(found, taken)), "--markdown": (markdown, _markdown(found, taken, lines))}
+    for option, (file, text) in reports.items():
+        try:
+            if file is not None:
+                file.write_text(text, encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise Problem(f"{option} {file}: {error.strerror}") from error
     if found.faults or any(step.outcome == "failed" for step in taken):
         raise SystemExit(FAILED)
 
@@ -104,36 +116,35 @@ def _read_limit(time: str | None) -> int:
     return read.move_us if read else 0
 
 
-def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
-    lines = []
+def _lines(found: "ConformanceReport", taken: "Sequence[StepResult]") -> Iterator[str]:
+    """Yield the report for people."""
     document = found.document()
     name = f" ({found.name})" if found.name else ""
     if found.move_us:
         score = f"{found.wins} won, {found.draws} drawn, {found.losses} lost"
         resigned = f", {found.resigned} of them resigned" if found.resigned else ""
         played = output.count(len(found.games), "game")
-        lines.append(f"{found.spec}{name}: {played} of {found.variant} against random moves: {score}{resigned}.")
+        yield f"{found.spec}{name}: {played} of {found.variant} against random moves: {score}{resigned}."
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
         # An engine starts with its first game.
-        there = "" if found.rules else f"Started after {found.start_ms:.0f} ms; "
-        lines.append(f"{there}{'A' if found.rules else 'a'} move takes {mean:,} us, at most {most:,} us.")
-    lines += [f"It {manner}." for manner in found.manners]
-    lines += [f"The rule of {name}: it {kept}." for name, kept in found.rules.items()]
+        there = "A" if found.rules else f"Started after {found.start_ms:.0f} ms; a"
+        yield f"{there} move takes {mean:,} us, at most {most:,} us."
+    yield from (f"It {manner}." for manner in found.manners)
+    yield from (f"The rule of {name}: it {kept}." for name, kept in found.rules.items())
     if found.said:
-        lines += ["It printed:", *(f"  {line}" for line in _counted(found.said.splitlines()))]
+        yield "It printed:"
+        yield from (f"  {line}" for line in _counted(found.said.splitlines()))
+    yield from (f"Wrong: {found.spec}: {fault}." for fault in found.faults)
     if found.faults:
-        lines += [f"Wrong: {found.spec}: {fault}." for fault in found.faults]
-    else:
-        lines.append(
-            "The same seeds give the same games."
-            if found.repeats
-            else "The same seeds give different games: its seed is not its only source of random numbers."
-        )
-        lines += _step_lines(found.spec, taken)
-        if not any(step.outcome == "failed" for step in taken):
-            lines.append("Nothing is wrong.")
-    for line in lines:
-        output.stdout().print(output.printable(line), soft_wrap=True)
+        return
+    yield (
+        "The same seeds give the same games."
+        if found.repeats
+        else "The same seeds give different games: its seed is not its only source of random numbers."
+    )
+    yield from _step_lines(found.spec, taken)
+    if not any(step.outcome == "failed" for step in taken):
+        yield "Nothing is wrong."
 
 
 def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
@@ -155,15 +166,15 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
         yield from (f"  {step.name}: {step.detail}" for step in taken if step.outcome == "skipped")
 
 
-def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
+def _junit(found: "ConformanceReport", taken: "Sequence[StepResult]") -> str:
     failed = sum(step.outcome == "failed" for step in taken) + bool(found.faults)
     suite = ElementTree.Element(
         "testsuite", name=f"noughts bot check {found.spec}", tests=str(len(taken) + 1), failures=str(failed),
         skipped=str(sum(step.outcome == "skipped" for step in taken)),
     )  # fmt: skip
-    games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name="plays against random moves")
+    games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name=_GAMES)
     if found.faults:
-        ElementTree.SubElement(games, "failure", message="; ".join(found.faults)).text = _for_xml(found.said)
+        ElementTree.SubElement(games, "failure", message=_for_xml("; ".join(found.faults))).text = _for_xml(found.said)
     for step in taken:
         case = ElementTree.SubElement(
             suite, "testcase", classname=found.spec, name=step.name, time=f"{step.seconds:.3f}"
@@ -173,10 +184,18 @@ def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepRe
             ElementTree.SubElement(case, "failure", message=_for_xml(step.detail)).text = _for_xml(text)
         elif step.outcome == "skipped":
             ElementTree.SubElement(case, "skipped", message=step.detail)
-    try:
-        ElementTree.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise Problem(f"--junit {file}: {error.strerror}") from error
+    return ElementTree.tostring(suite, "unicode")
+
+
+def _markdown(found: "ConformanceReport", taken: "Sequence[StepResult]", lines: Sequence[str]) -> str:
+    """Return the verdict, a table of the failures and, folded, the lines for people as code."""
+    rows = [(_GAMES, fault, "") for fault in found.faults]
+    rows += [(step.name, step.detail, step.advice) for step in taken if step.outcome == "failed"]
+    columns = [Column("step", "Step"), Column("detail", "What the bot did"), Column("advice", "What to do")]
+    table = as_markdown(Table("steps", f"{found.spec} {'fails' if rows else 'passes'} the check", columns, rows))
+    # No line of an indented block of code can end it.
+    code = textwrap.indent("\n".join(lines), "    ")[:_LONGEST_OUTPUT]
+    return f"{table}\n<details><summary>Output</summary>\n\n{code}\n\n</details>\n"
 
 
 def _for_xml(text: str) -> str:

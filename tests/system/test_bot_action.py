@@ -1,0 +1,193 @@
+"""The action that checks a bot in its own repository's CI: its steps run as a runner of GitHub runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.support.processes import asked, environment
+from tests.support.root import ROOT
+from tests.support.tools import run
+
+ACTION = ROOT / ".github" / "actions" / "bot-check" / "action.yml"
+PAGE = ROOT / "docs" / "how-to" / "checking-in-ci.md"
+BOT = """
+from noughts_bots import Bot
+
+class Odd(Bot):
+    name = "odd"
+    variants = ("tictactoe", "qubic")
+
+    def choose(self, position):
+        print("</details> | `@everybody`")
+        return {cell}
+"""
+
+
+class Ran(NamedTuple):
+    code: int
+    outputs: dict[str, str]
+    summary: str
+    errors: str
+
+    @property
+    def comment(self) -> str:
+        return Path(self.outputs["comment"]).read_text()
+
+    @property
+    def suite(self) -> ElementTree.Element:
+        return ElementTree.parse(self.outputs["junit"]).getroot()
+
+
+def ran(folder: Path, *, install: bool = False, **given: str) -> Ran:
+    """Run the action's steps in a repository until one fails, as a runner does; pip takes seconds, so only if asked."""
+    action = yaml.safe_load(ACTION.read_text())
+    inputs = {name: each.get("default", "") for name, each in action["inputs"].items()}
+    assert given.keys() <= inputs.keys()
+    inputs |= given
+    runner = folder.parent / "runner"
+    runner.mkdir()
+    written, summary = runner / "outputs", runner / "summary"
+    variables = {
+        **environment(),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "GITHUB_ACTION_PATH": str(ACTION.parent),
+        "GITHUB_OUTPUT": str(written),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "RUNNER_TEMP": str(runner),
+        # What the action installs is installed here: pip finds it and its metadata, without an index.
+        **dict.fromkeys(("PIP_DRY_RUN", "PIP_NO_INDEX", "PIP_NO_DEPS"), "1"),
+        "PIP_NO_BUILD_ISOLATION": "0",
+    }
+    outputs: dict[str, dict[str, str]] = {}
+    done = subprocess.CompletedProcess[str]([], 0, "", "")
+
+    def filled(text: str) -> str:
+        known = {f"inputs.{name}": value for name, value in inputs.items()}
+        known |= {f"steps.{name}.outputs.{key}": value for name, of in outputs.items() for key, value in of.items()}
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: known.get(found[1], ""), text)
+
+    for step in action["runs"]["steps"]:
+        wanted = re.fullmatch(r"inputs\.([\w-]+) != ''", step.get("if", "inputs.spec != ''"))
+        assert wanted is not None
+        if "uses" in step or not inputs[wanted[1]] or ("pip" in step["run"] and not install):
+            continue
+        assert "${{" not in step["run"]
+        script = runner / "script.sh"
+        script.write_text(step["run"])
+        written.write_text("")
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
+            cwd=folder,
+            env=variables | {name: filled(value) for name, value in step.get("env", {}).items()},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        if "id" in step:
+            outputs[step["id"]] = dict(line.split("=", 1) for line in written.read_text().splitlines())
+        if done.returncode:
+            break
+    found = {name: filled(each["value"]) for name, each in action["outputs"].items()}
+    return Ran(done.returncode, found, summary.read_text() if summary.exists() else "", done.stderr)
+
+
+def steps_of(workflow: str) -> list[dict[str, Any]]:
+    return [step for job in yaml.safe_load(workflow)["jobs"].values() for step in job["steps"]]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository of a bot"
+    folder.mkdir()
+    (folder / "good.py").write_text(BOT.format(cell="position.free[0]"))
+    (folder / "bad.py").write_text(BOT.format(cell="99 if position.variant.layers == 4 else position.free[0]"))
+    return folder
+
+
+def test_good_bot_passes_and_its_match_is_in_the_comment(repository: Path) -> None:
+    match_options = {"match-options": "--games 4 --seed 1"}
+    found = ran(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
+    assert found.code == 0, found.errors
+    assert found.comment == found.summary
+    assert found.comment.startswith("## py:good.py:Odd passes the check\n")
+    assert "\n    Nothing is wrong.\n" in found.comment
+    _, match = found.comment.split("\n## Match\n\n")
+    assert "\n    4 games: " in match
+    assert "\n    Elo difference: " in match
+    assert all(line.startswith("    ") for line in match.splitlines())
+    assert (found.suite.get("tests"), found.suite.get("failures")) == ("35", "0")
+    assert json.loads(Path(found.outputs["report"]).read_text())["faults"] == []
+
+
+def test_bad_bot_fails_with_what_it_did_and_what_to_do(repository: Path) -> None:
+    found = ran(repository, spec="py:bad.py:Odd", against="random", options="--games 2 --seed 5")
+    assert found.code == 1
+    assert found.comment == found.summary
+    assert found.comment.startswith("## py:bad.py:Odd fails the check\n\n| Step | What the bot did | What to do |\n")
+    assert "\n| plays qubic | it placed a stone off the board" in found.comment
+    # What a bot prints stays in the block of code.
+    assert re.findall(r"^.*</details>.*$", found.comment, re.MULTILINE)[-1] == "</details>"
+    assert found.comment.count("\n</details>") == 1
+    assert "## Match" not in found.comment
+    failed = [case.get("name") for case in found.suite if case.find("failure") is not None]
+    assert failed == ["plays qubic", "plays two variants in one process"]
+
+
+def test_bot_that_does_not_start_fails_with_what_went_wrong(repository: Path) -> None:
+    found = ran(repository, spec="exec:true", options="--games 2")
+    assert found.code == 1
+    assert "\n| plays against random moves | got " in found.comment
+    assert found.suite.get("failures") == "1"
+
+
+def test_wrong_spec_is_explained_in_the_comment(repository: Path) -> None:
+    found = ran(repository, spec="py:$(touch there);`touch there`.py:Odd", variant="connect4 --games 2")
+    assert found.code == 2
+    assert found.comment == found.summary
+    assert found.comment.startswith("## The bot could not be checked\n\n    Error: ")
+    assert (found.outputs["junit"], found.outputs["report"]) == ("", "")
+    assert sorted(file.name for file in repository.iterdir()) == ["bad.py", "good.py"]
+
+
+def test_match_that_cannot_be_played_fails_the_action(repository: Path) -> None:
+    found = ran(repository, spec="py:good.py:Odd", options="--no-steps --games 2", against="py:older.py:Odd")
+    assert found.code == 2
+    assert "\n## Match\n\n    Error: " in found.comment
+    assert "older.py, which is not a file" in found.comment
+
+
+def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
+    folder = tmp_path / "centre"
+    asked(f"bot new centre --folder {folder}", environment())
+    assert (folder / ".github/actions/bot-check/action.yml").read_text() == ACTION.read_text()
+    workflow = (folder / ".github/workflows/check.yml").read_text()
+    (given,) = (step["with"] for step in steps_of(workflow) if step.get("id") == "bot")
+    assert given.pop("noughts") == "--find-links wheels noughts[server]"
+    found = ran(folder, **given, options="--games 2")
+    assert found.code == 0, found.errors
+    assert "passes the check" in found.comment
+
+
+def test_action_and_workflows_follow_the_schemas_of_github(tmp_path: Path) -> None:
+    asked(f"bot new centre --language rust --folder {tmp_path}/centre", environment())
+    shown = re.findall(r"^```yaml\n# \.github/workflows/(\S+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    for name, workflow in shown:
+        (tmp_path / name).write_text(workflow)
+    check = Path(sys.executable).with_name("check-jsonschema")
+    run(check, "--builtin-schema", "vendor.github-actions", ACTION)
+    workflows = [tmp_path / "centre/.github/workflows/check.yml", ROOT / ".github/workflows/ci.yml"]
+    run(check, "--builtin-schema", "vendor.github-workflows", *workflows, *(tmp_path / name for name, _ in shown))
+    assert [name for name, _ in shown] == ["check.yml", "compare.yml"]
+    used = [step["with"] for _, text in shown for step in steps_of(text) if step.get("id") == "bot"]
+    assert all(given.keys() <= yaml.safe_load(ACTION.read_text())["inputs"].keys() for given in used)
