@@ -178,13 +178,11 @@ async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, off
 
 
 def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:
-    message = pb.RefereePresence(
-        referee=name, plies=referee.plies, games_in_flight=referee.in_flight(), slots_queued=referee.queued()
-    )
+    message = pb.RefereePresence(referee=name, plies=referee.plies, games_in_flight=referee.in_flight())
+    message.slots_queued = referee.queued()
     for conditions in playing:
         key = conditions.tournament
         running = islice(referee.running(key), _MOST_TOLD)
-        message.tournaments.add(
-            tournament=key, games_in_flight=referee.in_flight(key), ordinals=[game.slot.ordinal for game in running]
-        )
+        ordinals = [game.slot.ordinal for game in running]
+        message.tournaments.add(tournament=key, games_in_flight=referee.in_flight(key), ordinals=ordinals)
     return message

@@ -170,12 +170,10 @@ async def running_server(
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
+        interceptor = CallInterceptor(admission, counters.errors, counters.refused)
+        authorities = settings.client_authorities
         grpc_server, address = bound_server(
-            settings.listen,
-            settings.identity,
-            settings.client_authorities,
-            CallInterceptor(admission, counters.errors, counters.refused),
-            settings.limits,
+            settings.listen, settings.identity, authorities, interceptor, settings.limits
         )
         server = Server(
             address=address,

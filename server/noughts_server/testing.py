@@ -71,9 +71,8 @@ class ServerUnderTest:
         """A new token of this owner, who is made if new."""
         store = self._server.store
         now = store.now_ms()
-        made = self._on_server.run(
-            store.write(lambda connection: create_token(connection, owner=owner, now_ms=now)), _START_SECONDS
-        )
+        making = store.write(lambda connection: create_token(connection, owner=owner, now_ms=now))
+        made = self._on_server.run(making, _START_SECONDS)
         return made.secret
 
     def match(

@@ -92,11 +92,8 @@ def bearer_token(context: Context) -> str | None:
 def require(who: Caller, *scopes: str) -> None:
     """Raise ScopeMissing unless the caller's token permits one of the scopes."""
     if not any(map(who.permits, scopes)):
-        raise ScopeMissing(
-            got=_quoted(who.scopes, "and"),
-            expected=_quoted(scopes, "or"),
-            hint=f"The operator can create one: noughts token create --owner {who.owner} --scope {scopes[0]}",
-        )
+        hint = f"The operator can create one: noughts token create --owner {who.owner} --scope {scopes[0]}"
+        raise ScopeMissing(got=_quoted(who.scopes, "and"), expected=_quoted(scopes, "or"), hint=hint)
 
 
 def require_declared(who: Caller, access: Access) -> None:

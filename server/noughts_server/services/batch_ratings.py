@@ -31,9 +31,8 @@ class BatchRater:
         """Return ratings without the list's name. Raises InvalidArgument: an anchor without games, too many bots."""
         bots = {name for pair in pairs for name in (pair.first, pair.second)}
         if len(bots) > MOST_BOTS:
-            raise InvalidArgument.of(
-                "min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint="Leave out bots with few games."
-            )
+            hint = "Leave out bots with few games."
+            raise InvalidArgument.of("min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint=hint)
         for name, rating in anchors.items():
             if name not in bots:
                 raise InvalidArgument.of("anchors", name, "a bot that has games in this list")

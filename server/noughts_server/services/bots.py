@@ -1,6 +1,7 @@
 """BotService: the registered bots, and which of them are online."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import structlog
 
@@ -68,20 +69,12 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
         online = self._sessions.bots_online()
-        page = await self._store.read(
-            lambda connection: list_bots(
-                connection,
-                size=request.page_size,
-                page_token=request.page_token,
-                bot_ids=online if request.online_only else None,
-                retired=request.show_retired,
-                owner=request.owner,
-                search=request.search,
-            )
-        )
-        return pb.ListBotsResponse(
-            bots=[_message(bot, bot.id in online) for bot in page.items], next_page_token=page.next_page_token
-        )
+        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search")}
+        bot_ids = online if request.online_only else None
+        asked = partial(list_bots, size=request.page_size, retired=request.show_retired, bot_ids=bot_ids)
+        page = await self._store.read(partial(asked, **wanted))
+        bots = [_message(bot, bot.id in online) for bot in page.items]
+        return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
@@ -89,18 +82,16 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         who = caller_as(play_as(name))
         # Without this check, a token for one bot would soon work for any bot.
         require(who, play_as(new_name))
-        bot = await self._store.write(
-            lambda connection: rename_bot(connection, name, new_name, owner_id=who.only_owner)
-        )
+        rename = partial(rename_bot, name=name, new_name=new_name, owner_id=who.only_owner)
+        bot = await self._store.write(rename)
         return pb.UpdateBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
     @open_to(Access.PLAY)
     async def RetireBot(self, request: pb.RetireBotRequest, context: Context) -> pb.RetireBotResponse:
         name = bot_id("name", request.name)
         who, now = caller_as(play_as(name)), self._store.now_ms()
-        bot = await self._store.write(
-            lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
-        )
+        retire = partial(retire_bot, name=name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
+        bot = await self._store.write(retire)
         if self._hosting is not None:
             await self._hosting.look()
         return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
@@ -124,16 +115,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         with self._limiter.holding("owner_uploads", who.owner_id, "concurrent submissions by you"):
             announcement = await announced(requests, limits)
             hosting = self._hosting_of(announcement.kind)
-            await self._store.read(
-                lambda connection: check_submission(
-                    connection,
-                    owner_id=who.owner_id,
-                    bot=announcement.bot,
-                    size=announcement.size,
-                    now_ms=self._store.now_ms(),
-                    limits=limits,
-                )
-            )
+            check = partial(check_submission, owner_id=who.owner_id, bot=announcement.bot, size=announcement.size)
+            await self._store.read(partial(check, now_ms=self._store.now_ms(), limits=limits))
             upload = await received(requests, announcement)
             tried = await hosting.try_out(upload, announcement.variant, who.owner_id)
             now = self._store.now_ms()
@@ -149,9 +132,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             await hosting.look()
         row = VersionRow(submission.bot_version_id, submission.version, now)
-        return pb.SubmitBotResponse(
-            version=_version_message(submission.bot, row, submission), unchanged=not stored.is_new
-        )
+        version = _version_message(submission.bot, row, submission)
+        return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new)
 
     def _hosting_of(self, kind: str) -> Hosting:
         """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""
@@ -171,11 +153,6 @@ def _version_message(bot: str, row: VersionRow, submission: Submission | None) -
 
 
 def _message(bot: Bot, online: bool) -> pb.Bot:
-    return pb.Bot(
-        name=bot_name(bot.name),
-        owner=bot.owner,
-        latest_version=bot_name(bot.name, bot.latest_version),
-        online=online,
-        create_time=timestamp(bot.created_at),
-        retire_time=timestamp(bot.retired_at),
-    )
+    times = {"create_time": timestamp(bot.created_at), "retire_time": timestamp(bot.retired_at)}
+    latest = bot_name(bot.name, bot.latest_version)
+    return pb.Bot(name=bot_name(bot.name), owner=bot.owner, latest_version=latest, online=online, **times)

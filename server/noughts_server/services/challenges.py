@@ -51,9 +51,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
             if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
                 hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
-                raise WrongState(
-                    bot_name(opponent.bot), got="declining challenges", expected="one that accepts", hint=hint
-                )
+                got, expected = "declining challenges", "one that accepts"
+                raise WrongState(bot_name(opponent.bot), got=got, expected=expected, hint=hint)
             settings = challenge_settings(request, seed=secrets.randbits(64))
             settings = replace(settings, variant=canonical_variant(settings.variant, field="variant"))
             online[challenger.id].check_plays("challenger", settings.variant)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
@@ -48,39 +48,25 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
 
 
 def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
-    wanted = Wanted(
-        request.faults_only,
-        _value(Result, "result", request.result),
-        _value(Termination, "termination", request.termination),
-        request.won if request.HasField("won") else None,
-    )
+    result = _value(Result, "result", request.result)
+    termination = _value(Termination, "termination", request.termination)
+    wanted = Wanted(request.faults_only, result, termination, request.won if request.HasField("won") else None)
+    page: dict[str, Any] = {"size": request.page_size, "page_token": request.page_token}
     if request.parent.startswith("bots/"):
         for field in ("entry", "after"):
             if value := getattr(request, field):
                 raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")
-        return partial(
-            list_bot_games,
-            bot=bot_id("parent", request.parent),
-            opponent=bot_id("opponent", request.opponent) if request.opponent else "",
-            tournament=tournament_id("tournament", request.tournament) if request.tournament else "",
-            size=request.page_size,
-            page_token=request.page_token,
-            wanted=wanted,
-        )
+        bot = bot_id("parent", request.parent)
+        opponent = bot_id("opponent", request.opponent) if request.opponent else ""
+        tournament = tournament_id("tournament", request.tournament) if request.tournament else ""
+        return partial(list_bot_games, bot=bot, opponent=opponent, tournament=tournament, wanted=wanted, **page)
     for field in ("opponent", "tournament"):
         if value := getattr(request, field):
             raise InvalidArgument.of(field, value, "nothing: this filter applies only to the games of `bots/NAME`")
     if wanted.won is not None and not request.entry:
         raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
-    return partial(
-        list_games,
-        slug=tournament_id("parent", request.parent),
-        size=request.page_size,
-        page_token=request.page_token,
-        wanted=wanted,
-        entry=request.entry,
-        after=request.after,
-    )
+    slug = tournament_id("parent", request.parent)
+    return partial(list_games, slug=slug, wanted=wanted, entry=request.entry, after=request.after, **page)
 
 
 def _value(kind: type[Kind], field: str, number: int) -> Kind | None:

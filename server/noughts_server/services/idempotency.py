@@ -1,6 +1,7 @@
 """The services' side of repeated requests."""
 
 from collections.abc import Callable
+from functools import partial
 
 from google.protobuf.message import Message
 
@@ -15,15 +16,5 @@ def idempotent(
     """Return `action` for the store; a repeated request gets the first answer. See `store.engine.idempotency`."""
     method, body = request.DESCRIPTOR.full_name, request.SerializeToString(deterministic=True)
 
-    def run(connection: Connection) -> str:
-        return answer_once(
-            connection,
-            token_id=who.token_id,
-            request_id=request_id,
-            method=method,
-            body=body,
-            now_ms=now_ms,
-            action=lambda: action(connection),
-        )
-
-    return run
+    asked = partial(answer_once, token_id=who.token_id, request_id=request_id, method=method, body=body, now_ms=now_ms)
+    return lambda connection: asked(connection, action=partial(action, connection))

@@ -60,11 +60,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if access is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
-        return grpc.stream_stream_rpc_method_handler(
-            self._guarded(self._answering(handler, call, access), method),
-            request_deserializer=self._charged(handler.request_deserializer),
-            response_serializer=handler.response_serializer,
-        )
+        guarded = self._guarded(self._answering(handler, call, access), method)
+        parse, serialise = self._charged(handler.request_deserializer), handler.response_serializer
+        return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
     def _answering(self, handler: Any, call: Callable[..., Any], access: Access) -> Callable[..., Any]:
         admission = self._admission
@@ -161,9 +159,8 @@ async def _reflected(call: Callable[..., Any], requests: Any, context: Context) 
             async for response in call(requests, context):
                 await context.write(response)
     except TimeoutError:
-        raise InvalidArgument.of(
-            "stream", "one that stays open", f"its end within {_REFLECTION_SECONDS:.0f} s"
-        ) from None
+        expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
+        raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
 
 def _refusing(error: Exception) -> Callable[[Any, Context], Any]:

@@ -30,6 +30,8 @@ from noughts_server.store.ratings.rated_pairs import rated_pairs
 from noughts_server.store.ratings.rating_lists import list_name
 
 _MOST_OPPONENTS = 100
+_MOST_GAMES = (1 << 63) - 1
+"""Databases store 63 bits, and no bot has that many games."""
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
@@ -47,54 +49,39 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         filters = Filters(
             owner=request.owner,
             online=self._sessions.bots_online() if request.online_only else None,
-            # Databases store 63 bits, and no bot has that many games.
-            min_games=min(request.min_games, (1 << 63) - 1),
+            min_games=min(request.min_games, _MOST_GAMES),
             exclude_provisional=request.exclude_provisional,
             retired=request.show_retired,
             search=request.search,
         )
-        page = await self._store.read(
-            partial(
-                leaderboard,
-                variant=request.variant,
-                time_class=request.time_class,
-                filters=filters,
-                size=request.page_size,
-                page_token=request.page_token,
-            )
-        )
+        wanted = {field: getattr(request, field) for field in ("variant", "time_class", "page_token")}
+        page = await self._store.read(partial(leaderboard, filters=filters, size=request.page_size, **wanted))
         online = self._sessions.bots_online()
-        return pb.GetLeaderboardResponse(
-            rows=[_row(row, online) for row in page.items], next_page_token=page.next_page_token, rating_list=name
-        )
+        rows = [_row(row, online) for row in page.items]
+        return pb.GetLeaderboardResponse(rows=rows, next_page_token=page.next_page_token, rating_list=name)
 
     @open_to(Access.ANYONE)
     async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
         page = await self._store.read(partial(list_rating_lists, size=request.page_size, page_token=request.page_token))
-        return pb.ListRatingListsResponse(
-            rating_lists=[filled(pb.RatingList, each) for each in page.items], next_page_token=page.next_page_token
-        )
+        lists = [filled(pb.RatingList, each) for each in page.items]
+        return pb.ListRatingListsResponse(rating_lists=lists, next_page_token=page.next_page_token)
 
     @open_to(Access.ANYONE)
     async def ListBotRatings(self, request: pb.ListBotRatingsRequest, context: Context) -> pb.ListBotRatingsResponse:
         bot = bot_id("bot", request.bot)
-        page = await self._store.read(
-            partial(list_bot_ratings, bot=bot, size=request.page_size, page_token=request.page_token)
-        )
+        asked = partial(list_bot_ratings, bot=bot, size=request.page_size, page_token=request.page_token)
+        page = await self._store.read(asked)
         online = self._sessions.bots_online()
-        return pb.ListBotRatingsResponse(
-            ratings=[pb.BotRating(rating_list=name, row=_row(row, online)) for name, row in page.items],
-            next_page_token=page.next_page_token,
-        )
+        rows = [pb.BotRating(rating_list=name, row=_row(row, online)) for name, row in page.items]
+        return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
 
     @open_to(Access.ANYONE)
     async def GetRatingHistory(
         self, request: pb.GetRatingHistoryRequest, context: Context
     ) -> pb.GetRatingHistoryResponse:
         bot = bot_id("bot", request.bot)
-        history = await self._store.read(
-            partial(rating_history, bot=bot, variant=request.variant, time_class=request.time_class)
-        )
+        asked = partial(rating_history, bot=bot, variant=request.variant, time_class=request.time_class)
+        history = await self._store.read(asked)
         points = [
             filled(pb.RatingPoint, point, time=timestamp(point.at), error95=rating_error(point.games))
             for point in history.points
@@ -104,14 +91,9 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
         name = list_name(request.variant, request.time_class)
-        pairs = await self._store.read(
-            partial(
-                rated_pairs,
-                variant=request.variant,
-                time_class=request.time_class,
-                min_games=min(request.min_games, (1 << 63) - 1),
-            )
-        )
+        fewest = min(request.min_games, _MOST_GAMES)
+        asked = partial(rated_pairs, variant=request.variant, time_class=request.time_class, min_games=fewest)
+        pairs = await self._store.read(asked)
         anchors = {bot_id("anchors", bot): rating for bot, rating in request.anchors.items()}
         answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior)
         answer.rating_list = name
@@ -121,13 +103,9 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     async def GetHeadToHead(self, request: pb.GetHeadToHeadRequest, context: Context) -> pb.GetHeadToHeadResponse:
         bot, opponent = bot_id("bot", request.bot), bot_id("opponent", request.opponent)
         found = await self._store.read(partial(head_to_head, bot=bot, opponent=opponent, last_games=request.last_games))
-        return pb.GetHeadToHeadResponse(
-            total=_by_side(found.total),
-            variants=[
-                pb.VariantScore(variant=variant, score=_by_side(score)) for variant, score in found.variants.items()
-            ],
-            last_games=map(game_message, found.last_games),
-        )
+        variants = [pb.VariantScore(variant=name, score=_by_side(score)) for name, score in found.variants.items()]
+        games = map(game_message, found.last_games)
+        return pb.GetHeadToHeadResponse(total=_by_side(found.total), variants=variants, last_games=games)
 
     @open_to(Access.ANYONE)
     async def GetBotStatistics(

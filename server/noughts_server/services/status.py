@@ -74,10 +74,6 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         return response
 
     def _running(self, tournament: Tournament) -> pb.RunningTournament:
-        return filled(
-            pb.RunningTournament,
-            tournament,
-            games_in_flight=self.referee.in_flight(tournament.id),
-            games_per_second=self.counters.tournament_rate(tournament.id),
-            problem=self.problems.get(tournament.id, ""),
-        )
+        speed, problem = self.counters.tournament_rate(tournament.id), self.problems.get(tournament.id, "")
+        counts = {"games_in_flight": self.referee.in_flight(tournament.id), "games_per_second": speed}
+        return filled(pb.RunningTournament, tournament, problem=problem, **counts)

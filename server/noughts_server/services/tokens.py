@@ -1,5 +1,7 @@
 """TokenService: the tokens of the caller's owner; with the scope `admin`, those of every owner."""
 
+from functools import partial
+
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument, PermissionDenied
@@ -31,18 +33,8 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             require(who, scope)
         life = _life(who, milliseconds("ttl", request), now)
         check_token(wanted.label, life)
-        made = await self._store.write(
-            lambda connection: create_token(
-                connection,
-                owner=owner,
-                label=wanted.label,
-                scopes=scopes,
-                life_ms=life,
-                made_by=who.token_id,
-                now_ms=now,
-                limits=self._limits,
-            )
-        )
+        new = partial(create_token, owner=owner, label=wanted.label, scopes=scopes, life_ms=life, made_by=who.token_id)
+        made = await self._store.write(partial(new, now_ms=now, limits=self._limits))
         return pb.CreateTokenResponse(token=token_message(made.token), secret=made.secret)
 
     @open_to(Access.TOKEN)
@@ -57,11 +49,8 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     @open_to(Access.TOKEN)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
         who = caller()
-        page = await self._store.read(
-            lambda connection: token_page(
-                connection, owner_id=who.only_owner, size=request.page_size, page_token=request.page_token
-            )
-        )
+        asked = partial(token_page, size=request.page_size, page_token=request.page_token)
+        page = await self._store.read(partial(asked, owner_id=who.only_owner))
         seen = [token_message(token) for token in page.items if _sees(who, token)]
         return pb.ListTokensResponse(tokens=seen, next_page_token=page.next_page_token)
 

@@ -154,11 +154,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
-        table = await self.store.read(
-            lambda connection: crosstable(
-                connection, get_tournament(connection, slug), page_token=request.page_token, top=request.top
-            )
-        )
+        asked = partial(crosstable, page_token=request.page_token, top=request.top)
+        table = await self.store.read(lambda connection: asked(connection, get_tournament(connection, slug)))
         return crosstable_message(table)
 
     async def _full(self, slug: str) -> pb.Tournament:

@@ -34,14 +34,9 @@ async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits
     check_text("submission.file_name", submission.file_name, _LONGEST_FILE_NAME)
     if not submission.size:
         raise InvalidArgument.of("submission.size", 0, "the bytes of the file, at least one")
-    if submission.size > limits.submission_bytes:
-        raise LimitReached(
-            "submission_bytes",
-            "bytes of a submitted bot",
-            got=submission.size,
-            limit=limits.submission_bytes,
-            retry_seconds=60.0,
-        )
+    got, most = submission.size, limits.submission_bytes
+    if got > most:
+        raise LimitReached("submission_bytes", "bytes of a submitted bot", got=got, limit=most, retry_seconds=60.0)
     return submission
 
 
@@ -63,9 +58,8 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         got = f"{len(content):,} bytes" if len(content) < submission.size else "more bytes than were announced"
         hint = "Submit it again: the upload was cut off, or the file changed in the meantime."
         raise InvalidArgument.of("chunk", got, f"the {submission.size:,} bytes that were announced", hint=hint)
-    upload = Upload(
-        submission.bot, submission.version, submission.kind, submission.entry, submission.file_name, bytes(content)
-    )
+    file = (submission.kind, submission.entry, submission.file_name, bytes(content))
+    upload = Upload(submission.bot, submission.version, *file)
     if submission.sha256 and submission.sha256 != upload.hash:
         hint = "Submit it again: the upload was damaged in transit."
         raise InvalidArgument.of("submission.sha256", "a different hash", "the hash of the file", hint=hint)

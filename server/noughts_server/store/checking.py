@@ -193,18 +193,12 @@ class _Check:
                 entries[first][column] += count
                 entries[second][2 - column] += count
         table = pair_scores.c
-        stored_pairs = self._connection.execute(
-            select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses).where(
-                table.tournament_id == self._tournament.id
-            )
-        )
+        pairs_of = select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses)
+        stored_pairs = self._connection.execute(pairs_of.where(table.tournament_id == self._tournament.id))
         self._compare("score of the entries", {(row[0], row[1]): [*row[2:]] for row in stored_pairs}, pairs)
         row_of = entry_scores.c
-        stored = self._connection.execute(
-            select(row_of.entry, row_of.wins, row_of.draws, row_of.losses).where(
-                row_of.tournament_id == self._tournament.id
-            )
-        )
+        entries_of = select(row_of.entry, row_of.wins, row_of.draws, row_of.losses)
+        stored = self._connection.execute(entries_of.where(row_of.tournament_id == self._tournament.id))
         self._compare("score of entry", {row[0]: [*row[1:]] for row in stored}, entries)
 
     def _compare(self, what: str, stored: dict[Any, list[int]], counted: dict[Any, list[int]]) -> None:
@@ -229,10 +223,8 @@ def _check_ratings(connection: Connection, report: CheckReport) -> None:
             what = f"slot {run.first_ordinal} of the tournament with key {run.tournament_id}"
             report.add("ratings", f"log: got {what}, expected {before + 1}")
         reached[run.tournament_id] = run.first_ordinal + run.games - 1
-    rated = tournaments.c.rated.is_(True)
-    for key, slug, folded in connection.execute(
-        select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded).where(rated)
-    ):
+    chosen = select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded)
+    for key, slug, folded in connection.execute(chosen.where(tournaments.c.rated.is_(True))):
         if reached.get(key, 0) != folded:
             report.add(tournament_name(slug), f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
     replay = replay_ratings(connection)

@@ -86,9 +86,8 @@ def alive(connection: Connection) -> tuple[Node, ...]:
 def members(connection: Connection) -> list[Member]:
     """Return all live nodes, servers before referees, the oldest of each kind first."""
     now = dialect.of(connection).now_ms(connection)
-    held = (
-        select(units.c.holder, func.count().label("units")).where(units.c.holder.is_not(None)).group_by(units.c.holder)
-    ).subquery()
+    counts = select(units.c.holder, func.count().label("units")).where(units.c.holder.is_not(None))
+    held = counts.group_by(units.c.holder).subquery()
     rows = connection.execute(
         select(nodes, func.coalesce(held.c.units, 0).label("units"))
         .outerjoin(held, held.c.holder == nodes.c.name)
@@ -104,7 +103,6 @@ def has_referees(connection: Connection) -> bool:
 
 
 def _alive(connection: Connection, now: int) -> tuple[Node, ...]:
-    rows = connection.execute(
-        select(nodes).where(nodes.c.seen_at >= now - LIFETIME_MS).order_by(nodes.c.started_at, nodes.c.name)
-    )
+    live = select(nodes).where(nodes.c.seen_at >= now - LIFETIME_MS)
+    rows = connection.execute(live.order_by(nodes.c.started_at, nodes.c.name))
     return tuple(Node(row.name, NodeKind(row.kind), row.seats) for row in rows)

@@ -294,9 +294,8 @@ def _lock(url: URL) -> dialect.Closing | None:
     try:
         return kind.lock_for_one(url)
     except BlockingIOError as error:
-        raise DatabaseUnusable(
-            kind.place(url), "another server uses it", hint="Stop that server, or choose another database with --db."
-        ) from error
+        hint = "Stop that server, or choose another database with --db."
+        raise DatabaseUnusable(kind.place(url), "another server uses it", hint=hint) from error
     except OSError as error:
         problem = f"the file {url.database}.lock cannot be created ({error.strerror})"
         raise DatabaseUnusable(kind.place(url), problem, hint=_CHOOSE_PLACE) from error

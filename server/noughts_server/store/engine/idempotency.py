@@ -32,21 +32,13 @@ def answer_once(
         return action()
     check_text("request_id", request_id, _LONGEST_REQUEST_ID)
     body_hash = hashlib.sha256(body).digest()
-    known = connection.execute(
-        select(requests).where(requests.c.token_id == token_id, requests.c.request_id == request_id)
-    ).one_or_none()
+    this = (requests.c.token_id == token_id, requests.c.request_id == request_id)
+    known = connection.execute(select(requests).where(*this)).one_or_none()
     if known is not None:
         if (known.method, known.body_hash) != (method, body_hash):
             raise RequestConflict(request_id)
         return str(known.answer)
     answer = action()
-    row = {
-        "token_id": token_id,
-        "request_id": request_id,
-        "method": method,
-        "body_hash": body_hash,
-        "answer": answer,
-        "created_at": now_ms,
-    }
-    connection.execute(insert(requests), row)
+    row = {"token_id": token_id, "request_id": request_id, "method": method, "body_hash": body_hash}
+    connection.execute(insert(requests), row | {"answer": answer, "created_at": now_ms})
     return answer

@@ -45,12 +45,8 @@ def check_current(connection: Connection, database: str) -> None:
 def _create(connection: Connection) -> None:
     """Create the tables as the code defines them; a test checks that the migrations lead to the same ones."""
     metadata.create_all(connection, checkfirst=False)
-    connection.execute(
-        text(
-            "CREATE TABLE alembic_version "
-            "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
-        )
-    )
+    columns = "version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)"
+    connection.execute(text(f"CREATE TABLE alembic_version ({columns})"))
     connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": REVISION})
 
 

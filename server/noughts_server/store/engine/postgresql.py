@@ -181,20 +181,8 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}) FROM STDIN") as copy:
         for game in games:
             # The plus converts members of enumerations to plain numbers.
-            copy.write_row(
-                (
-                    *game[:5],
-                    +game.result,
-                    +game.termination,
-                    game.moves,
-                    game.times,
-                    game.fault or None,
-                    game.opening_plies,
-                    game.allowances,
-                    game.scores,
-                    ended_at,
-                )
-            )
+            result, termination = +game.result, +game.termination
+            copy.write_row((*game[:5], result, termination, *game[7:9], game.fault or None, *game[10:], ended_at))
 
 
 def findings(connection: Connection) -> Iterator[str]:

@@ -56,14 +56,8 @@ class Kind(IntEnum):
     """A few unrated games between two bots; lists omit it by default."""
 
 
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    }
-)
+_NAMES = {kind: f"{kind}_%(table_name)s_%(column_0_N_name)s" for kind in ("fk", "uq", "ix")}
+metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", **_NAMES})
 
 # SQLite assigns row numbers only if the type of the key is exactly INTEGER (64 bits there).
 _Key = BigInteger().with_variant(Integer, "sqlite")

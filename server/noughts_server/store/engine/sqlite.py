@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
@@ -97,11 +97,6 @@ def is_new(url: URL) -> bool:
     return not Path(str(url.database)).exists()
 
 
-def _is_writable(url: URL) -> bool:
-    """Return whether the file is missing, or writable as far as its mode and disk tell."""
-    return is_new(url) or troubles.unwritable(Path(place(url))) is None
-
-
 def size_bytes(url: URL) -> int:
     """Return the size of the database's file and of its write-ahead log."""
     files = (Path(f"{url.database}{suffix}") for suffix in ("", "-wal"))
@@ -117,7 +112,7 @@ def lock_for_one(url: URL) -> IO[str] | None:
         return None
     import fcntl
 
-    file = open(f"{url.database}.lock", "a", opener=_for_this_user)  # noqa: SIM115  # closed with the store
+    file = open(f"{url.database}.lock", "a", opener=partial(os.open, mode=_FILE_MODE))  # noqa: SIM115  # closed with the store
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -126,32 +121,26 @@ def lock_for_one(url: URL) -> IO[str] | None:
     return file
 
 
-def _for_this_user(path: str, flags: int) -> int:
-    return os.open(path, flags, _FILE_MODE)
-
-
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
     """Create an engine with a pool of `connections`; any thread may use one at a time.
 
     With `writes`, a transaction locks the database before it reads anything. Without, statements that would change the
     database fail, and the file can be read-only.
     """
-    target, read_only = place(url), not writes and not _is_writable(url)
+    target = place(url)
+    read_only = not writes and not is_new(url) and troubles.unwritable(Path(target)) is not None
     if read_only:
         # SQLite cannot create the log here. Unless a log is in use, it must know that no process writes.
         log = Path(f"{target}-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         target = f"file:{quote(os.path.abspath(target))}?{mode}"
-    engine = create_engine(
-        url,
-        creator=lambda: sqlite3.connect(target, busy_seconds, check_same_thread=False, uri=read_only),
-        pool_size=connections,
-        max_overflow=0,
-    )
+    connect = partial(sqlite3.connect, target, busy_seconds, check_same_thread=False, uri=read_only)
+    engine = create_engine(url, creator=connect, pool_size=connections, max_overflow=0)
     if not read_only:
         event.listen(engine, "connect", _set_up)
     if not writes:
-        event.listen(engine, "connect", _forbid_writing)
+        # Not `mode=ro`, because a reader of a database in WAL mode sometimes has to recover it after a crash.
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
@@ -181,37 +170,10 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """Store games whose slots are free; raise IntegrityError if a slot is not."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for (
-            tournament,
-            ordinal,
-            attempt,
-            first,
-            second,
-            result,
-            termination,
-            moves,
-            times,
-            fault,
-            opening_plies,
-            allowances,
-            scores,
-        ) in part:
+        for game in part:
             # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
-            parameters += (
-                tournament,
-                ordinal,
-                attempt,
-                first,
-                second,
-                +result,
-                +termination,
-                moves,
-                times,
-                fault or None,
-                opening_plies,
-                allowances,
-                scores,
-            )
+            result, termination = +game.result, +game.termination
+            parameters += (*game[:5], result, termination, *game[7:9], game.fault or None, *game[10:])
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
@@ -227,9 +189,7 @@ def findings(connection: Connection) -> Iterator[str]:
         yield str(error.orig)
 
 
-def named(error: DBAPIError) -> NoughtsError | None:
-    """Return our error for one of the driver; None if our statement was wrong."""
-    return troubles.named(error)
+named = troubles.named
 
 
 def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
@@ -270,8 +230,3 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
     cursor.close()
-
-
-def _forbid_writing(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # Not `mode=ro`, because a reader of a database in WAL mode sometimes has to recover it after a crash.
-    dbapi_connection.execute("PRAGMA query_only = ON")

@@ -156,9 +156,8 @@ def _entries_of(connection: Connection, bot_id: int) -> Iterator[tuple[int, list
 
 def _slots(connection: Connection, tournament: Tournament, played: _Played, below: int) -> Iterator[int]:
     """Yield the ordinals of the bot's slots below `below`, from the highest one with a game downwards."""
-    highest = connection.execute(
-        select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournament.id)
-    ).scalar_one()
+    played_to = select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournament.id)
+    highest = connection.execute(played_to).scalar_one()
     below = min(below, highest + 1)
     schedule = schedule_of(connection, tournament)
     if played.others is None:

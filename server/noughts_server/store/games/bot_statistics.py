@@ -118,11 +118,8 @@ def _scores(bot_id: int, tournament_ids: Sequence[int], *, first: bool) -> Selec
     """Select the sums of the pairs in which the bot moved first (or second), by name of the opponent."""
     own, other, version, others = entries.alias(), entries.alias(), bot_versions.alias(), bot_versions.alias()
     x, o = (own, other) if first else (other, own)
-    of_pair = and_(
-        pair_scores.c.tournament_id == own.c.tournament_id,
-        pair_scores.c.first_entry == x.c.number,
-        pair_scores.c.second_entry == o.c.number,
-    )
+    numbers = (pair_scores.c.first_entry == x.c.number, pair_scores.c.second_entry == o.c.number)
+    of_pair = and_(pair_scores.c.tournament_id == own.c.tournament_id, *numbers)
     sums = (func.sum(pair_scores.c[name]).label(name) for name in ("wins", "draws", "losses"))
     return (
         select(bots.c.name, *sums)

@@ -58,9 +58,8 @@ class Wanted(NamedTuple):
         first, second = games.c.first_entry.in_(entries), games.c.second_entry.in_(entries)
         if self.won is None:
             return [*found, or_(first, second)]
-        of_first, of_second = (
-            (Result.FIRST_WINS, Result.SECOND_WINS) if self.won else (Result.SECOND_WINS, Result.FIRST_WINS)
-        )
+        results = (Result.FIRST_WINS, Result.SECOND_WINS)
+        of_first, of_second = results if self.won else results[::-1]
         return [*found, or_(and_(first, games.c.result == of_first), and_(second, games.c.result == of_second))]
 
 
@@ -205,11 +204,8 @@ def _entries_called(connection: Connection, tournament: Tournament, entry: str) 
 def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
     """Return how many games each entry lost through its own fault; entries without such a game are absent."""
     loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
-    chosen = select(loser, func.count()).where(
-        games.c.tournament_id == tournament_id,
-        LOST_BY_FAULT,
-        games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS)),
-    )
+    decided = games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS))
+    chosen = select(loser, func.count()).where(games.c.tournament_id == tournament_id, LOST_BY_FAULT, decided)
     lost: Counter[int] = Counter()
     # SQLite uses the index of faults only for a query in its order. Otherwise it reads all games of the tournament.
     for entry, count in connection.execute(chosen.group_by(games.c.termination, loser)):
@@ -300,13 +296,9 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
     """Return how many of a tournament's games ended in each way that occurred. Reads all its games."""
-    rows = connection.execute(
-        select(games.c.termination, func.count())
-        .where(games.c.tournament_id == tournament_id)
-        .group_by(games.c.termination)
-        .order_by(games.c.termination)
-    )
-    return {str(Termination(termination)): count for termination, count in rows}
+    kind = games.c.termination
+    chosen = select(kind, func.count()).where(games.c.tournament_id == tournament_id).group_by(kind).order_by(kind)
+    return {str(Termination(termination)): count for termination, count in connection.execute(chosen)}
 
 
 class _Entry(NamedTuple):
@@ -319,9 +311,8 @@ class _Entry(NamedTuple):
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
     rows = connection.execute(statement).all()
     variant = parse_variant(tournament.settings.variant)
-    playing = _entries(
-        connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
-    )
+    numbers = {entry for row in rows for entry in (row.first_entry, row.second_entry)}
+    playing = _entries(connection, tournament.id, numbers)
     labels = {number: entry.label for number, entry in playing.items()}
     agreement_of = _agreements(connection, tournament)
     return [

@@ -51,17 +51,13 @@ def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int |
     """Return the notes on a game by side; with `owner_id`, only what this owner can see. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     column = game_notes.c
-    statement = (
-        select(column.side, column.text)
-        .where(column.tournament_id == tournament.id, column.ordinal == ordinal)
-        .order_by(column.side)
-    )
+    of_game = (column.tournament_id == tournament.id, column.ordinal == ordinal)
+    statement = select(column.side, column.text).where(*of_game).order_by(column.side)
     if owner_id not in (None, tournament.owner_id):
         entry = case((column.side == 0, games.c.first_entry), else_=games.c.second_entry)
+        same = and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
         statement = (
-            statement.join(
-                games, and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
-            )
+            statement.join(games, same)
             .join(entries, and_(entries.c.tournament_id == column.tournament_id, entries.c.number == entry))
             .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
             .join(bots, bots.c.id == bot_versions.c.bot_id)

@@ -7,17 +7,9 @@ from sqlalchemy import Connection, Row, and_, func, select
 
 from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.pages import read_page_token, write_page_token
-from noughts_server.store.engine.schema import (
-    bot_versions,
-    bots,
-    byes,
-    entries,
-    entry_scores,
-    pair_scores,
-    rating_lists,
-    ratings,
-)
+from noughts_server.store.engine.schema import bot_versions, bots, byes, entries, entry_scores, pair_scores, ratings
 from noughts_server.store.games.games import count_faults
+from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.tournaments.brackets import StoredBracket, listed_rounds
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
@@ -55,6 +47,9 @@ class CrosstablePage(NamedTuple):
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     """Return the standings by points (in a knockout by round), wins, then joining; before the start by joining."""
+    settings, score = tournament.settings, entry_scores.c
+    list_id = list_key(connection, settings.variant, settings.time.time_class)
+    of_entry = and_(score.tournament_id == entries.c.tournament_id, score.entry == entries.c.number)
     rows = connection.execute(
         select(
             entries,
@@ -62,23 +57,13 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
             bots.c.name,
             bot_versions.c.version,
             ratings.c.rating,
-            *(func.coalesce(entry_scores.c[name], 0).label(name) for name in ("wins", "draws", "losses")),
+            *(func.coalesce(score[name], 0).label(name) for name in ("wins", "draws", "losses")),
         )
         .select_from(entries)
         .join(bot_versions)
         .join(bots, bots.c.id == bot_versions.c.bot_id)
-        .outerjoin(
-            entry_scores,
-            and_(entry_scores.c.tournament_id == entries.c.tournament_id, entry_scores.c.entry == entries.c.number),
-        )
-        .outerjoin(
-            rating_lists,
-            and_(
-                rating_lists.c.variant == tournament.settings.variant,
-                rating_lists.c.time_class == tournament.settings.time.time_class,
-            ),
-        )
-        .outerjoin(ratings, and_(ratings.c.list_id == rating_lists.c.id, ratings.c.bot_id == bots.c.id))
+        .outerjoin(entry_scores, of_entry)
+        .outerjoin(ratings, and_(ratings.c.list_id == list_id, ratings.c.bot_id == bots.c.id))
         .where(entries.c.tournament_id == tournament.id)
         .order_by(entries.c.number)
     )

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
 from noughts_referee.work_units import Slot
 from noughts_server.competition.schedule import Schedule
-from noughts_server.store.engine.batches import KEYS_A_STATEMENT, in_batches
+from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.schema import pairings
 
 _ROWS_AT_ONCE = 256
@@ -18,9 +18,8 @@ _NOTHING_BEFORE = 0
 class Pairing(NamedTuple):
     """A slot to be stored. It gets the next ordinal."""
 
-    first: int
-    """Entry numbers."""
-    second: int
+    first_entry: int
+    second_entry: int
     encounter: int
     """See `Schedule.encounter`."""
     round: int
@@ -74,21 +73,15 @@ class StoredSchedule:
         return found
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        yield from merge(
-            self._descending(pairings.c.first_entry == entry, before),
-            self._descending(pairings.c.second_entry == entry, before),
-            reverse=True,
-        )
+        sides = (pairings.c.first_entry, pairings.c.second_entry)
+        yield from merge(*(self._descending(side == entry, before) for side in sides), reverse=True)
         if self._base is not None and entry < self._base.entries:
             yield from self._base.slots_of(entry, before)
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
         first, second = pairings.c.first_entry, pairings.c.second_entry
-        yield from merge(
-            self._descending(and_(first == one, second == other), before),
-            self._descending(and_(first == other, second == one), before),
-            reverse=True,
-        )
+        pairs = (and_(first == one, second == other), and_(first == other, second == one))
+        yield from merge(*(self._descending(pair, before) for pair in pairs), reverse=True)
         if self._base is not None and max(one, other) < self._base.entries:
             yield from self._base.slots_between(one, other, before)
 
@@ -98,12 +91,8 @@ class StoredSchedule:
 
     def _descending(self, condition: ColumnElement[bool], before: int) -> Iterator[int]:
         ordinal = pairings.c.ordinal
-        statement = (
-            select(ordinal)
-            .where(pairings.c.tournament_id == self._tournament_id, condition)
-            .order_by(ordinal.desc())
-            .limit(_ROWS_AT_ONCE)
-        )
+        chosen = select(ordinal).where(pairings.c.tournament_id == self._tournament_id, condition)
+        statement = chosen.order_by(ordinal.desc()).limit(_ROWS_AT_ONCE)
         while found := self._connection.scalars(statement.where(ordinal < before)).all():
             yield from found
             before = found[-1]
@@ -111,25 +100,15 @@ class StoredSchedule:
 
 def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:
     """Store slots; their ordinals follow `after`."""
-    rows = [
-        {
-            "tournament_id": tournament_id,
-            "ordinal": ordinal,
-            "first_entry": slot.first,
-            "second_entry": slot.second,
-            "encounter": slot.encounter,
-            "round": slot.round,
-        }
-        for ordinal, slot in enumerate(slots, after + 1)
-    ]
-    for batch in in_batches(rows, KEYS_A_STATEMENT):
+    numbered = enumerate(slots, after + 1)
+    rows = [{"tournament_id": tournament_id, "ordinal": ordinal, **slot._asdict()} for ordinal, slot in numbered]
+    for batch in in_batches(rows):
         connection.execute(insert(pairings), list(batch))
 
 
 def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
-    stored: int | None = connection.execute(
-        select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
-    ).scalar()
+    highest = select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
+    stored: int | None = connection.execute(highest).scalar()
     if stored is not None:
         return stored + 1
     return base.encounter(base.total) + 1 if base is not None and base.total else 0

@@ -46,12 +46,10 @@ def pair_next(connection: Connection, tournament_id: int) -> None:
 
 def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     """Return the data from which the pairings of a round follow."""
-    rows = connection.execute(
-        select(entries.c.number, entries.c.withdrawn_at).where(entries.c.tournament_id == tournament.id)
-    ).all()
-    given = connection.execute(
-        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id).order_by(byes.c.round)
-    )
+    of_tournament = entries.c.tournament_id == tournament.id
+    rows = connection.execute(select(entries.c.number, entries.c.withdrawn_at).where(of_tournament)).all()
+    chosen = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
+    given = connection.execute(chosen.order_by(byes.c.round))
     options = read_options(tournament.options)
     return Field(
         entries=len(rows),
@@ -111,12 +109,8 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
 def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
     # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
     numbers = count(next_encounter(connection, tournament.id, None))
-    slots = [
-        Pairing(*sides, number, wave.round)
-        for first, second in wave.encounters
-        for number in islice(numbers, wave.games // _PAIR)
-        for sides in ((first, second), (second, first))
-    ]
+    games_of = ((pair, number) for pair in wave.encounters for number in islice(numbers, wave.games // _PAIR))
+    slots = [Pairing(*sides, number, wave.round) for pair, number in games_of for sides in (pair, pair[::-1])]
     append_pairings(connection, tournament.id, tournament.games_total, slots)
     total = int(tournament.games_total) + len(slots)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))

@@ -79,9 +79,8 @@ def log_in(
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
-    found = connection.execute(
-        select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
-    ).one_or_none()
+    known = select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
+    found = connection.execute(known).one_or_none()
     if found is None:
         check_prefix(connection, name, owner_id)
         if limits is not None:
@@ -141,12 +140,9 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
 
 
 def get_version_by_id(connection: Connection, key: int) -> BotVersion:
-    row = connection.execute(
-        select(bot_versions.c.id, bots.c.id, bots.c.owner_id, bots.c.name, bot_versions.c.version, bots.c.retired_at)
-        .join(bots)
-        .where(bot_versions.c.id == key)
-    ).one()
-    return BotVersion(*row)
+    bot = (bots.c.id, bots.c.owner_id, bots.c.name)
+    chosen = select(bot_versions.c.id, *bot, bot_versions.c.version, bots.c.retired_at).join(bots)
+    return BotVersion(*connection.execute(chosen.where(bot_versions.c.id == key)).one())
 
 
 def require_in_service(name: str, retired_at: int | None) -> None:
@@ -183,9 +179,8 @@ def retire_bot(
     if not undo:
         versions = select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id)
         not_started = select(tournaments.c.id).where(tournaments.c.state == TournamentState.OPEN)
-        connection.execute(
-            delete(entries).where(entries.c.bot_version_id.in_(versions), entries.c.tournament_id.in_(not_started))
-        )
+        of_bot = entries.c.bot_version_id.in_(versions)
+        connection.execute(delete(entries).where(of_bot, entries.c.tournament_id.in_(not_started)))
     return get_bot(connection, name)
 
 
@@ -238,13 +233,9 @@ class VersionRow(NamedTuple):
 
 def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[VersionRow]:
     """Return up to `most` versions of a bot, newest first."""
-    found = connection.execute(
-        select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
-        .where(bot_versions.c.bot_id == bot_id)
-        .order_by(bot_versions.c.id.desc())
-        .limit(most)
-    )
-    return [VersionRow(*row) for row in found]
+    chosen = select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
+    newest = chosen.where(bot_versions.c.bot_id == bot_id).order_by(bot_versions.c.id.desc())
+    return [VersionRow(*row) for row in connection.execute(newest.limit(most))]
 
 
 def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:
@@ -259,16 +250,6 @@ def _count(connection: Connection, rows: Select[Any]) -> int:
 
 
 def _bots() -> Select[Any]:
-    return (
-        select(
-            bots.c.id,
-            bots.c.name,
-            bots.c.owner_id,
-            owners.c.name,
-            bot_versions.c.version,
-            bots.c.created_at,
-            bots.c.retired_at,
-        )
-        .join(owners, owners.c.id == bots.c.owner_id)
-        .join(bot_versions, bot_versions.c.id == _NEWEST)
-    )
+    columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version)
+    found = select(*columns, bots.c.created_at, bots.c.retired_at).join(owners, owners.c.id == bots.c.owner_id)
+    return found.join(bot_versions, bot_versions.c.id == _NEWEST)

@@ -106,9 +106,8 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
     same = newest is not None and (newest.hash, newest.kind, newest.entry) == (upload.hash, upload.kind, upload.entry)
     if newest is not None and same and newest.owner_id == owner_id and upload.version in ("", newest.version):
         return Stored(newest, False)
-    check_submission(
-        connection, owner_id=owner_id, bot=upload.bot, size=len(upload.content), now_ms=now_ms, limits=limits
-    )
+    size = len(upload.content)
+    check_submission(connection, owner_id=owner_id, bot=upload.bot, size=size, now_ms=now_ms, limits=limits)
     version = upload.version or _next_version(connection, upload.bot)
     taken = select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
     if connection.execute(taken).first() is not None:
@@ -116,20 +115,11 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
     entered = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
     program = connection.execute(select(programs.c.id).where(programs.c.hash == upload.hash)).scalar()
     if program is None:
-        row = {"hash": upload.hash, "size": len(upload.content), "content": upload.content}
+        row = {"hash": upload.hash, "size": size, "content": upload.content}
         program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
-    connection.execute(
-        insert(submissions),
-        {
-            "bot_version_id": entered.bot_version_id,
-            "program_id": program,
-            "owner_id": owner_id,
-            "kind": upload.kind,
-            "entry": upload.entry,
-            "file_name": upload.file_name,
-            "submitted_at": now_ms,
-        },
-    )
+    made = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
+    keys = {"bot_version_id": entered.bot_version_id, "program_id": program, "owner_id": owner_id}
+    connection.execute(insert(submissions), made | keys)
     (stored,) = submissions_of(connection, [entered.bot_version_id])
     return Stored(stored, True)
 
@@ -153,11 +143,8 @@ def ready_submissions(connection: Connection) -> list[Submission]:
 
 def needed_submissions(connection: Connection) -> list[Submission]:
     """Return the submissions with an entry in a running tournament."""
-    needed = (
-        select(entries.c.bot_version_id)
-        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
-        .where(tournaments.c.state == TournamentState.RUNNING, entries.c.withdrawn_at.is_(None))
-    )
+    running = (tournaments.c.state == TournamentState.RUNNING, entries.c.withdrawn_at.is_(None))
+    needed = select(entries.c.bot_version_id).join(tournaments).where(*running)
     return _read(connection, _rows().where(submissions.c.bot_version_id.in_(needed)))
 
 
@@ -173,20 +160,10 @@ def _next_version(connection: Connection, bot: str) -> str:
 
 
 def _rows() -> Select[Any]:
+    bot = (bots.c.id, bots.c.name, bot_versions.c.version, submissions.c.owner_id, owners.c.name)
+    file = (submissions.c.kind, submissions.c.entry, submissions.c.file_name, programs.c.hash, programs.c.size)
     return (
-        select(
-            submissions.c.bot_version_id,
-            bots.c.id,
-            bots.c.name,
-            bot_versions.c.version,
-            submissions.c.owner_id,
-            owners.c.name,
-            submissions.c.kind,
-            submissions.c.entry,
-            submissions.c.file_name,
-            programs.c.hash,
-            programs.c.size,
-        )
+        select(submissions.c.bot_version_id, *bot, *file)
         .select_from(submissions)
         .join(programs, programs.c.id == submissions.c.program_id)
         .join(bot_versions, bot_versions.c.id == submissions.c.bot_version_id)

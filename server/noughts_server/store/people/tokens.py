@@ -3,10 +3,10 @@
 import hashlib
 import secrets
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, func, insert, or_, select, update
 
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
 from noughts_server.limits import Limits
@@ -96,34 +96,16 @@ def create_token(
         of_owner = select(func.count()).select_from(tokens).where(tokens.c.owner_id == owner_id, *alive)
         limits.check("tokens", f"tokens of {owner}", connection.execute(of_owner).scalar_one())
     secret = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
-    row = {
-        "owner_id": owner_id,
-        "label": label,
-        "hash": _hash(secret),
-        "created_at": now_ms,
-        "scopes": " ".join(scopes),
-        "expires_at": None if life_ms is None else now_ms + life_ms,
-        "made_by": made_by,
-    }
+    row: dict[str, Any] = {"owner_id": owner_id, "label": label, "hash": _hash(secret), "created_at": now_ms}
+    row |= {"scopes": " ".join(scopes), "expires_at": None if life_ms is None else now_ms + life_ms, "made_by": made_by}
     key = connection.execute(insert(tokens).returning(tokens.c.id), row).scalar_one()
     return NewToken(_read_token(connection, key), secret)
 
 
 def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
     """Return the caller with this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
-    found = connection.execute(
-        select(
-            tokens.c.id,
-            tokens.c.owner_id,
-            owners.c.name,
-            tokens.c.revoked_at,
-            tokens.c.expires_at,
-            tokens.c.scopes,
-            tokens.c.last_used_at,
-        )
-        .join(owners)
-        .where(tokens.c.hash == _hash(secret))
-    ).one_or_none()
+    known = select(tokens, owners.c.name).join(owners).where(tokens.c.hash == _hash(secret))
+    found = connection.execute(known).one_or_none()
     if found is None:
         raise Unauthenticated("the token is unknown")
     ended = _ended(found.revoked_at, found.expires_at, now_ms)
@@ -136,13 +118,10 @@ def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
 def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
     """Return those of these tokens that are no longer valid, with the reason."""
     ended: dict[int, Unauthenticated] = {}
+    over = or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
     for batch in in_batches(token_ids):
-        rows = connection.execute(
-            select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(
-                tokens.c.id.in_(batch), or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
-            )
-        )
-        for token_id, revoked_at, expires_at in rows:
+        chosen = select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(tokens.c.id.in_(batch), over)
+        for token_id, revoked_at, expires_at in connection.execute(chosen):
             ended[token_id] = _ended(revoked_at, expires_at, now_ms) or TokenExpired()
     return ended
 
@@ -200,45 +179,24 @@ def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id
     get_token(connection, token_id, owner_id=owner_id)
     doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)
     made = tokens.alias()
-    doomed = doomed.union(
-        select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, made.c.owner_id == doomed.c.owner_id)
-    )
-    connection.execute(
-        update(tokens)
-        .where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
-        .values(revoked_at=now_ms)
-    )
+    same_owner = made.c.owner_id == doomed.c.owner_id
+    doomed = doomed.union(select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, same_owner))
+    valid = update(tokens).where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
+    connection.execute(valid.values(revoked_at=now_ms))
     return _read_token(connection, token_id)
 
 
 def _tokens() -> Select[Any]:
-    return select(
-        tokens.c.id,
-        owners.c.name,
-        tokens.c.label,
-        tokens.c.created_at,
-        tokens.c.revoked_at,
-        tokens.c.last_used_at,
-        tokens.c.scopes,
-        tokens.c.expires_at,
-    ).join(owners)
+    times = (tokens.c.created_at, tokens.c.revoked_at, tokens.c.last_used_at)
+    return select(tokens.c.id, owners.c.name, tokens.c.label, *times, tokens.c.scopes, tokens.c.expires_at).join(owners)
 
 
 def _read_token(connection: Connection, token_id: int) -> Token:
     return _token(connection.execute(_tokens().where(tokens.c.id == token_id)).one())
 
 
-def _token(row: Row[Any]) -> Token:
-    return Token(
-        id=row.id,
-        owner=row.name,
-        label=row.label,
-        created_at=row.created_at,
-        revoked_at=row.revoked_at,
-        last_used_at=row.last_used_at,
-        scopes=tuple(row.scopes.split()),
-        expires_at=row.expires_at,
-    )
+def _token(row: Any) -> Token:
+    return replace(Token(*row), scopes=tuple(row.scopes.split()))
 
 
 def _hash(secret: str) -> bytes:

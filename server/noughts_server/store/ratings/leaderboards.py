@@ -1,7 +1,8 @@
 """Read ratings: leaderboards, rating lists, and a bot's rank and history in each list."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, select, tuple_
@@ -13,6 +14,7 @@ from noughts_server.store.engine.pages import Page, contains, page_size, read_pa
 from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.engine.schema import rating_history as history
 from noughts_server.store.people.bots import get_bot
+from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.ratings.rating_lists import list_name
 
 _FEWEST_FOR_TREND = 10
@@ -112,13 +114,11 @@ def leaderboard(
     name = list_name(variant, time_class)
     limit = page_size(size)
     # `online` is omitted because bots connect and disconnect between pages.
-    method = (
-        f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}&{filters.retired}"
-        f"&{filters.search}"
-    )
+    told = (filters.owner, filters.online is not None, filters.fewest_games, filters.retired, filters.search)
+    method = f"leaderboards/{name}?{'&'.join(map(str, told))}"
     after = read_page_token(method, page_token, [0.0, 0, 0])
     # A list without rated bots has no key, which matches no row.
-    in_list = ratings.c.list_id == _list_id(connection, name)
+    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
     if not filters.retired:
         statement = statement.where(bots.c.retired_at.is_(None))
@@ -134,8 +134,9 @@ def leaderboard(
         ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
         found = list(connection.execute(ordered.limit(limit + 1)))
     else:
-        found = list(_rows_among(connection, statement, among))
-        found = sorted(found, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
+        batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(among)))
+        rows_among = chain.from_iterable(map(connection.execute, batches))
+        found = sorted(rows_among, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
     filtered = among is not None or filters.fewest_games or filters.search
     rows = []
     for row in found[:limit]:
@@ -150,26 +151,16 @@ def leaderboard(
 def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[RatingList]:
     """Return a page of the rating lists, by variant and time class. Raises InvalidArgument (size, page token)."""
     limit = page_size(size)
-    key = tuple_(rating_lists.c.variant, rating_lists.c.time_class)
+    columns = (rating_lists.c.variant, rating_lists.c.time_class)
     of_list = ratings.c.list_id == rating_lists.c.id
-    statement = (
-        select(
-            rating_lists.c.variant,
-            rating_lists.c.time_class,
-            select(func.count()).where(of_list).scalar_subquery(),
-            # Each game counts for both bots.
-            select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery(),
-        )
-        .order_by(rating_lists.c.variant, rating_lists.c.time_class)
-        .limit(limit + 1)
-    )
+    count = select(func.count()).where(of_list).scalar_subquery()
+    # Each game counts for both bots.
+    games = select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery()
+    statement = select(*columns, count, games).order_by(*columns).limit(limit + 1)
     after = read_page_token("rating_lists", page_token, ["", ""])
     if after is not None:
-        statement = statement.where(key > (str(after[0]), str(after[1])))
-    found = [
-        RatingList(variant, time_class, count, int(games))
-        for variant, time_class, count, games in connection.execute(statement)
-    ]
+        statement = statement.where(tuple_(*columns) > (str(after[0]), str(after[1])))
+    found = [RatingList(*row[:3], int(row[3])) for row in connection.execute(statement)]
     more = write_page_token("rating_lists", list(found[limit - 1][:2])) if len(found) > limit else ""
     return Page(found[:limit], more)
 
@@ -185,17 +176,11 @@ def list_bot_ratings(
     method = f"bots/{bot}/ratings"
     after = read_page_token(method, page_token, ["", ""])
     bot_id = get_bot(connection, bot).id
-    statement = (
-        _rows()
-        .join(rating_lists)
-        .add_columns(rating_lists.c.variant, rating_lists.c.time_class)
-        .where(ratings.c.bot_id == bot_id)
-        .order_by(rating_lists.c.variant, rating_lists.c.time_class)
-        .limit(limit + 1)
-    )
+    columns = (rating_lists.c.variant, rating_lists.c.time_class)
+    of_bot = _rows().join(rating_lists).add_columns(*columns).where(ratings.c.bot_id == bot_id)
+    statement = of_bot.order_by(*columns).limit(limit + 1)
     if after is not None:
-        key = tuple_(rating_lists.c.variant, rating_lists.c.time_class)
-        statement = statement.where(key > (str(after[0]), str(after[1])))
+        statement = statement.where(tuple_(*columns) > (str(after[0]), str(after[1])))
     found = connection.execute(statement).all()
     items = [
         (f"{row.variant}/{row.time_class}", _leaderboard_row(_active_above(connection, row) + 1, row))
@@ -209,23 +194,12 @@ def rating_history(connection: Connection, bot: str, *, variant: str = "", time_
     """Return the history of a bot's rating in one list. Raises NotFound, InvalidArgument."""
     name = list_name(variant, time_class)
     bot_id = get_bot(connection, bot).id
-    list_id = _list_id(connection, name)
-    points = connection.execute(
-        select(history.c.games, history.c.rating, history.c.at)
-        .where(history.c.list_id == list_id, history.c.bot_id == bot_id)
-        .order_by(history.c.games)
-    )
-    now = connection.execute(
-        select(ratings.c.rating, ratings.c.games).where(ratings.c.list_id == list_id, ratings.c.bot_id == bot_id)
-    ).one_or_none()
+    list_id = list_key(connection, *name.split("/"))
+    chosen = select(history.c.games, history.c.rating, history.c.at).order_by(history.c.games)
+    points = connection.execute(chosen.where(history.c.list_id == list_id, history.c.bot_id == bot_id))
+    of_bot = (ratings.c.list_id == list_id, ratings.c.bot_id == bot_id)
+    now = connection.execute(select(ratings.c.rating, ratings.c.games).where(*of_bot)).one_or_none()
     return RatingHistory(name, [RatingPoint(*row) for row in points], *(now or (START, 0)))
-
-
-def _list_id(connection: Connection, name: str) -> int | None:
-    variant, _, time_class = name.partition("/")
-    this = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
-    key: int | None = connection.execute(select(rating_lists.c.id).where(*this)).scalar()
-    return key
 
 
 def _rows() -> Select[Any]:
@@ -243,12 +217,9 @@ def _rows() -> Select[Any]:
         .correlate(ratings)
         .scalar_subquery()
     )
-    return (
-        select(ratings, bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
-        .select_from(ratings)
-        .join(bots, bots.c.id == ratings.c.bot_id)
-        .join(owners, owners.c.id == bots.c.owner_id)
-    )
+    columns = (bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
+    joined = select(ratings, *columns).select_from(ratings).join(bots, bots.c.id == ratings.c.bot_id)
+    return joined.join(owners, owners.c.id == bots.c.owner_id)
 
 
 def _among(connection: Connection, filters: Filters) -> set[int] | None:
@@ -263,37 +234,16 @@ def _among(connection: Connection, filters: Filters) -> set[int] | None:
     return among
 
 
-def _rows_among(connection: Connection, statement: Select[Any], among: Collection[int]) -> Iterator[Row[Any]]:
-    for batch in in_batches(sorted(among)):
-        yield from connection.execute(statement.where(ratings.c.bot_id.in_(batch)))
-
-
 def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int] | None = None) -> int:
     """Return the number of active bots above this row, and `below` that rating and key."""
     place = tuple_(ratings.c.rating, ratings.c.bot_id)
-    above = (
-        select(func.count())
-        .select_from(ratings)
-        .where(
-            ratings.c.list_id == row.list_id,
-            place > (row.rating, row.bot_id),
-            # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
-            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
-        )
-    )
+    # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
+    active = ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0))
+    conditions = (ratings.c.list_id == row.list_id, place > (row.rating, row.bot_id), active)
+    above = select(func.count()).select_from(ratings).where(*conditions)
     return int(connection.execute(above if below is None else above.where(place < below)).scalar_one())
 
 
 def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
-    return LeaderboardRow(
-        rank=rank,
-        bot_id=row.bot_id,
-        bot=row.name,
-        owner=row.owner,
-        rating=row.rating,
-        games=row.games,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        before=row.before,
-    )
+    numbers = (row.rating, row.games, row.wins, row.draws, row.losses)
+    return LeaderboardRow(rank, row.bot_id, row.name, row.owner, *numbers, row.before)

@@ -40,21 +40,14 @@ def rated_pairs(
     for (first, second), score in scores.items():
         games[first] += score.games
         games[second] += score.games
-    return [
-        RatedPair(first, second, score)
-        for (first, second), score in scores.items()
-        if min(games[first], games[second]) >= min_games
-    ]
+    enough = {name for name, count in games.items() if count >= min_games}
+    return [RatedPair(*pair, score) for pair, score in scores.items() if enough.issuperset(pair)]
 
 
 def _tournaments(connection: Connection, variant: str, time_class: str) -> list[int]:
     times = (tournaments.c.move_us, tournaments.c.bank_us, tournaments.c.increment_us)
     chosen = select(tournaments.c.id, *times).where(tournaments.c.variant == variant, tournaments.c.rated)
-    return [
-        row.id
-        for row in connection.execute(chosen)
-        if TimeControl(move_us=row.move_us, bank_us=row.bank_us, increment_us=row.increment_us).time_class == time_class
-    ]
+    return [key for key, *time in connection.execute(chosen) if TimeControl(*time).time_class == time_class]
 
 
 def _of_tournaments(keys: Sequence[int]) -> Select[Any]:

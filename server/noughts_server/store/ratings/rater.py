@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, and_, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.elo import Rating, next_point, rate_game
@@ -150,14 +150,12 @@ class Ledger:
         list_id = progress.rating_list
         if list_id is None or not span:
             return
-        record, now_ms = self._history.append, self._now_ms
-        rate_scores(
-            scores,
-            progress.bots,
-            self._working(list_id, progress.bots, scores),
-            lambda bot, rating: record((list_id, bot, rating.games, rating.rating, now_ms)),
-            progress.owners,
-        )
+
+        def record(bot: int, rating: Rating) -> None:
+            self._history.append((list_id, bot, rating.games, rating.rating, self._now_ms))
+
+        working = self._working(list_id, progress.bots, scores)
+        rate_scores(scores, progress.bots, working, record, progress.owners)
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
@@ -247,29 +245,18 @@ def tournament_rows(connection: Connection, tournament_ids: Iterable[int]) -> di
 
 def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
     """Return the bot of each entry of a started tournament, by entry number."""
-    return tuple(
-        connection.scalars(
-            select(bot_versions.c.bot_id)
-            .join(entries, entries.c.bot_version_id == bot_versions.c.id)
-            .where(entries.c.tournament_id == tournament_id)
-            .order_by(entries.c.number)
-        )
-    )
+    return _by_entry(connection, tournament_id, bots.c.id)
 
 
 def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] | None:
     """Return the owner of each entry's bot, by entry number; None if games between bots of one owner are rated."""
-    if tournament.own_rated:
-        return None
-    return tuple(
-        connection.scalars(
-            select(bots.c.owner_id)
-            .join(bot_versions, bot_versions.c.bot_id == bots.c.id)
-            .join(entries, entries.c.bot_version_id == bot_versions.c.id)
-            .where(entries.c.tournament_id == tournament.id)
-            .order_by(entries.c.number)
-        )
-    )
+    return None if tournament.own_rated else _by_entry(connection, tournament.id, bots.c.owner_id)
+
+
+def _by_entry(connection: Connection, tournament_id: int, column: ColumnElement[int]) -> tuple[int, ...]:
+    of_bots = select(column).select_from(bots).join(bot_versions, bot_versions.c.bot_id == bots.c.id).join(entries)
+    ordered = of_bots.where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
+    return tuple(connection.scalars(ordered))
 
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
@@ -283,28 +270,24 @@ def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
 
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
-    rows = connection.execute(
-        select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
-        .where(games.c.tournament_id == tournament.id, games.c.ordinal > tournament.folded)
-        .order_by(games.c.ordinal)
-    )
+    waiting = (games.c.tournament_id == tournament.id, games.c.ordinal > tournament.folded)
+    chosen = select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
+    rows = connection.execute(chosen.where(*waiting).order_by(games.c.ordinal))
+    time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
     return Progress(
         folded=tournament.folded,
         games_done=tournament.games_done,
         beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
         bots=bots_of(connection, tournament.id),
         owners=owners_of(connection, tournament),
-        rating_list=_list_of(connection, tournament) if tournament.rated else None,
+        rating_list=list_key(connection, tournament.variant, time.time_class) if tournament.rated else None,
     )
 
 
-def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
-    time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
-    key: int | None = connection.execute(
-        select(rating_lists.c.id).where(
-            and_(rating_lists.c.variant == tournament.variant, rating_lists.c.time_class == time.time_class)
-        )
-    ).scalar()
+def list_key(connection: Connection, variant: str, time_class: str) -> int | None:
+    """Return the key of a rating list; None if it is unknown."""
+    this = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+    key: int | None = connection.execute(select(rating_lists.c.id).where(*this)).scalar()
     return key
 
 
@@ -312,9 +295,8 @@ def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict
     found = {bot: Rating() for bot in bots}
     columns = (ratings.c.rating, ratings.c.games, ratings.c.wins, ratings.c.draws, ratings.c.losses)
     for batch in in_batches(bots):
-        rows = connection.execute(
-            select(ratings.c.bot_id, *columns).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
-        )
+        of_bots = (ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
+        rows = connection.execute(select(ratings.c.bot_id, *columns).where(*of_bots))
         found.update({bot: Rating(*numbers) for bot, *numbers in rows})
     return found
 

@@ -43,9 +43,7 @@ class RebuildReport:
 
 def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
     """Return the key of the rating list of a canonical variant and a time class, created if new."""
-    this = and_(rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
-    known: int | None = connection.execute(select(rating_lists.c.id).where(this)).scalar()
-    if known is not None:
+    if (known := rater.list_key(connection, variant, time_class)) is not None:
         return known
     row = {"variant": variant, "time_class": time_class}
     return int(connection.execute(insert(rating_lists).returning(rating_lists.c.id), row).scalar_one())
@@ -73,9 +71,8 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     differences = replay.differences()
     if differences:
         connection.execute(delete(ratings))
-        rater.write_ratings(
-            connection, [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()]
-        )
+        rows = [rater.rating_row(*key, rating) for key, rating in replay.rebuilt.items()]
+        rater.write_ratings(connection, rows)
     surplus, wrong = replay.surplus_points(), replay.wrong_points()
     points = rating_history.c
     for list_id, bot, count in surplus:
@@ -162,15 +159,10 @@ class Replay:
         }
 
     def _scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
-        rows = self._connection.execute(
-            select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
-            .where(
-                games.c.tournament_id == run.tournament_id,
-                games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1),
-            )
-            .order_by(games.c.ordinal)
-            .execution_options(yield_per=_ROWS_AT_ONCE)
-        )
+        slots = games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1)
+        chosen = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
+        played = chosen.where(games.c.tournament_id == run.tournament_id, slots).order_by(games.c.ordinal)
+        rows = self._connection.execute(played.execution_options(yield_per=_ROWS_AT_ONCE))
         for first, second, result, self._ended_at in rows:
             yield first, second, result
 

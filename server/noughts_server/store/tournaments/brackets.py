@@ -46,13 +46,11 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
     """Yield the pairings by round, with labels of entries, if the format lists them; of very many the newest."""
     if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
         return
-    newest = connection.execute(
-        select(func.max(pairings.c.round)).where(pairings.c.tournament_id == tournament.id)
-    ).scalar()
+    of_tournament = pairings.c.tournament_id == tournament.id
+    newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()
     from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
-    alone = connection.execute(
-        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
-    )
+    shown = (byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
+    alone = connection.execute(select(byes.c.round, byes.c.entry).where(*shown))
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
     for played, games_left in read_encounters(connection, tournament.id, from_round):
         ahead = played.first_points - played.second_points

@@ -35,12 +35,8 @@ def create_challenge(
     _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)
-    tournament = NewTournament(
-        slug=slug,
-        settings=replace(new.settings, title=f"{new.challenger.bot} - {new.opponent.bot}"),
-        kind=Kind.CHALLENGE,
-        seed_kind=new.seed_kind,
-    )
+    settings = replace(new.settings, title=f"{new.challenger.bot} - {new.opponent.bot}")
+    tournament = NewTournament(slug, settings, kind=Kind.CHALLENGE, seed_kind=new.seed_kind)
     create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)
     for bot in bots:
         join_tournament(connection, slug, bot=bot.bot, version=bot.version)
@@ -50,30 +46,20 @@ def create_challenge(
 def open_challenges(connection: Connection) -> dict[str, list[int]]:
     """Return the IDs of running challenges with their bot versions."""
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for slug, version in connection.execute(
-        select(tournaments.c.slug, entries.c.bot_version_id)
-        .select_from(entries)
-        .join(tournaments)
-        .where(_being_played())
-        .order_by(tournaments.c.id, entries.c.number)
-    ):
+    playing = select(tournaments.c.slug, entries.c.bot_version_id).select_from(entries).join(tournaments)
+    ordered = playing.where(_being_played()).order_by(tournaments.c.id, entries.c.number)
+    for slug, version in connection.execute(ordered):
         found[slug].append(version)
     return dict(found)
 
 
 def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
-    of_owner = connection.execute(
-        select(func.count()).select_from(tournaments).where(_being_played(), tournaments.c.owner_id == owner_id)
-    ).scalar_one()
+    live = select(func.count(tournaments.c.id.distinct())).select_from(tournaments).where(_being_played())
+    of_owner = connection.execute(live.where(tournaments.c.owner_id == owner_id)).scalar_one()
     limits.check("challenges", "open challenges of yours", of_owner)
     for bot in (new.opponent, new.challenger):
-        of_bot = connection.execute(
-            select(func.count(tournaments.c.id.distinct()))
-            .select_from(tournaments)
-            .join(entries)
-            .join(bot_versions)
-            .where(_being_played(), bot_versions.c.bot_id == bot.bot_id)
-        ).scalar_one()
+        entered = live.join(entries).join(bot_versions).where(bot_versions.c.bot_id == bot.bot_id)
+        of_bot = connection.execute(entered).scalar_one()
         limits.check("bot_challenges", f"open challenges of {bot_name(bot.bot)}", of_bot)
 
 

@@ -59,13 +59,9 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
     attempt = dialect.of(connection).next_attempt(connection, units, tournament_id=tournament_id, number=number)
-    stored = set(
-        connection.scalars(
-            select(games.c.ordinal).where(
-                games.c.tournament_id == tournament_id, games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
-            )
-        )
-    )
+    of_unit = games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
+    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
+    stored = set(connection.scalars(chosen))
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
     encounters = _encounters(schedule, missing) if tournament.settings.openings else ()
@@ -105,12 +101,8 @@ def claim_next(
         return []
     first = tournament.folded // tournament.unit_games
     count = unit_count(tournament.games_total, tournament.unit_games)
-    known: dict[int, Row[Any]] = {
-        row.number: row
-        for row in connection.execute(
-            select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
-        )
-    }
+    rest = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
+    known: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
     alive = {node.name for node in nodes.alive(connection)} - {holder}
     claims: list[HeldClaim] = []
     for number in range(first, count):

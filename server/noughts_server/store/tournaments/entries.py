@@ -66,24 +66,19 @@ def join_tournament(
         if closed:
             expected = f"the join window ({tournament.joining})"
             raise WrongState(tournament.name, got=closed, expected=expected)
-    joined, last = connection.execute(
-        select(func.count(), func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
-    ).one()
+    numbers = select(func.count(), func.max(entries.c.number))
+    joined, last = connection.execute(numbers.where(entries.c.tournament_id == tournament.id)).one()
     if joined >= tournament.joining.entries_max:
         raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
     check_size(tournament, joined + 1)
     number = 0 if last is None else last + 1
-    row = {
-        "tournament_id": tournament.id,
-        "number": number,
-        "bot_version_id": entering.id,
-        "label": _label(connection, tournament, label, entering),
-    }
+    label = _label(connection, tournament, label, entering)
+    row = {"tournament_id": tournament.id, "number": number, "bot_version_id": entering.id, "label": label}
     _check_absent(connection, tournament, entering)
     connection.execute(insert(entries), row)
     if late:
         add_late_entry(connection, tournament, number)
-    return Entry(str(row["label"]), entering.resource)
+    return Entry(label, entering.resource)
 
 
 class EntryOwners(NamedTuple):
@@ -103,13 +98,10 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
 
 def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[int, str, int]:
     """Return the entry's number, and the name and the owner of its bot. Raises NotFound."""
-    found = connection.execute(
-        select(entries.c.number, bots.c.name, bots.c.owner_id)
-        .select_from(entries)
-        .join(bot_versions)
-        .join(bots)
-        .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
-    ).one_or_none()
+    columns = (entries.c.number, bots.c.name, bots.c.owner_id)
+    chosen = select(*columns).select_from(entries).join(bot_versions).join(bots)
+    this = (entries.c.tournament_id == tournament.id, entries.c.label == label)
+    found = connection.execute(chosen.where(*this)).one_or_none()
     if found is None:
         raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
     return found
@@ -159,9 +151,8 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
 
 def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
     # Its one session cannot play both sides of a game.
-    label: str | None = connection.execute(
-        select(entries.c.label).where(entries.c.tournament_id == tournament.id, entries.c.bot_version_id == entering.id)
-    ).scalar()
+    this = (entries.c.tournament_id == tournament.id, entries.c.bot_version_id == entering.id)
+    label: str | None = connection.execute(select(entries.c.label).where(*this)).scalar()
     if label is not None:
         hint = "Enter another version of the bot, or run it again under another name."
         raise AlreadyExists(f"{entry_name(tournament.name, label)} ({entering.resource})", hint=hint)

@@ -54,11 +54,8 @@ def extend_tournament(
 def reopen(connection: Connection, tournament: Tournament) -> Tournament:
     """Set a finished tournament to paused, so that it can be started again."""
     if tournament.state is TournamentState.FINISHED:
-        connection.execute(
-            update(tournaments)
-            .where(tournaments.c.id == tournament.id)
-            .values(state=TournamentState.PAUSED, ended_at=None)
-        )
+        this = update(tournaments).where(tournaments.c.id == tournament.id)
+        connection.execute(this.values(state=TournamentState.PAUSED, ended_at=None))
     return get_tournament_by_id(connection, tournament.id)
 
 
@@ -71,11 +68,8 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
             pair_next(connection, tournament.id)
         return
     if tournament.base_entries is None:
-        connection.execute(
-            update(tournaments)
-            .where(tournaments.c.id == tournament.id)
-            .values(base_entries=number, base_games_per_pair=tournament.settings.games_per_pair)
-        )
+        base = {"base_entries": number, "base_games_per_pair": tournament.settings.games_per_pair}
+        connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(base))
     whole = kind.schedule(number + 1, tournament.settings.games_per_pair)
     new = sorted(whole.slots_of(number, whole.total + 1))
     _append(connection, get_tournament_by_id(connection, tournament.id), whole, new)

@@ -62,13 +62,9 @@ class StoredRun:
 
 def cut_off_run(connection: Connection) -> Tournament | None:
     """Return the newest run that was killed; a run that was interrupted has paused itself and said so."""
-    key: int | None = connection.execute(
-        select(tournaments.c.id)
-        .join(owners)
-        .where(owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
-        .order_by(tournaments.c.id.desc())
-        .limit(1)
-    ).scalar()
+    running = (owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
+    newest = select(tournaments.c.id).join(owners).where(*running).order_by(tournaments.c.id.desc()).limit(1)
+    key: int | None = connection.execute(newest).scalar()
     return None if key is None else get_tournament_by_id(connection, key)
 
 
@@ -95,27 +91,14 @@ async def run_to_resume(
 
 def _runs(connection: Connection) -> list[StoredRun]:
     """Return all runs, newest first."""
-    keys = connection.execute(
-        select(tournaments.c.id)
-        .join(owners)
-        .where(owners.c.name == OWNER, tournaments.c.state != TournamentState.CANCELLED)
-        .order_by(tournaments.c.id.desc())
-    ).scalars()
+    runs = (owners.c.name == OWNER, tournaments.c.state != TournamentState.CANCELLED)
+    keys = connection.scalars(select(tournaments.c.id).join(owners).where(*runs).order_by(tournaments.c.id.desc()))
     return [_run(connection, key) for key in keys.all()]
 
 
 def _run(connection: Connection, key: int) -> StoredRun:
     tournament = get_tournament_by_id(connection, key)
-    rows = connection.execute(
-        select(entries.c.label, bot_versions.c.version)
-        .join(bot_versions)
-        .where(entries.c.tournament_id == key)
-        .order_by(entries.c.number)
-    )
-    return StoredRun(
-        tournament.slug,
-        tournament.settings,
-        {row.label: row.version for row in rows},
-        tournament.games_done,
-        tournament.games_total,
-    )
+    chosen = select(entries.c.label, bot_versions.c.version).join(bot_versions)
+    rows = connection.execute(chosen.where(entries.c.tournament_id == key).order_by(entries.c.number))
+    versions: dict[str, str] = {row.label: row.version for row in rows}
+    return StoredRun(tournament.slug, tournament.settings, versions, tournament.games_done, tournament.games_total)

@@ -19,11 +19,8 @@ def next_start(connection: Connection) -> int | None:
 
 def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
     """Return the IDs of tournaments that should have started by now, in the order of their start times."""
-    statement = (
-        select(tournaments.c.slug)
-        .where(tournaments.c.state == TournamentState.OPEN, tournaments.c.start_at <= now_ms)
-        .order_by(tournaments.c.start_at, tournaments.c.id)
-    )
+    due = (tournaments.c.state == TournamentState.OPEN, tournaments.c.start_at <= now_ms)
+    statement = select(tournaments.c.slug).where(*due).order_by(tournaments.c.start_at, tournaments.c.id)
     return list(connection.scalars(statement))
 
 
@@ -32,9 +29,8 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     tournament = get_tournament(connection, slug)
     if tournament.state is not TournamentState.OPEN:
         return tournament
-    got = connection.execute(
-        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
-    ).scalar_one()
+    of_tournament = entries.c.tournament_id == tournament.id
+    got = connection.execute(select(func.count()).select_from(entries).where(of_tournament)).scalar_one()
     expected = tournament.joining.entries_min
     if got < expected:
         reason = f"too few entries: got {got}, expected at least {expected}"

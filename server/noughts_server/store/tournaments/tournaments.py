@@ -123,10 +123,7 @@ def create_tournament(
         "own_rated": new.own_rated,
         "rated": settings.rated,
         "created_at": now_ms,
-        "games_total": 0,
-        "games_done": 0,
-        "unit_games": 0,
-        "folded": 0,
+        **dict.fromkeys(("games_total", "games_done", "unit_games", "folded"), 0),
         "kind": new.kind,
         **asdict(new.joining),
     }
@@ -219,9 +216,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     else:
         # Pairings of an endless tournament come one by one: each is a whole unit.
         unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
-    _set_state(
-        connection, tournament, state=TournamentState.RUNNING, started_at=now_ms, games_total=total, unit_games=unit
-    )
+    running = {"state": TournamentState.RUNNING, "started_at": now_ms, "games_total": total, "unit_games": unit}
+    _set_state(connection, tournament, **running)
     if kind.follows_results:
         pair_next(connection, tournament.id)
     return get_tournament_by_id(connection, tournament.id)
@@ -307,9 +303,8 @@ def _count(connection: Connection, tournament: Tournament) -> int:
 def conditions(connection: Connection, tournament_id: int) -> GameConditions:
     """Return what the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
-    rows = connection.execute(
-        select(entries).where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
-    ).all()
+    of_tournament = select(entries).where(entries.c.tournament_id == tournament_id)
+    rows = connection.execute(of_tournament.order_by(entries.c.number)).all()
     return GameConditions(
         tournament=tournament.id,
         name=tournament.name,

@@ -30,9 +30,8 @@ def withdraw(
     leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
     if leaving:
         # The order of withdrawals decides a knockout, so a clock that was set back must not change it.
-        last = connection.scalar(
-            select(func.max(entries.c.withdrawn_at)).where(entries.c.tournament_id == tournament_id)
-        )
+        of_tournament = entries.c.tournament_id == tournament_id
+        last = connection.scalar(select(func.max(entries.c.withdrawn_at)).where(of_tournament))
         now_ms = max(now_ms, (last or 0) + 1)
         connection.execute(update(entries).where(wanted).values(withdrawn_at=now_ms, withdrawn_reason=reason or None))
     return [Withdrawal(row.number, row.label, reason) for row in leaving]
@@ -40,11 +39,8 @@ def withdraw(
 
 def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
     """Return the reason of each withdrawal, by entry number."""
-    rows = connection.execute(
-        select(entries.c.number, entries.c.withdrawn_reason).where(
-            entries.c.tournament_id == tournament_id, entries.c.withdrawn_at.is_not(None)
-        )
-    )
+    gone = (entries.c.tournament_id == tournament_id, entries.c.withdrawn_at.is_not(None))
+    rows = connection.execute(select(entries.c.number, entries.c.withdrawn_reason).where(*gone))
     return {row.number: row.withdrawn_reason or "" for row in rows}
 
 
@@ -55,7 +51,8 @@ def withdraw_failing(
     limit = read_options(tournament.options).get("forfeit_after", 0)
     if not limit:
         return []
-    failing = {_loser(game) for game in stored if game.termination in FAULTS}
+    failed = (game for game in stored if game.termination in FAULTS)
+    failing = {game.second if game.result == Result.FIRST_WINS else game.first for game in failed}
     found: list[Withdrawal] = []
     for entry in sorted(failing):
         counts = _faults(connection, tournament.id, entry)
@@ -67,18 +64,11 @@ def withdraw_failing(
     return found
 
 
-def _loser(game: FinishedGame) -> int:
-    return game.second if game.result == Result.FIRST_WINS else game.first
-
-
 def _faults(connection: Connection, tournament_id: int, entry: int) -> Counter[str]:
     lost = or_(
         and_(games.c.first_entry == entry, games.c.result == Result.SECOND_WINS),
         and_(games.c.second_entry == entry, games.c.result == Result.FIRST_WINS),
     )
-    rows = connection.execute(
-        select(games.c.termination, func.count())
-        .where(games.c.tournament_id == tournament_id, games.c.termination.in_(list(FAULTS)), lost)
-        .group_by(games.c.termination)
-    )
-    return Counter({Termination(termination).words: count for termination, count in rows})
+    faults = (games.c.tournament_id == tournament_id, games.c.termination.in_(list(FAULTS)), lost)
+    chosen = select(games.c.termination, func.count()).where(*faults).group_by(games.c.termination)
+    return Counter({Termination(termination).words: count for termination, count in connection.execute(chosen)})
