@@ -68,6 +68,8 @@ class Limits:
     """Processor seconds of one owner's submitted bots in a day (UTC), including their trials."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
+    webhooks: int = 10
+    """Webhooks of one owner."""
     challenges: int = 10
     """Open challenges of one owner."""
     bot_challenges: int = 2

@@ -30,6 +30,11 @@ def token_name(number: int) -> str:
     return f"tokens/{number}"
 
 
+def webhook_name(number: int) -> str:
+    """Return `webhooks/NUMBER`."""
+    return f"webhooks/{number}"
+
+
 def short(name: str) -> str:
     """Return what people call a resource: its name without the collection in front."""
     return name.partition("/")[2] or name
@@ -50,6 +55,11 @@ def token_id(field: str, name: str, own: int) -> int:
     """Return `ID` of `tokens/ID`; `own` for `tokens/self`. Raises InvalidArgument."""
     (number,) = _parts(field, name, "tokens/(self|[0-9]{1,18})", "tokens/ID or tokens/self")
     return own if number == "self" else int(number)
+
+
+def webhook_id(field: str, name: str) -> int:
+    """Return `ID` of `webhooks/ID`. Raises InvalidArgument."""
+    return int(_parts(field, name, "webhooks/([0-9]{1,18})", "webhooks/ID")[0])
 
 
 def bot_id(field: str, name: str) -> str:

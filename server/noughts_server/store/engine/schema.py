@@ -5,6 +5,7 @@
 - `pair_scores` and `entry_scores` are written in the transaction that stores their games, so standings and crosstables
   never read games.
 - `rating_runs` is the log of the ratings.
+- `outbox` is written in the transaction of the change that its events report.
 - `explorer_moves` is written after the games, by a task of its own (`runtime.explorer`).
 """
 
@@ -31,7 +32,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0017"
+REVISION = "0018"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -429,6 +430,40 @@ explorer_moves = Table(
     Column("tournament_id", BigInteger, nullable=False),
     Column("ordinal", BigInteger, nullable=False),
     sqlite_with_rowid=False,
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("url", String(400), nullable=False),
+    Column("format", String(16), nullable=False),
+    # In plain text, because the server signs with it.
+    Column("secret", String(64), nullable=False),
+    # Names of events, separated by spaces; empty: all.
+    Column("events", String(400), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    # When the last request ended, or at the latest will have ended; how many have failed since the last success.
+    Column("tried_at", BigInteger, nullable=False),
+    Column("failures", BigInteger, nullable=False),
+    # Events that were dropped because too many waited.
+    Column("dropped", BigInteger, nullable=False),
+    # Why the last request failed.
+    Column("problem", String(400)),
+)
+
+# Undelivered events. The transaction of the change that they report writes them.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("webhook_id", ForeignKey("webhooks.id"), nullable=False, index=True),
+    # Unique for ever, unlike the key.
+    Column("delivery", String(32), nullable=False),
+    Column("event", String(40), nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 # Answers of requests, for clients that repeat one.

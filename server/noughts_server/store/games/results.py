@@ -19,6 +19,7 @@ from noughts_server.store.engine.schema import TournamentState, entry_scores, pa
 from noughts_server.store.journal import forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.rounds import append_batch
+from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings.rater import (
     Advance,
     Changes,
@@ -151,6 +152,8 @@ def _commit_tournament(
         total = append_batch(connection, row, advance.games_done)
     finished = advance.games_done == total and not kind.endless
     _store_progress(connection, row, advance, now_ms if finished else None)
+    if finished:
+        report_event(connection, "tournament.finished", row.id, now_ms)
     report.games += stored
     report.progress.append(
         TournamentProgress(row.id, tournament_name(row.slug), advance.games_done, total, finished, leaving)

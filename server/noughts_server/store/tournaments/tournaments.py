@@ -23,6 +23,7 @@ from noughts_server.store.nodes import has_referees
 from noughts_server.store.pairing.pairings import StoredSchedule
 from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
+from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings import rater
 from noughts_server.store.ratings.rating_lists import ensure_list
 from noughts_server.store.tournament_options import options_document, read_options
@@ -190,7 +191,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
             pair_next(connection, tournament.id)
             tournament = get_tournament_by_id(connection, tournament.id)
         if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
-            return _set_state(connection, tournament, state=TournamentState.FINISHED, ended_at=now_ms)
+            return _end(connection, tournament, now_ms, state=TournamentState.FINISHED)
         return _set_state(connection, tournament, state=TournamentState.RUNNING)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)
@@ -220,6 +221,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     _set_state(connection, tournament, **running)
     if kind.follows_results:
         pair_next(connection, tournament.id)
+    report_event(connection, "tournament.started", tournament.id, now_ms)
     return get_tournament_by_id(connection, tournament.id)
 
 
@@ -254,7 +256,13 @@ def cancel_tournament(
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     rater.fold_rest(connection, tournament.id, now_ms=now_ms)
     forget_all(connection, tournament.id)
-    return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
+    return _end(connection, tournament, now_ms, state=TournamentState.CANCELLED, reason=reason or None)
+
+
+def _end(connection: Connection, tournament: Tournament, now_ms: int, **values: Any) -> Tournament:
+    ended = _set_state(connection, tournament, ended_at=now_ms, **values)
+    report_event(connection, "tournament.finished", tournament.id, now_ms)
+    return ended
 
 
 def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, and_, func, or_, select, update
 from noughts_referee.rules import FAULTS, Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import entries, games
+from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_options
 
 
@@ -34,6 +35,9 @@ def withdraw(
         last = connection.scalar(select(func.max(entries.c.withdrawn_at)).where(of_tournament))
         now_ms = max(now_ms, (last or 0) + 1)
         connection.execute(update(entries).where(wanted).values(withdrawn_at=now_ms, withdrawn_reason=reason or None))
+    for number, label in leaving:
+        facts = {"entry": label, "reason": reason or "on request"}
+        report_event(connection, "bot.withdrawn", tournament_id, now_ms, only=number, **facts)
     return [Withdrawal(row.number, row.label, reason) for row in leaving]
 
 
