@@ -39,7 +39,7 @@ async def _page(request: Request) -> Response:
         path += "index.html"
     pages = contents()
     if not pages:
-        raise Failure(404, "This website has no documentation.", "Build it with `make docs` and install Noughts again.")
+        raise Failure(404, "The documentation was not built here.", "Operators: run make docs, then install again.")
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"

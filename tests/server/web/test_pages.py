@@ -320,9 +320,10 @@ def test_without_its_server_the_site_says_so_and_comes_back() -> None:
 def test_a_new_server_says_what_to_do_next() -> None:
     with serving() as fresh, site_of(fresh.address) as site, ThreadPoolExecutor(4) as pool:
         home, tournaments, leaderboard, bots = pool.map(site.get, ("/", "/tournaments", "/leaderboard", "/bots"))
-        assert "No games are live." in home.text
+        assert "Nothing is live" in home.text
+        assert "Enter your bot" in home.text
         assert "noughts tournament create" in tournaments.text
-        assert "no rated games" in leaderboard.text
+        assert "has been played yet" in leaderboard.text
         assert "noughts bot run" in bots.text
         assert site.get("/tournaments?challenges=true").status == 200
 
