@@ -40,6 +40,7 @@ from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.runtime.tournament_play import LocalPlay
+from noughts_server.runtime.webhooks import WebhookDelivery
 from noughts_server.services.admission import Admission
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
@@ -196,7 +197,8 @@ async def running_server(
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
-        await stack.enter_async_context(running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
+        await stack.enter_async_context(running(token_expiry.run(), challenge_expiry.run(), guard.run(), webhooks))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:

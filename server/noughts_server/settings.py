@@ -48,6 +48,8 @@ class ServerSettings:
     """Bounds on what callers may have and do."""
     explorer: bool = True
     """Whether the openings of games are counted and shown."""
+    private_webhooks: bool = False
+    """Whether webhooks can be on this machine and in its local networks."""
     proxies: tuple[str, ...] = ()
     """Addresses of reverse proxies, which are believed who has called them."""
     feed: FeedSettings = field(default_factory=FeedSettings)

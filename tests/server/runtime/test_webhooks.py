@@ -1,0 +1,279 @@
+"""Events reach a real HTTP server that fails, hangs and comes back."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.limits import Limits
+from noughts_server.runtime import webhooks
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.webhooks import FORMATS, WebhookDelivery, is_public
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.people.webhooks import EVENTS, Webhook, create_webhook, get_webhook
+from noughts_server.store.tournaments.entries import withdraw_entry
+from tests.support.arena import NOW, Arena, open_arena
+from tests.support.authority import Authority
+from tests.support.receiver import Receiver, receiving
+
+START, END, LEFT, _ = EVENTS
+HOUR = 3_600_000
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    """A store whose clock moves only by `pass_time`."""
+    async with open_arena(tmp_path / "x.sqlite") as opened:
+        opened.store.now_ms = lambda: NOW
+        yield opened
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as opened:
+        yield opened
+
+
+def pass_time(arena: Arena, milliseconds: int = HOUR) -> None:
+    now = arena.store.now_ms() + milliseconds
+    arena.store.now_ms = lambda: now
+
+
+async def hook(arena: Arena, url: str, format: str = "json") -> Webhook:
+    def make(connection: Connection) -> Webhook:
+        owner = create_owner(connection, "alice")
+        return create_webhook(
+            connection, owner_id=owner, url=url, format=format, events="", now_ms=NOW, limits=Limits()
+        )
+
+    return await arena.store.write(make)
+
+
+async def deliver(arena: Arena, *, private: bool = True) -> None:
+    """One look at the outbox, and all requests that follow from it."""
+    async with asyncio.TaskGroup() as requests:
+        await WebhookDelivery(arena.store, private=private).begin_due(requests)
+
+
+async def now(arena: Arena, webhook: Webhook) -> Webhook:
+    return await arena.store.read(partial(get_webhook, webhook_id=webhook.id))
+
+
+async def three_events(arena: Arena) -> None:
+    cup = await arena.tournament(bots=("ada", "bob", "cleo"))
+    await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
+    await arena.commit(await arena.play(cup))
+
+
+async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receiver: Receiver) -> None:
+    webhook = await hook(arena, receiver.url)
+    await three_events(arena)
+    for status in (500, 404, 204, 503, 204, 204, 204):
+        receiver.status = status
+        await deliver(arena)
+        pass_time(arena)
+    assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START, LEFT, END]
+    deliveries = [each.delivery for each in receiver.requests]
+    first, second, third = dict.fromkeys(deliveries)
+    # What was refused comes again under the same number, before anything else.
+    assert deliveries == [first, first, first, second, second, third]
+    assert all(each.is_signed(webhook.secret) for each in receiver.requests)
+    assert not receiver.requests[0].is_signed("another")
+    document = receiver.good()[1].document
+    assert (document["id"], document["event"], document["entry"]) == (second, LEFT, "cleo")
+    assert receiver.good()[2].document["games_done"] == 6
+    after = await now(arena, webhook)
+    assert (after.waiting, after.failures, after.problem) == (0, 0, None)
+
+
+async def test_one_request_a_second_and_fewer_after_failures(arena: Arena, receiver: Receiver) -> None:
+    await hook(arena, receiver.url)
+    await three_events(arena)
+    await deliver(arena)
+    pass_time(arena, 999)
+    await deliver(arena)
+    assert len(receiver.requests) == 1
+    pass_time(arena, 1)
+    receiver.status = 500
+    await deliver(arena)
+    pass_time(arena, 1_999)
+    await deliver(arena)
+    assert len(receiver.requests) == 2
+    pass_time(arena, 1)
+    await deliver(arena)
+    assert len(receiver.requests) == 3
+
+
+async def test_a_webhook_that_hangs_delays_no_other(arena: Arena, receiver: Receiver) -> None:
+    await hook(arena, receiver.url)
+    with receiving() as dead:
+        dead.status = None
+        await hook(arena, dead.url)
+        await arena.tournament()
+        delivery = WebhookDelivery(arena.store, private=True)
+        async with asyncio.TaskGroup() as requests:
+            await delivery.begin_due(requests)
+            assert await asyncio.to_thread(dead.arrived.acquire, timeout=60)
+            assert await asyncio.to_thread(receiver.arrived.acquire, timeout=60)
+            # The one that hangs is not asked a second time meanwhile.
+            pass_time(arena, 2_000)
+            await delivery.begin_due(requests)
+            dead.released.set()
+        assert (len(receiver.good()), dead.arrived.acquire(blocking=False)) == (1, False)
+
+
+async def test_no_answer_is_a_failure_after_some_seconds(
+    arena: Arena, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 0.1)
+    receiver.status = None
+    webhook = await hook(arena, receiver.url)
+    await arena.tournament()
+    await deliver(arena)
+    after = await now(arena, webhook)
+    assert (after.failures, after.problem, after.waiting) == (1, "no answer within 0.1 s", 1)
+
+
+async def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(arena: Arena) -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        webhook = await hook(arena, f"http://127.0.0.1:{port}/")
+        await arena.tournament()
+        await deliver(arena)
+        assert (await now(arena, webhook)).failures == 1
+    pass_time(arena)
+    with receiving() as back:
+        arena.execute(f"UPDATE webhooks SET url = '{back.url}'")
+        await deliver(arena)
+        assert [each.headers["Noughts-Event"] for each in back.good()] == [START]
+
+
+async def test_redirects_are_not_followed(arena: Arena, receiver: Receiver) -> None:
+    webhook = await hook(arena, receiver.url)
+    receiver.status, receiver.headers = 307, {"Location": receiver.url}
+    await arena.tournament()
+    await deliver(arena)
+    assert len(receiver.requests) == 1
+    assert "status 307" in str((await now(arena, webhook)).problem)
+
+
+@pytest.mark.parametrize("answer", [b"x" * 100_000, b"SSH-2.0-server\r\n", b""])
+async def test_an_answer_that_is_not_http_is_a_failure(arena: Arena, answer: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        webhook = await hook(arena, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        await arena.tournament()
+        await deliver(arena)
+    assert (await now(arena, webhook)).failures == 1
+
+
+async def test_private_addresses_are_refused_unless_allowed(arena: Arena, receiver: Receiver) -> None:
+    webhook = await hook(arena, receiver.url)
+    await arena.tournament()
+    await deliver(arena, private=False)
+    assert (await now(arena, webhook)).problem == "localhost has no public address"
+    assert not receiver.arrived.acquire(blocking=False)
+
+
+async def test_the_connection_goes_to_the_address_that_was_checked(
+    arena: Arena, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[list[str]] = [["10.0.0.1"], ["127.0.0.1"]]
+
+    def look_up(host: str, *_: Any, **__: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in answers.pop(0)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    webhook = await hook(arena, receiver.url.replace("localhost", "hooks.example"))
+    await arena.tournament()
+    await deliver(arena, private=False)
+    assert (await now(arena, webhook)).problem == "hooks.example has no public address"
+    pass_time(arena)
+    # A name that leads elsewhere at a second look is not looked at twice.
+    await deliver(arena)
+    assert (answers, len(receiver.good())) == ([], 1)
+    assert receiver.good()[0].headers["Host"].startswith("hooks.example:")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_certificate_of_the_name_is_needed(
+    arena: Arena, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
+) -> None:
+    authority = Authority(tmp_path)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    with receiving(authority.identity("hooks")) as receiver:
+        webhook = await hook(arena, receiver.url)
+        await arena.tournament()
+        await deliver(arena)
+        problem = (await now(arena, webhook)).problem
+        assert (len(receiver.good()), problem is None) == (int(trusted), trusted)
+        assert trusted or "certificate verify failed" in str(problem)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_format_decides_what_a_request_contains(arena: Arena, receiver: Receiver, format: str) -> None:
+    await hook(arena, receiver.url, format)
+    await arena.tournament(title="<@all> & more")
+    await deliver(arena)
+    [request] = receiver.good()
+    text = "Tournament <@all> & more has started (tictactoe)."
+    expected = {
+        "discord": {"content": text, "allowed_mentions": {"parse": []}},
+        "slack": {"text": "Tournament &lt;@all&gt; &amp; more has started (tictactoe)."},
+        "json": {
+            "id": request.delivery,
+            "event": START,
+            "time": "2023-11-14T22:13:20.000+00:00",
+            "tournament": "tournaments/cup",
+            "title": "<@all> & more",
+            "variant": "tictactoe",
+            "state": "running",
+            "games_total": 2,
+            "games_done": 0,
+        },
+    }
+    assert request.document == expected[format]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"),
+        *("224.0.0.1", "240.0.0.1", "255.255.255.255", "192.0.2.1"),
+        *("::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "2001:db8::1", "::7f00:1"),
+        *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a00:1"),
+    ],
+)
+def test_addresses_of_machines_and_local_networks_are_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert is_public(address)
+
+
+async def test_a_server_that_does_not_lead_delivers_nothing(arena: Arena, receiver: Receiver) -> None:
+    await hook(arena, receiver.url)
+    await arena.tournament()
+    asked = asyncio.Event()
+
+    def leads() -> bool:
+        asked.set()
+        return False
+
+    async with running(WebhookDelivery(arena.store, leads, private=True).run()):
+        await asyncio.wait_for(asked.wait(), 60)
+    assert receiver.requests == []

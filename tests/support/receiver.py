@@ -1,0 +1,93 @@
+"""A real HTTP server that receives webhooks: it answers as a test wants, or not at all."""
+
+import hashlib
+import hmac
+import json
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from noughts_proto.security import Identity
+
+
+class Request(NamedTuple):
+    """A request, and the status of its answer."""
+
+    headers: Mapping[str, str]
+    body: bytes
+    status: int
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def delivery(self) -> str:
+        return self.headers["Noughts-Delivery"]
+
+    def is_signed(self, secret: str) -> bool:
+        """Whether the signature is that of the timestamp and the body, computed here independently."""
+        signed = self.headers["Noughts-Timestamp"].encode() + b"." + self.body
+        expected = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(self.headers["Noughts-Signature"], expected)
+
+
+class Receiver:
+    """What it has received, and the status that it answers next; `answers` None hangs until `released`."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.requests: list[Request] = []
+        self.status: int | None = 204
+        self.headers: dict[str, str] = {}
+        self.released = threading.Event()
+        self.arrived = threading.Semaphore(0)
+        """Counts the requests, also those that hang."""
+
+    def good(self) -> list[Request]:
+        """The requests that were accepted."""
+        return [each for each in self.requests if each.status == 204]
+
+
+@contextmanager
+def receiving(identity: Identity | None = None, port: int = 0) -> Iterator[Receiver]:
+    """A receiver on a free port of this machine; with a certificate it speaks HTTPS."""
+    receiver = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.arrived.release()
+            if receiver.status is None:
+                receiver.released.wait(60)
+                return
+            receiver.requests.append(Request(dict(self.headers), body, receiver.status))
+            self.send_response(receiver.status)
+            for name, value in receiver.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server.daemon_threads = True
+    scheme = "http"
+    if identity is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(identity.certificate, identity.key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        scheme = "https"
+    receiver.url = f"{scheme}://localhost:{server.server_port}/hook?team=1"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        receiver.released.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
