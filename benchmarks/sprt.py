@@ -1,24 +1,55 @@
-"""Measure how often the sequential test is wrong and how many games it takes, on simulated pairs of games.
+"""Measure how often the sequential tests are wrong and how many games they take, on simulated pairs of games.
 
-At both limits, the error rates must be at most alpha and beta. The table also shows the figures of the plan. Newton's
-method on arrays computes the LLR after every pair of every test; one of them is compared with the server's LLR.
-Usage: python benchmarks/sprt.py [--tests 10000] [--elo1 10]
+One test: at both limits, the error rates must be at most alpha and beta. Every pair goes through the server's own
+evaluation (`MatchGames` and `Sprt`). The table also shows the figures of the plan.
+
+Five candidates against one base (`Candidates`): the same games are also judged by five independent SPRTs with the same
+error rates. Newton's method on arrays computes the LLR after every pair; some tests are compared with the server's.
+Usage: python benchmarks/sprt.py [--tests 10000] [--candidate-tests 2000] [--elo1 40] [--processes 2]
 """
 
 import argparse
+import heapq
+import math
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from noughts_server.statistics.sprt import Sprt
+from noughts_server.statistics.candidates import Candidates
+from noughts_server.statistics.match_games import MatchGame, MatchGames
+from noughts_server.statistics.sprt import Decision, Sprt
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
 
 Floats = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.int64]
 
 _MOST_STEPS = 60
 _AGREES = 1e-6
+_CHUNK = 500
+_CHECKED = 5
+"""Tests of each scenario that the server's evaluation repeats."""
+_CANDIDATES = 5
+_PAIRS = [(0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (1.0, 0.5), (1.0, 1.0)]
+"""The points of two games for each result of a pair."""
+SCENARIOS: dict[str, list[float] | None] = {
+    "all equal to the base": [0, 0, 0, 0, 0],
+    "all worse by elo1": [-1, -1, -1, -1, -1],
+    "one better by elo1, four equal": [1, 0, 0, 0, 0],
+    "one better by elo1, four worse by elo1": [1, -1, -1, -1, -1],
+    "+elo1, +elo1/2, 0, -elo1/2, -elo1": [1, 0.5, 0, -0.5, -1],
+    "two better by elo1, three equal": [1, 1, 0, 0, 0],
+    "one better by 2 elo1, four equal": [2, 0, 0, 0, 0],
+    "all better by elo1": [1, 1, 1, 1, 1],
+    "random: normal, deviation elo1": None,
+}
+"""The superiority of the five candidates to the base, in units of elo1."""
 
 
 class PlayedTests(NamedTuple):
@@ -30,6 +61,17 @@ class PlayedTests(NamedTuple):
     """The mean number of games."""
     games95: float
     """95 % of the tests took at most this number of games."""
+
+
+class Compared(NamedTuple):
+    """One way to test five candidates, over many tests."""
+
+    games: float
+    """The mean number of games of all candidates."""
+    false: float
+    """The share of tests that accepted a candidate that is not better than the base."""
+    missed: float
+    """The share of tests that accepted none, of those with a candidate that is better by elo1; NaN without any."""
 
 
 def llr_of_many(test: Sprt, counts: Floats) -> Floats:
@@ -59,45 +101,183 @@ def llr_of_many(test: Sprt, counts: Floats) -> Floats:
     return np.asarray(heights[1] - heights[0])
 
 
-def played_out(test: Sprt, truth: TrueStrength, *, tests: int, seed: int) -> PlayedTests:
-    """Run this number of tests on pairs of games. Raises RuntimeError if the server's LLR differs."""
-    shares = np.array(truth.pair_shares(test.model))
+def courses(test: Sprt, shares: Floats, *, seed: int) -> Iterator[tuple[Cells, Cells, Floats]]:
+    """Play tests, one for each row of shares, until each is decided.
+
+    Yield for each pair the undecided tests, the results of their pairs and their LLRs. Raise RuntimeError if the
+    server's LLR differs.
+    """
     chance = np.random.default_rng(seed)
-    counts = np.zeros((tests, 5))
-    accepted, pairs = 0, 0
-    ended: list[int] = []
-    while len(counts):
-        counts[np.arange(len(counts)), chance.choice(5, len(counts), p=shares)] += 1
-        pairs += 1
+    limits = np.cumsum(shares, axis=1)[:, :-1]
+    counts, going = np.zeros(shares.shape), np.arange(len(shares))
+    while len(going):
+        cells = (chance.random((len(going), 1)) > limits[going]).sum(axis=1)
+        counts[np.arange(len(going)), cells] += 1
         llr = llr_of_many(test, counts)
         own = test.llr(counts[0].tolist())
         if abs(llr[0] - own) > _AGREES:
             raise RuntimeError(f"{counts[0]}: got {llr[0]}, the server has {own}")
-        going = (llr > test.lower) & (llr < test.upper)
-        accepted += int((llr >= test.upper).sum())
-        ended += [2 * pairs] * int((~going).sum())
-        counts = counts[going]
-    return PlayedTests(accepted / tests, float(np.mean(ended)), float(np.quantile(ended, 0.95)))
+        yield going, cells, llr
+        open_still = (llr > test.lower) & (llr < test.upper)
+        going, counts = going[open_still], counts[open_still]
+
+
+def played_out(test: Sprt, truth: TrueStrength, *, tests: int, seed: int) -> PlayedTests:
+    """Run this number of tests on arrays."""
+    last, pairs = np.zeros(tests), np.zeros(tests)
+    for going, _, llr in courses(test, np.tile(truth.pair_shares(test.model), (tests, 1)), seed=seed):
+        last[going] = llr
+        pairs[going] += 1
+    return PlayedTests(float((last >= test.upper).mean()), 2 * float(pairs.mean()), 2 * float(np.quantile(pairs, 0.95)))
+
+
+def games_of(cells: Sequence[int], first_pair: int = 0) -> dict[int, MatchGame]:
+    """Return the games of pairs with these results, by slot."""
+    slots = count(2 * first_pair + 1)
+    return {next(slots): MatchGame(points) for cell in cells for points in _PAIRS[cell]}
+
+
+def evaluated(test: Sprt, truth: TrueStrength, *, tests: int, seed: Sequence[int]) -> list[tuple[bool, int]]:
+    """Run this number of tests through the server's evaluation; return whether each accepts H1, and its games."""
+    chance = np.random.default_rng(seed)
+    shares = truth.pair_shares(test.model)
+    ended = []
+    for _ in range(tests):
+        match = MatchGames(test)
+        for block in count():
+            match.add(games_of(chance.choice(5, 32, p=shares).tolist(), 32 * block))
+            if match.over:
+                break
+        assert match.state is not None
+        ended.append((match.state.decision is Decision.H1, match.known))
+    return ended
+
+
+def together(test: Sprt, llrs: Sequence[Sequence[float]]) -> tuple[int | None, int]:
+    """Return the candidate that `Candidates` accepts, and all pairs, from the course of each candidate's own test."""
+    # Rounded, so that equal counts have equal LLRs on arrays as well.
+    heap, pairs = [(0.0, 0, number) for number in range(len(llrs))], 0
+    while heap:
+        _, played, number = heap[0]
+        llr = llrs[number][played]
+        pairs += 1
+        if llr >= test.upper:
+            return number, pairs
+        if llr <= test.lower:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, (round(-llr, 9), played + 1, number))
+    return None, pairs
+
+
+def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, seed: int) -> tuple[Compared, Compared]:
+    """Test the candidates of each row independently and together.
+
+    Raise RuntimeError if the server decides otherwise.
+    """
+    tests, number = elos.shape
+    each = replace(whole, alpha=whole.alpha / number)
+    known = {elo: TrueStrength(elo, draw_rate, advantage).pair_shares(each.model) for elo in np.unique(elos).tolist()}
+    steps = list(courses(each, np.array([known[elo] for elo in elos.ravel().tolist()]), seed=seed))
+    order = np.argsort(np.concatenate([going for going, _, _ in steps]), kind="stable")
+    ends = np.cumsum(np.bincount(np.concatenate([going for going, _, _ in steps])))[:-1]
+    cells = np.split(np.concatenate([cells for _, cells, _ in steps])[order], ends)
+    llrs = [course.tolist() for course in np.split(np.concatenate([llr for _, _, llr in steps])[order], ends)]
+    independent = np.array([course[-1] >= each.upper for course in llrs]).reshape(elos.shape)
+    chosen, pairs = np.zeros(elos.shape, dtype=bool), 0
+    for row in range(tests):
+        own = slice(row * number, (row + 1) * number)
+        accepted, took = together(each, llrs[own])
+        if row < _CHECKED:
+            server = Candidates(whole, number)
+            for candidate, results in enumerate(cells[own]):
+                server.add(candidate, games_of(results.tolist()))
+            found = server.accepted, sum(match.known for match in server.matches)
+            if found != (accepted, 2 * took):
+                raise RuntimeError(f"test {row}: got {accepted} after {2 * took} games, the server has {found}")
+        pairs += took
+        if accepted is not None:
+            chosen[row, accepted] = True
+    has_better = (elos >= whole.elo1).any(axis=1)
+
+    def summary(accepts: npt.NDArray[np.bool_], all_pairs: int) -> Compared:
+        false = float((accepts & (elos <= whole.elo0)).any(axis=1).mean())
+        missed = float(1 - np.mean(accepts[has_better].any(axis=1))) if has_better.any() else math.nan
+        return Compared(2 * all_pairs / tests, false, missed)
+
+    return summary(independent, sum(map(len, llrs))), summary(chosen, pairs)
+
+
+def scenario_elos(name: str, elo1: float, tests: int) -> Floats:
+    """Return the true superiority of each candidate (column) in each test (row)."""
+    units = SCENARIOS[name]
+    if units is not None:
+        return np.tile(np.array(units, dtype=float) * elo1, (tests, 1))
+    return np.random.default_rng(7).normal(0, 1, (tests, _CANDIDATES)).round(1) * elo1
+
+
+def percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.1%}"
 
 
 def main() -> None:
-    """Print a line for each true strength."""
+    """Print a table of single tests and one of tests of five candidates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tests", type=int, default=10_000)
-    parser.add_argument("--elo1", type=float, default=10.0)
+    parser.add_argument("--tests", type=int, default=10_000, help="single tests at each strength")
+    parser.add_argument("--candidate-tests", type=int, default=2_000, help="tests of five candidates in each scenario")
+    parser.add_argument("--elo1", type=float, default=40.0)
+    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
-    test = Sprt(0, arguments.elo1)
-    print(f"{arguments.tests:,} tests each of {test}, 30 % draws, a first-move advantage of 80 Elo")
-    for elo in (0.0, arguments.elo1 / 2, arguments.elo1):
-        truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
-        began = time.perf_counter()
-        found = played_out(test, truth, tests=arguments.tests, seed=1)
-        planned = plan(test, truth)
-        print(
-            f"A stronger by {elo:g}: H1 accepted in {found.accepted:.2%} (planned {planned.pass_probability:.2%}), "
-            f"{found.games:,.0f} games on average (planned {planned.expected_games:,.0f}), 95 % within "
-            f"{found.games95:,.0f} (planned {planned.games95:,.0f}); {time.perf_counter() - began:.0f} s"
-        )
+    test, draw_rate, advantage = Sprt(0, arguments.elo1), 0.3, 80.0
+    began = time.perf_counter()
+
+    def note(done: str) -> None:
+        print(f"{time.perf_counter() - began:.0f} s: {done}", file=sys.stderr, flush=True)
+
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        print(f"{arguments.tests:,} tests each of {test}, 30 % draws, a first-move advantage of 80 Elo")
+        sizes = [min(_CHUNK, arguments.tests - start) for start in range(0, arguments.tests, _CHUNK)]
+        truths = [TrueStrength(elo, draw_rate, advantage) for elo in (test.elo0, test.elo1)]
+        chunks = [
+            [pool.submit(evaluated, test, truth, tests=size, seed=[1, part]) for part, size in enumerate(sizes)]
+            for truth in truths
+        ]
+        runs = {
+            name: pool.submit(
+                compared,
+                test,
+                scenario_elos(name, test.elo1, arguments.candidate_tests),
+                draw_rate=draw_rate,
+                advantage=advantage,
+                seed=1,
+            )
+            for name in SCENARIOS
+        }
+        for truth, futures in zip(truths, chunks, strict=True):
+            ended: list[tuple[bool, int]] = []
+            for future in futures:
+                ended += future.result()
+                note(f"{len(ended):,} tests with A stronger by {truth.elo:g}")
+            games, planned = [games for _, games in ended], plan(test, truth)
+            print(
+                f"A stronger by {truth.elo:g}: H1 accepted in {np.mean([accepted for accepted, _ in ended]):.2%} "
+                f"(planned {planned.pass_probability:.2%}), {np.mean(games):,.0f} games on average (planned "
+                f"{planned.expected_games:,.0f}), 95 % within {np.quantile(games, 0.95):,.0f} (planned "
+                f"{planned.games95:,.0f})"
+            )
+        print(f"\n{arguments.candidate_tests:,} tests of {_CANDIDATES} candidates in each scenario, {test}")
+        print("| candidates | games, independent | games, together | ratio | wrong, both | missed, both |")
+        print("|---|---|---|---|---|---|")
+        for name, run in runs.items():
+            apart, joint = run.result()
+            wrong = f"{percent(apart.false)}, {percent(joint.false)}"
+            missed = f"{percent(apart.missed)}, {percent(joint.missed)}"
+            print(
+                f"| {name} | {apart.games:,.0f} | {joint.games:,.0f} | {joint.games / apart.games:.2f} "
+                f"| {wrong} | {missed} |",
+                flush=True,
+            )
+            note(name)
 
 
 if __name__ == "__main__":

@@ -231,6 +231,26 @@ def test_tests_at_a_bound_err_as_rarely_as_promised_and_take_as_long_as_planned(
         assert planned.games95 > planned.expected_games
 
 
+@pytest.mark.parametrize("elo, right", [(0.0, True), (40.0, False)])
+def test_games_of_a_match_decide_wrongly_as_rarely_as_promised(elo: float, right: bool) -> None:
+    """Through the server's own evaluation, with a fixed seed; `benchmarks/sprt.py` plays ten thousand tests."""
+    truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
+    ended = simulator.evaluated(Sprt(0, 40), truth, tests=40, seed=[1, 0])
+    wrong = sum(accepted == right for accepted, _ in ended) / 40
+    # Three standard errors above 5 %.
+    assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)
+
+
+def test_candidates_together_need_few_games_at_the_same_error_rates() -> None:
+    """With a fixed seed; the simulator compares the first tests with the server's evaluation."""
+    elos = np.tile(np.array([60.0, 60, 0, 0, -60]), (20, 1))
+    apart, joint = simulator.compared(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
+    assert joint.games < apart.games / 2
+    # Three standard errors above 5 %.
+    assert joint.false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 20)
+    assert joint.missed <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 20)
+
+
 @pytest.mark.parametrize("model", list(SprtModel))
 def test_plan_at_the_bounds_passes_with_the_promised_probabilities(model: SprtModel) -> None:
     test = Sprt(0, 5, alpha=0.05, beta=0.1, model=model)
