@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ from noughts_server.bot_check.check_steps import run_steps
 from noughts_server.bot_check.child_session import child_session
 from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.errors import InvalidArgument, NoughtsError
+from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.programs import PY, examined, place
 from noughts_server.launching.launcher import Locking, command_of, launching
 from noughts_server.runtime.bus import listening
@@ -140,8 +141,7 @@ class SubmittedBots:
         self._playing: dict[int, _Playing] = {}
         """By key of the bot version."""
         self._benched: set[int] = set()
-        self._usage: Counter[tuple[int, int]] = Counter()
-        """Milliseconds of processor time, by day (since 1970) and owner."""
+        self._time = ProcessorTime(server.store, server.settings.limits)
         self._news = asyncio.Event()
         self._looked = asyncio.Event()
         """Set at the end of the next check. Each check has its own event."""
@@ -160,6 +160,7 @@ class SubmittedBots:
         newest = await self._server.store.read(lambda connection: newest_submission(connection, upload.bot))
         if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
             return upload._replace(entry=upload.entry or newest.entry)
+        await self._time.save()
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
         async with self._owners_trial[owner], self._trials:
@@ -175,7 +176,8 @@ class SubmittedBots:
                     hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
                     raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
                 finally:
-                    self._charge(owner, launcher.processor_seconds)
+                    self._time.charge(owner, launcher.processor_seconds)
+                    await self._save_time()
         return upload._replace(entry=entry)
 
     def _count_trial(self, owner: int) -> None:
@@ -185,8 +187,7 @@ class SubmittedBots:
         while latest and latest[0] <= now - _HOUR_SECONDS:
             latest.popleft()
         limits.check("submissions", "bots that you submit within an hour", len(latest))
-        used = self._usage[_today(), owner] // 1000
-        limits.check("processor_seconds", "seconds of processor time that your bots can use today", used)
+        self._time.check(owner)
         latest.append(now)
 
     async def _place(
@@ -260,12 +261,15 @@ class SubmittedBots:
                                 playing.task.cancel()
                         elif news or loop.time() >= due:
                             due = loop.time() + await self._read()
+                        elif not self._time.is_saved:
+                            await self._save_time()
                         self._tend(tasks)
                         looked.set()
                         await set_within(self._news, _TICK_SECONDS)
             finally:  # nobody waits for a server that has stopped
                 looked.set()
                 self._looked.set()
+                await self._save_time()
 
     def playing(self) -> list[Submission]:
         return [playing.submission for playing in self._playing.values()]
@@ -278,6 +282,7 @@ class SubmittedBots:
         """Read which bots are needed; return the seconds until the next read, unless an event comes first."""
         store = self._server.store
         try:
+            await self._time.save()
             ready, needed = await store.read(ready_submissions), await store.read(needed_submissions)
         except NoughtsError as error:
             logger.warning("submission_check_failed", reason=error.reason, error=str(error))
@@ -286,39 +291,32 @@ class SubmittedBots:
         self._needed = [each for each in needed if each.kind in self.accepts]
         return _LOOK_SECONDS
 
+    async def _save_time(self) -> None:
+        with suppress(NoughtsError):  # it is stored later
+            await self._time.save()
+
     def _tend(self, tasks: asyncio.TaskGroup) -> None:
         """Start the bots that are needed and allowed, and charge the running ones."""
         sessions, playing = self._server.sessions, self._playing
         for each in playing.values():
             if each.life is not None:
                 self._charge_life(each, processor_seconds(each.life.pid))
-        ready = [submission for submission in self._ready if not self._is_spent(submission.owner_id)]
+        ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
         known = sessions.logins_here()
         sessions.stand_by({bot.bot_version_id: known.get(bot.bot_version_id) or _unknown(bot) for bot in ready})
-        needed = {each.bot_version_id: each for each in self._needed if not self._is_spent(each.owner_id)}
+        needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():
             if key not in playing and key not in self._benched and len(playing) < MOST_PLAYING:
                 playing[key] = _Playing(submission, tasks.create_task(self._play(submission)))
         for key, each in playing.items():
             idle = not sessions.wire(key).player.games
-            if key not in needed and (idle or self._is_spent(each.submission.owner_id)):
+            if key not in needed and (idle or self._time.is_spent(each.submission.owner_id)):
                 each.task.cancel()
-
-    def _is_spent(self, owner: int) -> bool:
-        """Return whether an owner's bots have used up the day's processor time."""
-        limit = self._server.settings.limits.processor_seconds
-        return self._usage[_today(), owner] >= limit * 1000
 
     def _charge_life(self, playing: _Playing, seconds: float) -> None:
         """Charge the new part of a process's total time, including what it used between looks if it has ended."""
-        self._charge(playing.submission.owner_id, seconds - playing.seconds)
+        self._time.charge(playing.submission.owner_id, seconds - playing.seconds)
         playing.seconds = max(seconds, playing.seconds)
-
-    def _charge(self, owner: int, seconds: float) -> None:
-        before = self._is_spent(owner)
-        self._usage[_today(), owner] += max(0, round(1000 * seconds))
-        if self._is_spent(owner) and not before:
-            logger.warning("processor_time_used_up", owner=owner)
 
     async def _play(self, submission: Submission) -> None:
         key = submission.bot_version_id
@@ -398,8 +396,3 @@ def _without_paths(text: str) -> str:
 def _open_for_passage(folder: str | Path) -> None:
     """Let child processes of other users pass through a folder without listing it."""
     os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
-
-
-def _today() -> int:
-    """Return the days since 1970, in UTC."""
-    return int(time.time() // 86_400)  # noqa: TID251  # a calendar day, equal on all servers

@@ -20,7 +20,9 @@ import pytest
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
 from noughts_referee.children.scratch import OwnedFolder
+from noughts_server.errors import LimitReached
 from noughts_server.hosting import submitted
+from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots
 from noughts_server.limits import Limits
 from noughts_server.runtime.sessions import OnlineBot
@@ -28,7 +30,7 @@ from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
 from noughts_server.store.people.submissions import Submission, Upload, needed_submissions
-from noughts_server.store.people.tokens import authenticate, revoke_token
+from noughts_server.store.people.tokens import authenticate, create_owner, revoke_token
 from tests.support.client import Client, bearing, client_of, refused
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.loopback import until
@@ -412,12 +414,35 @@ async def test_refused_trials_count_as_attempts(tmp_path: Path) -> None:
         await submit(client, await client.token("bob", *ALL), "other", GOOD)
 
 
-async def test_refused_trials_are_charged(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):
-        token = await client.token("alice", *ALL)
-        busy = BOT.format("sum(range(100_000_000)); raise ValueError('too late')")
-        assert "too late" in (await refused(submit(client, token, "mine", busy))).trailing
-        assert "processor time" in (await refused(submit(client, token, "mine", GOOD))).trailing
+async def test_refused_trials_are_charged_beyond_a_restart_of_the_server(tmp_path: Path) -> None:
+    for tried in (False, True):
+        async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):
+            token = await client.token("alice", *ALL)
+            busy = BOT.format("sum(range(100_000_000)); raise ValueError('too late')")
+            assert tried or "too late" in (await refused(submit(client, token, "mine", busy))).trailing
+            assert "processor time" in (await refused(submit(client, token, "mine", GOOD))).trailing
+            await submit(client, await client.token("bob", *ALL), f"other-{tried}", GOOD)
+
+
+async def test_processor_time_is_that_of_all_servers_and_of_one_day(tmp_path: Path) -> None:
+    now, limits = [86_400_000 * 20_000], Limits(processor_seconds=2)
+    async with client_of(tmp_path / "x.sqlite") as client:
+        store = client.server.store
+        owner = await store.write(lambda connection: create_owner(connection, "alice"))
+        store.now_ms = lambda: now[0]
+        one, other = ProcessorTime(store, limits), ProcessorTime(store, limits)
+        one.charge(owner, 1.5)
+        await one.save()
+        other.charge(owner, 0.5)
+        assert not other.is_spent(owner)
+        await other.save()
+        assert (one.is_spent(owner), other.is_spent(owner), other.is_saved) == (False, True, True)
+        await one.save()
+        with pytest.raises(LimitReached, match="3 is more than the limit of 2"):
+            one.check(owner)
+        now[0] += 86_400_000
+        await one.save()
+        assert not one.is_spent(owner)
 
 
 async def test_trials_give_way_to_games(client: Client) -> None:

@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0018"
+REVISION = "0019"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -429,6 +429,16 @@ explorer_moves = Table(
     Column("games", Integer, nullable=False),
     Column("tournament_id", BigInteger, nullable=False),
     Column("ordinal", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# What the submitted bots of an owner have used on a day, on all machines together. The day counts from 1970, in UTC.
+processor_times = Table(
+    "processor_times",
+    metadata,
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("owner_id", ForeignKey("owners.id"), primary_key=True),
+    Column("milliseconds", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 

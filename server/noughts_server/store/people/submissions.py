@@ -1,20 +1,23 @@
 """Bots submitted as files: their programs and owners, and which of them are needed now."""
 
 import hashlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import Connection, Select, delete, func, insert, select
 
 from noughts_server.errors import AlreadyExists, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.resource_names import bot_name
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import (
     TournamentState,
     bot_versions,
     bots,
     entries,
     owners,
+    processor_times,
     programs,
     submissions,
     tournaments,
@@ -151,6 +154,18 @@ def needed_submissions(connection: Connection) -> list[Submission]:
 def program_of(connection: Connection, hash_: bytes) -> bytes:
     content: bytes = connection.execute(select(programs.c.content).where(programs.c.hash == hash_)).scalar_one()
     return content
+
+
+def add_processor_time(connection: Connection, *, day: int, used: Mapping[int, int]) -> None:
+    """Add milliseconds of processor time, by owner, to those of a day (since 1970); forget the days before. Writes."""
+    upsert(connection, processor_times, [(day, *each) for each in used.items()], add=("milliseconds",))
+    connection.execute(delete(processor_times).where(processor_times.c.day < day))
+
+
+def processor_time(connection: Connection, *, day: int) -> Counter[int]:
+    """Return the milliseconds of processor time of a day, by owner."""
+    of_day = select(processor_times.c.owner_id, processor_times.c.milliseconds).where(processor_times.c.day == day)
+    return Counter({row.owner_id: row.milliseconds for row in connection.execute(of_day)})
 
 
 def _next_version(connection: Connection, bot: str) -> str:
