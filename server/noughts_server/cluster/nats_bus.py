@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import nats.errors
@@ -151,12 +152,10 @@ class NatsBus:
         try:
             while self._wanted:
                 subject = self._wanted[0]
-                await client.subscribe(
-                    _on_the_wire(subject),
-                    cb=self._handler(subject),
-                    pending_msgs_limit=_MOST_WAITING,
-                    pending_bytes_limit=_PENDING_BYTES,
+                subscribe = partial(
+                    client.subscribe, pending_msgs_limit=_MOST_WAITING, pending_bytes_limit=_PENDING_BYTES
                 )
+                await subscribe(_on_the_wire(subject), cb=self._handler(subject))
                 self._wanted.popleft()
             while self._waiting:
                 subject, data = self._waiting.popleft()

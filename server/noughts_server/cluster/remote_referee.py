@@ -495,12 +495,7 @@ class RemoteReferee:
         """Running games of all referees: of one tournament, or all."""
         if tournament is None:
             return sum(each.games_in_flight for each in self.referees.values())
-        return sum(
-            played.games_in_flight
-            for each in self.referees.values()
-            for played in each.tournaments
-            if played.tournament == tournament
-        )
+        return sum(played.games_in_flight for played in self._played(tournament))
 
     def queued(self) -> int:
         """Slots that wait at referees, of all tournaments."""
@@ -511,11 +506,8 @@ class RemoteReferee:
 
         A referee that freezes is listed for a while with games that others play by now.
         """
-        running = (
-            ordinal
-            for each in self.referees.values()
-            for played in each.tournaments
-            if played.tournament == tournament
-            for ordinal in played.ordinals
-        )
-        return list(dict.fromkeys(running))
+        return list(dict.fromkeys(ordinal for played in self._played(tournament) for ordinal in played.ordinals))
+
+    def _played(self, tournament: int) -> Iterable[pb.ClusterTournament]:
+        every = (played for each in self.referees.values() for played in each.tournaments)
+        return (played for played in every if played.tournament == tournament)

@@ -122,9 +122,8 @@ class SharedSupply(Supply):
         if playing.timed:
             self._look_ahead()
         most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
-        claims = await self._store.write_patiently(
-            lambda connection: claim_next(connection, key, node, holding=holding, played=played, most=most)
-        )
+        claim = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
+        claims = await self._store.write_patiently(claim)
         for number in played:
             del self._held[number]
         return claims
@@ -237,13 +236,12 @@ class SharedPlay:
     async def _look(self) -> None:
         local = self.local
         known = tuple(local.supplies)
-        running, others = await self._store.read_patiently(
+        found = await self._store.read_patiently(
             lambda connection: (
-                running_tournaments(connection),
-                [get_tournament_by_id(connection, key) for key in known],
+                [get_tournament_by_id(connection, key) for key in known] + running_tournaments(connection)
             )
         )
-        for tournament in (*others, *running):
+        for tournament in found:
             key, state = tournament.id, tournament.state
             if state is TournamentState.FINISHED or (key in local.tasks and state is TournamentState.RUNNING):
                 if key in local.supplies:

@@ -15,6 +15,10 @@ class Score:
         return Score(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.wins, self.draws, self.losses
+
+    @property
     def mirrored(self) -> "Score":
         """Return the same games from the other side's point of view."""
         return Score(self.losses, self.draws, self.wins)

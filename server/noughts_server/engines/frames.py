@@ -96,13 +96,8 @@ class EngineFrames(ChildFrames):
         self._has_news = asyncio.Event()
         self._frame = 0
         self._loop = asyncio.get_running_loop()
-        hello = pb.Hello(
-            protocol=PROTOCOL,
-            agent=f"noughts-gomocup/{software()}",
-            max_games=processes,
-            variants=VARIANTS,
-            prepares=True,
-        )
+        hello = pb.Hello(protocol=PROTOCOL, agent=f"noughts-gomocup/{software()}", max_games=processes, prepares=True)
+        hello.variants.extend(VARIANTS)
         self._hello: pb.PlayRequest | None = pb.PlayRequest(hello=hello)
         self._has_news.set()
         self.death: Death | None = None

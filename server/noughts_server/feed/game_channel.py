@@ -44,12 +44,8 @@ class GameChannel(Channel):
             self._look_again = False
             found = (await self._store.read(self._read)).message
             if found.state == pb.GAME_STATE_ENDED and not self.over:
-                end = pb.WatchedEnd(
-                    game=self._name,
-                    result=found.result,
-                    termination=found.termination,
-                    winning_cells=found.winning_cells,
-                )
+                end = pb.WatchedEnd(game=self._name, result=found.result, termination=found.termination)
+                end.winning_cells.extend(found.winning_cells)
                 self.emit(pb.Increments(ends=[end]))
                 self.finish()
 

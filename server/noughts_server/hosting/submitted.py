@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -213,11 +214,8 @@ class SubmittedBots:
             raise InvalidArgument.of("submission.variant", variant, str(error)) from None
         except BotError as error:
             raise _refusal(str(error), "one that plays", hint) from None
-        failed = (
-            []
-            if report.faults
-            else [step for step in await run_steps(spec, launcher, plan) if step.outcome == "failed"]
-        )
+        steps = [] if report.faults else await run_steps(spec, launcher, plan)
+        failed = [step for step in steps if step.outcome == "failed"]
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
             said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
@@ -346,15 +344,9 @@ class SubmittedBots:
             if fault.benched:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
-        player = ChildPlayer(
-            command_of(spec),
-            self._launcher,
-            wire,
-            self._times,
-            accept=lambda hello: sessions.child_welcome(hello, submission.logged_in, self._times.heartbeat),
-            on_life=began,
-            on_fault=ended,
-        )
+        command, launcher = command_of(spec), self._launcher
+        accept = partial(sessions.child_welcome, bot=submission.logged_in, heartbeat=self._times.heartbeat)
+        player = ChildPlayer(command, launcher, wire, self._times, accept=accept, on_life=began, on_fault=ended)
         try:
             await player.play()
         finally:
@@ -380,9 +372,8 @@ def _unknown(bot: Submission) -> OnlineBot:
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
     told = _without_paths(got)
-    return InvalidArgument.of(
-        "bot", told, expected, hint=_without_paths(hint), message=f"The bot was not accepted: {told}."
-    )
+    hint, message = _without_paths(hint), f"The bot was not accepted: {told}."
+    return InvalidArgument.of("bot", told, expected, hint=hint, message=message)
 
 
 def _without_paths(text: str) -> str:

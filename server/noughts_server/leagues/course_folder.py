@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from noughts_proto.security import host_of, is_loopback
@@ -126,12 +127,9 @@ class CourseFolder:
                 raise InvalidArgument.of("--closes", f"{end}, which is in the past", "a time in the future")
 
             def tokens(connection: Connection) -> dict[str, str]:
-                made = {
-                    login: create_token(
-                        connection, owner=login, label=COURSE_LABEL, scopes=("play", "submit"), life_ms=life, now_ms=now
-                    )
-                    for login in logins
-                }
+                scopes: tuple[str, ...] = ("play", "submit")
+                make = partial(create_token, connection, label=COURSE_LABEL, scopes=scopes, life_ms=life, now_ms=now)
+                made = {login: make(owner=login) for login in logins}
                 if organiser:
                     scopes = ("admin", "organise", "play")
                     made[""] = create_token(connection, owner=ORGANISER, label=ORGANISER, scopes=scopes, now_ms=now)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login, play
@@ -63,11 +64,9 @@ LADDERS = (
 async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
     """Reference bots play on the server inside the block, a move in `pace` seconds; yields a token for another bot."""
 
-    token = await server.store.write(
-        lambda connection: (
-            create_token(connection, owner=_OWNER, label="noughts live", now_ms=server.store.now_ms()).secret
-        )
-    )
+    now = server.store.now_ms()
+    made = await server.store.write(partial(create_token, owner=_OWNER, label="noughts live", now_ms=now))
+    token = made.secret
     async with asyncio.TaskGroup() as playing:
         bots = await _log_in(playing, server.address, token, pace)
         await asyncio.to_thread(_start_ladders, server.address, token)

@@ -107,8 +107,6 @@ async def bot_processes(
 ) -> AsyncIterator[dict[str, BotProcess]]:
     """The processes of the reference bots among these, by label."""
     async with AsyncExitStack() as stack:
-        yield {
-            label: await stack.enter_async_context(bot_process(spec, max_games, patience))
-            for label, spec in specs.items()
-            if not spec.child_kind
-        }
+        started = ((label, spec) for label, spec in specs.items() if not spec.child_kind)
+        start = partial(bot_process, max_games=max_games, patience=patience)
+        yield {label: await stack.enter_async_context(start(spec)) for label, spec in started}

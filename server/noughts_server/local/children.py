@@ -109,20 +109,9 @@ class LocalChildren:
         for member in members:
             command, options = engine_command(spec, self._cores.take())
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
-            ready = partial(sessions.present_changed, version)
-            wire = EngineConnection(
-                member,
-                referee,
-                command,
-                options,
-                self._launcher,
-                self._times,
-                on_ready=ready,
-                on_died=died,
-                transcript=self._transcripts.of(label),
-                cores=self._game_cores,
-            )
-            wires.append(wire)
+            wire = partial(EngineConnection, member, referee, command, options, self._launcher, self._times)
+            ready, transcript = partial(sessions.present_changed, version), self._transcripts.of(label)
+            wires.append(wire(on_ready=ready, on_died=died, transcript=transcript, cores=self._game_cores))
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)

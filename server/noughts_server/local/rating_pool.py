@@ -133,16 +133,9 @@ def _result(variant: str, anchors: dict[str, float], played: Sequence[ExportedGa
         slow += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
         slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(anchors, scores)
-    return PoolRating(
-        variant,
-        rating,
-        error,
-        len(scores),
-        sum(map(sum, taken.values())),
-        [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()],
-        max(known_ratings()[variant].values()),
-        slowest=slow,
-    )
+    points, best = sum(map(sum, taken.values())), max(known_ratings()[variant].values())
+    against = [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()]
+    return PoolRating(variant, rating, error, len(scores), points, against, best, slowest=slow)
 
 
 def _fitted(anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:

@@ -80,11 +80,8 @@ class LocalTournament:
     def missing(self) -> list[str]:
         """The labels of the bots that have no session and are not excused."""
         online = self._server.sessions.online
-        return [
-            label
-            for label in self._versions
-            if label not in self._excused and not online(self._bots[label].bot_version_id)
-        ]
+        expected = [label for label in self._versions if label not in self._excused]
+        return [label for label in expected if not online(self._bots[label].bot_version_id)]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
         """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""

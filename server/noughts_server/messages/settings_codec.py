@@ -38,12 +38,9 @@ def challenge_message(settings: TournamentSettings, **fields: Any) -> challenges
 
 
 def _of_games(settings: TournamentSettings) -> dict[str, Any]:
-    return {
-        "variant": settings.variant,
-        "time": time_control_message(settings.time),
-        "own_times": {label: time_control_message(time) for label, time in settings.own_times.items()},
-        "seed": settings.seed,
-    }
+    own_times = {label: time_control_message(time) for label, time in settings.own_times.items()}
+    time = time_control_message(settings.time)
+    return {"variant": settings.variant, "time": time, "own_times": own_times, "seed": settings.seed}
 
 
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:

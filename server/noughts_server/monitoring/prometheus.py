@@ -157,9 +157,8 @@ class ServerMetrics:
         yield from self._of_games()
         yield from self._of_commits()
         yield from self._of_bots()
-        yield _labelled(
-            "noughts_errors", "Calls that ended with an error, by its ErrorInfo.reason.", "reason", self.counters.errors
-        )
+        what = "Calls that ended with an error, by its ErrorInfo.reason."
+        yield _labelled("noughts_errors", what, "reason", self.counters.errors)
         refused = {each.name: self.counters.refused[each.name] for each in fields(Limits)}
         yield _labelled("noughts_refused", "Calls beyond a limit, by its name.", "limit", refused)
         yield from self._of_feed()
@@ -168,12 +167,8 @@ class ServerMetrics:
         referee, counters = self.referee, self.counters
         yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
         yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
-        yield _labelled(
-            "noughts_verdicts",
-            "Stored games, by how they ended.",
-            "termination",
-            {str(Termination(kind)): count for kind, count in counters.terminations.items()},
-        )
+        endings = {str(Termination(kind)): count for kind, count in counters.terminations.items()}
+        yield _labelled("noughts_verdicts", "Stored games, by how they ended.", "termination", endings)
         yield GaugeMetricFamily("noughts_games_in_flight", "Concurrent games.", referee.in_flight())
         yield GaugeMetricFamily("noughts_slots_queued", "Scheduled games that wait for capacity.", referee.queued())
 

@@ -20,13 +20,8 @@ class BoardCommand(Enum):
     HELP = "?"
 
 
-_WORDS = {
-    BoardCommand.NEW: "new game",
-    BoardCommand.UNDO: "undo",
-    BoardCommand.LEAVE: "quit",
-    BoardCommand.HINT: "hint",
-    BoardCommand.HELP: "help",
-}
+_WORDS = {command: command.name.lower() for command in BoardCommand}
+_WORDS |= {BoardCommand.NEW: "new game", BoardCommand.LEAVE: "quit"}
 _COMMANDS = {command.value: command for command in BoardCommand}
 
 

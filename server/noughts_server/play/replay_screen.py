@@ -100,14 +100,9 @@ class ReplayScreen(App[None]):
         if room.width:
             board.fit(game.variant, (room.width, room.height))
         at_end = ply == len(game.moves)
-        board.show(
-            Scene(
-                {cell: "XO"[number & 1] for number, cell in enumerate(game.moves[:ply])},
-                last=game.moves[ply - 1] if ply else None,
-                winning=game.winning if at_end else frozenset(),
-                winning_colour=_WON,
-            )
-        )
+        stones = {cell: "XO"[number & 1] for number, cell in enumerate(game.moves[:ply])}
+        winning = game.winning if at_end else frozenset()
+        board.show(Scene(stones, last=game.moves[ply - 1] if ply else None, winning=winning, winning_colour=_WON))
         title = Text(f"Game {self._number}: {game.title}", no_wrap=True, overflow="ellipsis")
         self.query_one("#title", Static).update(title)
         self.query_one("#ply", Static).update(Text(self._told(), no_wrap=True, overflow="ellipsis"))

@@ -121,10 +121,9 @@ def _writing_psq(file: str) -> Iterator[Callable[[RecordedGame], None]]:
 def _one_game(file: str, out: IO[str]) -> Callable[[RecordedGame], None]:
     def write(record: RecordedGame) -> None:
         if out.tell():
-            raise FormatError(
-                f"{file}: got more than one game, expected one, which is all that a .psq file holds; "
-                f"{file}{os.sep} makes a folder of numbered files"
-            )
+            expected = "expected one, which is all that a .psq file holds"
+            hint = f"{file}{os.sep} makes a folder of numbered files"
+            raise FormatError(f"{file}: got more than one game, {expected}; {hint}")
         out.write(psq_text(record))
 
     return write

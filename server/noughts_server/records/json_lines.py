@@ -101,12 +101,7 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document |= {"first_time": record.first_time, "second_time": record.second_time}
     loser = {"1-0": 1, "0-1": 0}.get(record.result)
     if record.fault and loser is not None and "fault" not in record.more:
-        document["fault"] = {
-            "bot": (record.first, record.second)[loser],
-            "side": ("first", "second")[loser],
-            "ply": len(record.moves),
-            "reason": record.fault,
-        }
+        document["fault"] = record.lost_by(loser) | {"reason": record.fault}
     if record.times_ms:
         document["times_ms"] = list(record.times_ms)
     document |= record.more

@@ -113,12 +113,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
     if game.first_time:
         line |= {"first_time": game.first_time, "second_time": game.second_time}
     if game.fault and game.loser is not None:
-        line["fault"] = {
-            "bot": (game.first, game.second)[game.loser],
-            "side": ("first", "second")[game.loser],
-            "ply": len(game.moves),
-            "reason": game.fault,
-        }
+        side = ("first", "second")[game.loser]
+        line["fault"] = {"bot": getattr(game, side), "side": side, "ply": len(game.moves), "reason": game.fault}
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
     return line | score_column(game.scores, len(game.moves))

@@ -58,15 +58,9 @@ def read_psq(lines: Iterable[str]) -> RecordedGame:
         result = "1-0" if len(moves) % 2 else "0-1"
     elif termination is Termination.BOARD_FULL:
         result = "1/2-1/2"
-    return RecordedGame(
-        variant=variant.name,
-        first=first,
-        second=second,
-        result=result,
-        moves=tuple(moves),
-        termination=str(termination) if result != "*" else "",
-        times_ms=tuple(times) if any(times) else (),
-    )
+    ending = str(termination) if result != "*" else ""
+    known = tuple(times) if any(times) else ()
+    return RecordedGame(variant.name, first, second, result, tuple(moves), termination=ending, times_ms=known)
 
 
 def _parts(rows: list[str]) -> tuple[list[str], tuple[str, str]]:

@@ -14,14 +14,7 @@ SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 """The first mover's points."""
 
 
-RESULT_SPELLINGS: Mapping[str, str] = {
-    "1": "1-0",
-    "0": "0-1",
-    "½-½": "1/2-1/2",
-    "1/2": "1/2-1/2",
-    "0.5": "1/2-1/2",
-    "=": "1/2-1/2",
-}
+RESULT_SPELLINGS: Mapping[str, str] = {"1": "1-0", "0": "0-1", **dict.fromkeys(("½-½", "1/2", "0.5", "="), "1/2-1/2")}
 """Other spellings in lists of results."""
 
 LONGEST_MS = 1e12
@@ -89,6 +82,11 @@ class RecordedGame:
         scores = self.more.get("scores")
         valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE
         return scores if valid and isinstance(scores, list) else []
+
+    def lost_by(self, loser: int) -> dict[str, Any]:
+        """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""
+        side = ("first", "second")[loser]
+        return {"bot": getattr(self, side), "side": side, "ply": len(self.moves)}
 
     @property
     def first_chosen(self) -> int:

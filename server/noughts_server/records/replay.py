@@ -59,6 +59,7 @@ def faults_of_stored(game: "ExportedGame") -> list[str]:
 
 
 def recorded(game: "ExportedGame") -> RecordedGame:
+    agreed = {"opening": game.agreement._asdict()} if game.agreement else {}
     return RecordedGame(
         variant=game.variant,
         first=game.first,
@@ -70,8 +71,7 @@ def recorded(game: "ExportedGame") -> RecordedGame:
         opening_plies=game.opening_plies,
         times_ms=tuple(time / 1000 for time in game.times_us),
         fault=game.fault,
-        more=({"opening": game.agreement._asdict()} if game.agreement else {})
-        | score_column(game.scores, len(game.moves)),
+        more=agreed | score_column(game.scores, len(game.moves)),
     )
 
 
@@ -117,6 +117,8 @@ def _ending(
     record: RecordedGame, variant: Variant, termination: Termination | None, outcome: Outcome | None
 ) -> Iterator[str]:
     result, to_move = _RESULTS[record.result], len(record.moves) & 1
+    # The game possibly ended before the agreement on sides.
+    may_be_asked = variant.agreement and len(record.moves) <= _LONGEST_AGREEMENT
     if outcome is not None:
         if termination not in (None, outcome.termination):
             yield f"termination: got {termination}, expected {outcome.termination}: so the last move ends the game"
@@ -132,13 +134,8 @@ def _ending(
         yield f"result: got *, expected a winner or a draw with termination {termination}"
     elif termination in FAULTS | {Termination.RESIGNED} and result is Result.DRAW:
         yield f"result: got {record.result}, expected that one side lost by {termination}"
-    elif termination in _AT_THE_MOVE - GONE and result.loser != to_move and not _may_be_asked(record, variant):
+    elif termination in _AT_THE_MOVE - GONE and result.loser != to_move and not may_be_asked:
         yield f"result: got {record.result}, expected that {'XO'[to_move]}, to move, lost by {termination}"
-
-
-def _may_be_asked(record: RecordedGame, variant: Variant) -> bool:
-    """Return whether the game possibly ended before the agreement on sides."""
-    return bool(variant.agreement) and len(record.moves) <= _LONGEST_AGREEMENT
 
 
 def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
@@ -173,11 +170,7 @@ def _told_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
         yield f"fault: got one in a game that ended {record.result}, expected none: nobody lost"
         return
     fields = fault if isinstance(fault, dict) else {}
-    expected = {
-        "bot": (record.first, record.second)[loser],
-        "side": ("first", "second")[loser],
-        "ply": len(record.moves),
-    }
+    expected = record.lost_by(loser)
     if {name: fields.get(name) for name in expected} != expected or not isinstance(fields.get("reason"), str):
         yield f"fault: got {_shown(fault)}, expected {_shown({**expected, 'reason': '...'})}"
 

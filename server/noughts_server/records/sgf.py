@@ -184,13 +184,9 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
     size = f"{variant.columns}" if variant.columns == variant.rows else f"{variant.columns}:{variant.rows}"
     how = next((letter for ending, letter in _HOW.items() if str(ending) == record.termination), "")
     result = _RESULTS[record.result] + (how if record.result in ("1-0", "0-1") else "")
-    said = {
-        "termination": record.termination,
-        "seed": "" if record.seed is None else str(record.seed),
-        "time of Black": record.first_time,
-        "time of White": record.second_time,
-        "fault": record.fault,
-    }
+    seed = "" if record.seed is None else str(record.seed)
+    said = {"termination": record.termination, "seed": seed, "time of Black": record.first_time}
+    said |= {"time of White": record.second_time, "fault": record.fault}
     agreed = record.more.get("opening")
     if isinstance(agreed, dict) and {"rule", "opener", "stones"} <= agreed.keys():
         said["agreed by"] = f"{agreed['rule']}, {agreed['stones']} stones, begun by {agreed['opener']}"

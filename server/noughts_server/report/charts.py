@@ -35,9 +35,8 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
         height,
         x_title="Elo",
         dots_size=4,
-        stroke_style={"width": 2},
         allow_interruptions=True,
-        x_value_formatter=lambda value: f"{value:.0f}",
+        x_value_formatter="{:.0f}".format,
         y_labels=[{"label": _short(bar.name), "value": place} for place, bar in placed],
         range=(0.3, len(bars) + 0.7),
         truncate_label=-1,
@@ -55,16 +54,8 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, games: int) -> Markup:
     """Draw the log-likelihood ratio over games as a series, followed by the upper and the lower limit."""
-    chart = _chart(
-        "llr",
-        340,
-        x_title="games",
-        y_title="LLR",
-        show_dots=False,
-        stroke_style={"width": 2},
-        x_value_formatter=lambda value: f"{value:,.0f}",
-        value_formatter=lambda value: f"{value:.2f}",
-    )
+    formats = {"x_value_formatter": "{:,.0f}".format, "value_formatter": "{:.2f}".format}
+    chart = _chart("llr", 340, x_title="games", y_title="LLR", show_dots=False, **formats)
     chart.add("LLR", list(points))
     for bound in (upper, lower):
         chart.add("bound", [(0, bound), (games, bound)], stroke_style={"width": 2, "dasharray": "7, 5"})
@@ -73,30 +64,18 @@ def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, g
 
 def times_chart(histograms: Sequence[tuple[str, TimeHistogram]]) -> Markup:
     """Draw the share of each bot's moves by time, on a logarithmic scale; at most `MOST_SERIES` bots."""
-    chart = _chart(
-        "times",
-        380,
-        x_title="thinking time of a move, logarithmic",
-        y_title="share of the bot's moves",
-        show_dots=False,
-        stroke_style={"width": 2},
-        value_formatter=lambda share: f"{share:.0%}",
-    )
+    titles = {"x_title": "thinking time of a move, logarithmic", "y_title": "share of the bot's moves"}
+    chart = _chart("times", 380, show_dots=False, value_formatter="{:.0%}".format, **titles)
     lines = [(name, _by_bin(histogram)) for name, histogram in histograms]
     low = min((place for _, bins in lines for place in bins), default=0)
     high = max((place for _, bins in lines for place in bins), default=0)
     first, last = low // _BINS_PER_DECADE, -(-(high + 1) // _BINS_PER_DECADE)
     chart.x_labels = [{"label": _time_label(decade), "value": decade} for decade in range(first, last + 1)]
+    places = range(first * _BINS_PER_DECADE, last * _BINS_PER_DECADE)
     for name, bins in lines:
         total = sum(bins.values())
-        chart.add(
-            name,
-            [
-                (edge / _BINS_PER_DECADE, bins.get(place, 0) / total)
-                for place in range(first * _BINS_PER_DECADE, last * _BINS_PER_DECADE)
-                for edge in (place, place + 1)
-            ],
-        )
+        shares = ((place, bins.get(place, 0) / total) for place in places)
+        chart.add(name, [(edge / _BINS_PER_DECADE, share) for place, share in shares for edge in (place, place + 1)])
     return _svg(chart)
 
 
@@ -123,41 +102,21 @@ def _chart(identity: str, height: int, **options: Any) -> Any:
     from pygal.style import Style
 
     style = Style(
-        background="transparent",
-        plot_background="transparent",
-        foreground="var(--text)",
-        foreground_strong="var(--text)",
+        **dict.fromkeys(("background", "plot_background"), "transparent"),
+        **dict.fromkeys(("foreground", "foreground_strong"), "var(--text)"),
         foreground_subtle="var(--muted)",
-        guide_stroke_color="var(--line)",
-        major_guide_stroke_color="var(--line)",
-        guide_stroke_dasharray="none",
-        major_guide_stroke_dasharray="none",
+        **dict.fromkeys(("guide_stroke_color", "major_guide_stroke_color"), "var(--line)"),
+        **dict.fromkeys(("guide_stroke_dasharray", "major_guide_stroke_dasharray"), "none"),
         font_family="inherit",
-        label_font_size=13,
-        major_label_font_size=13,
+        **dict.fromkeys(("label_font_size", "major_label_font_size", "legend_font_size"), 13),
         title_font_size=14,
-        legend_font_size=13,
-        opacity="1",
-        opacity_hover="1",
-        stroke_opacity="1",
-        stroke_opacity_hover="1",
+        **dict.fromkeys(("opacity", "opacity_hover", "stroke_opacity", "stroke_opacity_hover"), "1"),
         stroke_width="2",
         transition="0s",
-        colors=_SERIES,
-        value_colors=_SERIES,
-        ci_colors=_SERIES,
+        **dict.fromkeys(("colors", "value_colors", "ci_colors"), _SERIES),
     )
-    chart = pygal.XY(
-        style=style,
-        width=_WIDTH,
-        height=height,
-        js=(),
-        show_legend=False,
-        no_data_text="no data",
-        margin=8,
-        max_scale=8,
-        **options,
-    )
+    size = {"width": _WIDTH, "height": height, "margin": 8, "max_scale": 8, "stroke_style": {"width": 2}}
+    chart = pygal.XY(style=style, js=(), show_legend=False, no_data_text="no data", **size, **options)
     # pygal's own would be random; it precedes every rule of the chart's style.
     chart.uuid = identity
     chart.add_xml_filter(_for_a_page)

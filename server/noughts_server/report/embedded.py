@@ -36,21 +36,12 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
             or not all(0 <= cell < variant.cells for cell in moves)
         ):
             continue
-        games.append(
-            [
-                number,
-                variants.setdefault(game.variant, len(variants)),
-                labels.setdefault(game.first, len(labels)),
-                labels.setdefault(game.second, len(labels)),
-                game.result,
-                in_words(game.termination),
-                game.first_chosen,
-                moves,
-                [_brief(microseconds) for microseconds in game.times_us],
-                list(variant.won_with(moves)) if game.termination == _LINE else [],
-                game.fault,
-            ]
-        )
+        players = [labels.setdefault(name, len(labels)) for name in (game.first, game.second)]
+        ending = [game.result, in_words(game.termination), game.first_chosen, moves]
+        times = [_brief(microseconds) for microseconds in game.times_us]
+        won = list(variant.won_with(moves)) if game.termination == _LINE else []
+        of_variant = variants.setdefault(game.variant, len(variants))
+        games.append([number, of_variant, *players, *ending, times, won, game.fault])
     document = {"labels": list(labels), "variants": [geometry(name) for name in variants], "games": games}
     return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)  # noqa: S704
 

@@ -34,14 +34,11 @@ def heat_rows(tally: Tally) -> list[HeatRow]:
     """Return the first bots of the standings, each against each of them."""
     standings = tally.standings()[:MOST_WITH_NUMBERS]
     crosstable = tally.crosstable(row.label for row in standings)
-    return [
-        HeatRow(
-            row.rank,
-            row.label,
-            [_cell(row.label, other, crosstable.total(row.label, other)) for other in crosstable.labels],
-        )
-        for row in standings
-    ]
+    cells = {
+        label: [_cell(label, other, crosstable.total(label, other)) for other in crosstable.labels]
+        for label in crosstable.labels
+    }
+    return [HeatRow(row.rank, row.label, cells[row.label]) for row in standings]
 
 
 def _cell(label: str, other: str, score: Score) -> Cell:

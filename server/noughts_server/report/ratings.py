@@ -42,18 +42,15 @@ def rated(tally: Tally) -> Rated | None:
         Column("opposition", "opposition", Unit.NUMBER),
         Column("los_next", "above the next", Unit.SHARE),
     )
-    rows = [
-        (player.rank, player.name, player.rating, player.error95, player.opposition, player.los_next)
-        for player in ratings.players
-    ]
+    fields = [column.key for column in columns]
+    rows = [[getattr(player, name) for name in fields] for player in ratings.players]
     errors = "the normal approximation of the posterior" if ratings.prior else "the sandwich estimator"
     note = (
         "Maximum likelihood of the logistic model from all games at once, draws as half points, 1500 as the mean; 95 %"
         f" by {errors}. Above the next: the likelihood that the bot is stronger than the one below it."
     )
-    bars = [
-        RatingBar(player.name, player.rating, player.error95) for player in ratings.players if player.rating is not None
-    ]
+    found = ((player.name, player.rating, player.error95) for player in ratings.players)
+    bars = [RatingBar(name, rating, error) for name, rating, error in found if rating is not None]
     lines = [*_about_advantage(ratings), *_about_groups(ratings)]
     if tally.repeats:
         lines.append(

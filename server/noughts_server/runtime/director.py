@@ -142,10 +142,8 @@ class Director:
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
         """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
-        leave = partial(
-            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason=reason
-        )
-        left = await self._store.write(leave)
+        named = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason)
+        left = await self._store.write(partial(named, now_ms=self._store.now_ms()))
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
         self._play.withdrawn(tournament, {each.entry: each.reason for each in left})
 

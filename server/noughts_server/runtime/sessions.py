@@ -245,11 +245,8 @@ class Sessions:
         return {**elsewhere, **self._standby, **self._online_logins()}
 
     def _online_logins(self) -> dict[int, OnlineBot]:
-        return {
-            version: self._logins[version]
-            for version in self._present
-            if version in self._logins and self._online_here(version)
-        }
+        known = (version for version in self._present if version in self._logins)
+        return {version: self._logins[version] for version in known if self._online_here(version)}
 
     def tokens(self) -> set[int]:
         """The tokens by which bots logged in that are online here."""

@@ -72,13 +72,8 @@ class StoreGuard:
             self.troubles += 1
             if self._referee is not None:
                 self._referee.hold(_WHY)
-            logger.error(
-                "database_unavailable",
-                reason=trouble.reason,
-                problem=trouble.problem,
-                got=trouble.got,
-                hint=trouble.remedy,
-            )
+            told = {"reason": trouble.reason, "problem": trouble.problem, "got": trouble.got}
+            logger.error("database_unavailable", **told, hint=trouble.remedy)
         else:
             seconds, self._since = time.monotonic() - self._since, 0.0
             logger.warning("database_available", seconds=round(seconds, 1))

@@ -110,12 +110,8 @@ class Sprt:
             return 0.0
         cells = [count or _EMPTY_CELL for count in counts]
         total = math.fsum(cells)
-        return total * math.fsum(
-            share * step
-            for share, step in zip(
-                (cell / total for cell in cells), self.steps([cell / total for cell in cells]), strict=True
-            )
-        )
+        shares = [cell / total for cell in cells]
+        return total * math.fsum(share * step for share, step in zip(shares, self.steps(shares), strict=True))
 
     def steps(self, shares: Sequence[float]) -> list[float]:
         """Return what a result of each cell adds to the LLR, ln(p1 / p0), if results have these positive shares."""

@@ -69,8 +69,5 @@ class Crosstable:
         for opponent in self.labels:
             total = self.total(label, opponent)
             if total.games:
-                sides = {
-                    "first": self.first(label, opponent).document(),
-                    "second": self.second(label, opponent).document(),
-                }
-                yield opponent, {**total.document(), **sides}
+                first, second = self.first(label, opponent), self.second(label, opponent)
+                yield opponent, {**total.document(), "first": first.document(), "second": second.document()}

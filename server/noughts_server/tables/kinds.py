@@ -26,11 +26,7 @@ class TableKind(StrEnum):
 _MOST_NOTES = 20
 
 _NAME = (Column("rank", "#", Unit.COUNT), Column("name", "bot"))
-_SCORE = (
-    Column("wins", "wins", Unit.COUNT),
-    Column("draws", "draws", Unit.COUNT),
-    Column("losses", "losses", Unit.COUNT),
-)
+_SCORE = tuple(Column(name, name, Unit.COUNT) for name in ("wins", "draws", "losses"))
 
 
 def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table:
@@ -41,18 +37,8 @@ def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table
 def _standings(tally: Tally, limit: int | None) -> Table:
     standings, byes = tally.standings(), tally.about.byes
     rows = [
-        (
-            row.rank,
-            row.label,
-            row.points,
-            row.score.games,
-            row.score.wins,
-            row.score.draws,
-            row.score.losses,
-            row.head_to_head,
-            row.sonneborn_berger,
-            *([byes.get(row.label, 0)] if byes else []),
-        )
+        (row.rank, row.label, row.points, row.score.games, *row.score.counts, row.head_to_head, row.sonneborn_berger)
+        + ((byes.get(row.label, 0),) if byes else ())
         for row in standings[:limit]
     ]
     columns = (
@@ -80,9 +66,8 @@ def _crosstable(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
     shown = standings[:limit]
     crosstable = tally.crosstable(row.label for row in shown)
-    rows = [
-        (row.rank, row.label, *(_points(crosstable, row.label, each) for each in crosstable.labels)) for row in shown
-    ]
+    labels = crosstable.labels
+    rows = [(row.rank, row.label, *(_points(crosstable, row.label, each) for each in labels)) for row in shown]
     columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(shown, start=1)))
     notes = ["Points of each row against the bot in that place of the table."]
     notes += _left_out(len(rows), len(standings), "entries")
@@ -92,10 +77,6 @@ def _crosstable(tally: Tally, limit: int | None) -> Table:
 def _points(crosstable: Crosstable, label: str, other: str) -> float | None:
     total = crosstable.total(label, other)
     return total.points if total.games else None
-
-
-def _pairings(tally: Tally, limit: int | None) -> Table:
-    return pairings_table(tally.about.matches, bracket=tally.by_place, limit=limit)
 
 
 def _sides(tally: Tally, limit: int | None) -> Table:
@@ -111,19 +92,11 @@ def _sides(tally: Tally, limit: int | None) -> Table:
         (row.rank, row.label, *_side(first[row.label]), *_side(second[row.label])) for row in standings[:limit]
     ]
     rows.append((None, "all bots", *_side(total), *_side(total.mirrored)))
-    columns = (
-        *_NAME,
-        *(
-            Column(f"{side}_{key}", f"{place} {title}" if key == "wins" else title, unit)
-            for side, place in (("first", "1st"), ("second", "2nd"))
-            for key, title, unit in (
-                ("wins", "W", Unit.COUNT),
-                ("draws", "D", Unit.COUNT),
-                ("losses", "L", Unit.COUNT),
-                ("score", "score", Unit.SHARE),
-            )
-        ),
-    )
+    columns = list(_NAME)
+    for side, place in (("first", "1st"), ("second", "2nd")):
+        titles = {"wins": f"{place} W", "draws": "D", "losses": "L"}
+        columns += (Column(f"{side}_{key}", title, Unit.COUNT) for key, title in titles.items())
+        columns.append(Column(f"{side}_score", "score", Unit.SHARE))
     notes = [
         "1st: the games in which the bot moved first, with its wins, draws, losses and points a game; 2nd: the others."
     ]
@@ -131,7 +104,7 @@ def _sides(tally: Tally, limit: int | None) -> Table:
 
 
 def _side(score: Score) -> tuple[int, int, int, float | None]:
-    return score.wins, score.draws, score.losses, _share(score)
+    return *score.counts, _share(score)
 
 
 def _share(score: Score) -> float | None:
@@ -150,16 +123,8 @@ _COUNTED = (
 
 
 def _counted(counts: Counts, total: int) -> tuple[Value, ...]:
-    score = counts.score
-    return (
-        counts.games,
-        counts.games / total,
-        score.wins,
-        score.draws,
-        score.losses,
-        _share(score),
-        counts.plies / counts.games,
-    )
+    score, games = counts.score, counts.games
+    return games, games / total, *score.counts, _share(score), counts.plies / games
 
 
 def _terminations(tally: Tally, limit: int | None) -> Table:
@@ -168,9 +133,8 @@ def _terminations(tally: Tally, limit: int | None) -> Table:
     guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
     notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
     notes += _left_out(len(notes), len(guilty), "entries that lost through a fault")
-    return Table(
-        TableKind.TERMINATIONS, "By termination", (Column("termination", "termination"), *_COUNTED), rows, notes
-    )
+    columns = (Column("termination", "termination"), *_COUNTED)
+    return Table(TableKind.TERMINATIONS, "By termination", columns, rows, notes)
 
 
 def _by_fault(kinds: Mapping[str, int]) -> str:
@@ -237,7 +201,7 @@ def _left_out(shown: int, there: int, what: str) -> list[str]:
 _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
     TableKind.STANDINGS: _standings,
     TableKind.CROSSTABLE: _crosstable,
-    TableKind.PAIRINGS: _pairings,
+    TableKind.PAIRINGS: lambda tally, limit: pairings_table(tally.about.matches, bracket=tally.by_place, limit=limit),
     TableKind.SIDES: _sides,
     TableKind.TERMINATIONS: _terminations,
     TableKind.OPENINGS: _openings,

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from noughts_server.competition.bracket import Decision
 from noughts_server.tables.table import Column, Table, Unit, Value
 
-_KEYS = ("round", "first", "second", "first_points", "second_points", "games", "winner")
 _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
@@ -31,13 +30,8 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
 
     Unknown values are null; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
     """
-    return [
-        {
-            **{name: getattr(match, name) for name in _KEYS},
-            "decision": None if match.decision is None else match.decision.name.lower(),
-        }
-        for match in matches
-    ]
+    decisions = (match.decision and match.decision.name.lower() for match in matches)
+    return [{**match._asdict(), "decision": decision} for match, decision in zip(matches, decisions, strict=True)]
 
 
 def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | None = None) -> Table:

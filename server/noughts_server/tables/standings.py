@@ -105,16 +105,11 @@ def ranked(
         groups[own_points].append(label)
     for group in groups.values():
         among.update(_head_to_head(group, against))
+    weighted = {
+        label: sum(score.points * points[opponent] for opponent, score in met.items()) for label, met in against.items()
+    }
     entries = [
-        RankedEntry(
-            label,
-            0,
-            total,
-            points[label],
-            among[label],
-            sum(score.points * points[opponent] for opponent, score in against[label].items()),
-        )
-        for label, total in totals.items()
+        RankedEntry(label, 0, total, points[label], among[label], weighted[label]) for label, total in totals.items()
     ]
     if order is not None:
         lines = {entry.label: entry for entry in entries}
