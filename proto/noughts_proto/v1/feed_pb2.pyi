@@ -477,6 +477,7 @@ class WatchedTournament(_message.Message):
     GAMES_RUNNING_FIELD_NUMBER: _builtins.int
     PLIES_FIELD_NUMBER: _builtins.int
     STANDINGS_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     title: _builtins.str
@@ -492,6 +493,10 @@ class WatchedTournament(_message.Message):
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedStanding]:
         """In order of rank."""
 
+    @_builtins.property
+    def match(self) -> _tournaments_pb2.MatchStatistics:
+        """Of a match: its statistics. Not in `featured`."""
+
     def __init__(
         self,
         *,
@@ -504,10 +509,11 @@ class WatchedTournament(_message.Message):
         games_running: _builtins.int = ...,
         plies: _builtins.int = ...,
         standings: _abc.Iterable[Global___WatchedStanding] | None = ...,
+        match: _tournaments_pb2.MatchStatistics | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "name", b"name", "plies", b"plies", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

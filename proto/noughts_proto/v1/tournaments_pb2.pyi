@@ -69,6 +69,8 @@ class _ScheduleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Schedule.Val
     """
     SCHEDULE_DANISH: _Schedule.ValueType  # 6
     """Each round pairs neighbours in the standings, even if they have met; `rounds` sets the number of rounds."""
+    SCHEDULE_MATCH: _Schedule.ValueType  # 7
+    """Two entries play pairs of games with the sides swapped, until the test of `sprt` is decided or all games are played."""
 
 class Schedule(_Schedule, metaclass=_ScheduleEnumTypeWrapper):
     """The format of a tournament."""
@@ -88,6 +90,8 @@ time.
 """
 SCHEDULE_DANISH: Schedule.ValueType  # 6
 """Each round pairs neighbours in the standings, even if they have met; `rounds` sets the number of rounds."""
+SCHEDULE_MATCH: Schedule.ValueType  # 7
+"""Two entries play pairs of games with the sides swapped, until the test of `sprt` is decided or all games are played."""
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
 class _MatchDecision:
@@ -192,6 +196,8 @@ class Tournament(_message.Message):
     DRAW_AFTER_FIELD_NUMBER: _builtins.int
     FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
     STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
@@ -204,7 +210,7 @@ class Tournament(_message.Message):
     schedule: Global___Schedule.ValueType
     """UNSPECIFIED means ROUND_ROBIN."""
     games_per_pair: _builtins.int
-    """Games of each pair; 0 means 2."""
+    """Games of each pair; 0 means 2, or 100,000 if there is an `sprt`."""
     concurrency: _builtins.int
     """The largest number of concurrent games; 0 means 1,024."""
     seed: _builtins.int
@@ -249,6 +255,10 @@ class Tournament(_message.Message):
     """After this number of games lost through its own fault, an entry is withdrawn; 0: never."""
     stop_when_decided: _builtins.bool
     """Whether a match of a knockout ends as soon as the lead is out of reach."""
+    sprt: _builtins.str
+    """The sequential probability ratio test that ends a match: `elo0=ELO,elo1=ELO` and optionally `alpha=P`, `beta=P`,
+    `model=logistic` or `model=normalized`. `games_per_pair` is then the largest number of games. Empty: no test.
+    """
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """The time control of every entry that does not have its own (`own_times`)."""
@@ -288,6 +298,10 @@ class Tournament(_message.Message):
     @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
         """Time controls of single entries, by label, for handicaps. A label that does not join changes nothing."""
+
+    @_builtins.property
+    def match(self) -> Global___MatchStatistics:
+        """Output only, and not in lists. What the stored games of a match say about the strength of its entries."""
 
     @_builtins.property
     def openings(self) -> Global___Openings:
@@ -333,11 +347,13 @@ class Tournament(_message.Message):
         draw_after: _builtins.int = ...,
         forfeit_after: _builtins.int = ...,
         stop_when_decided: _builtins.bool = ...,
+        sprt: _builtins.str = ...,
+        match: Global___MatchStatistics | None = ...,
         openings: Global___Openings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -461,6 +477,131 @@ class Standing(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
+
+@_typing.final
+class MatchStatistics(_message.Message):
+    """Statistics of a match, from the point of view of the entry that joined first. Pairs count in the order of the
+    schedule, up to the first one that is not stored yet. Each pair has one opening, and the sides are swapped.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LABELS_FIELD_NUMBER: _builtins.int
+    PENTANOMIAL_FIELD_NUMBER: _builtins.int
+    REPEATS_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    ELO_FIELD_NUMBER: _builtins.int
+    ERROR95_FIELD_NUMBER: _builtins.int
+    LOS_FIELD_NUMBER: _builtins.int
+    NORMALIZED_ELO_FIELD_NUMBER: _builtins.int
+    NORMALIZED_ERROR95_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
+    repeats: _builtins.int
+    """The number of games that only repeated others, because both bots always play the same. No other count has them."""
+    games: _builtins.int
+    """The number of games with a result, including `repeats`."""
+    score: _builtins.float
+    """The mean score, 0 to 1; unset without games."""
+    elo: _builtins.float
+    """The difference in Elo, and half the width of its 95 % confidence interval; unset if unknown or infinite."""
+    error95: _builtins.float
+    los: _builtins.float
+    """The likelihood that the first entry is stronger, 0 to 1; unset if unknown."""
+    normalized_elo: _builtins.float
+    """The difference in normalized Elo, and half the width of its 95 % confidence interval; unset if unknown."""
+    normalized_error95: _builtins.float
+    @_builtins.property
+    def labels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The labels of the two entries, in the order in which they joined."""
+
+    @_builtins.property
+    def pentanomial(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Five counts of pairs by points: 0, 1/2, 1, 1 1/2 and 2."""
+
+    @_builtins.property
+    def sprt(self) -> Global___SprtState:
+        """Unset if the match has no test."""
+
+    def __init__(
+        self,
+        *,
+        labels: _abc.Iterable[_builtins.str] | None = ...,
+        pentanomial: _abc.Iterable[_builtins.int] | None = ...,
+        repeats: _builtins.int = ...,
+        games: _builtins.int = ...,
+        score: _builtins.float | None = ...,
+        elo: _builtins.float | None = ...,
+        error95: _builtins.float | None = ...,
+        los: _builtins.float | None = ...,
+        normalized_elo: _builtins.float | None = ...,
+        normalized_error95: _builtins.float | None = ...,
+        sprt: Global___SprtState | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "score", b"score", "sprt", b"sprt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "games", b"games", "labels", b"labels", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "pentanomial", b"pentanomial", "repeats", b"repeats", "score", b"score", "sprt", b"sprt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__elo: _TypeAlias = _typing.Literal["elo"]  # noqa: Y015
+    _WhichOneofArgType__elo: _TypeAlias = _typing.Literal["_elo", b"_elo"]  # noqa: Y015
+    _WhichOneofReturnType__error95: _TypeAlias = _typing.Literal["error95"]  # noqa: Y015
+    _WhichOneofArgType__error95: _TypeAlias = _typing.Literal["_error95", b"_error95"]  # noqa: Y015
+    _WhichOneofReturnType__los: _TypeAlias = _typing.Literal["los"]  # noqa: Y015
+    _WhichOneofArgType__los: _TypeAlias = _typing.Literal["_los", b"_los"]  # noqa: Y015
+    _WhichOneofReturnType__normalized_elo: _TypeAlias = _typing.Literal["normalized_elo"]  # noqa: Y015
+    _WhichOneofArgType__normalized_elo: _TypeAlias = _typing.Literal["_normalized_elo", b"_normalized_elo"]  # noqa: Y015
+    _WhichOneofReturnType__normalized_error95: _TypeAlias = _typing.Literal["normalized_error95"]  # noqa: Y015
+    _WhichOneofArgType__normalized_error95: _TypeAlias = _typing.Literal["_normalized_error95", b"_normalized_error95"]  # noqa: Y015
+    _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
+    _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo) -> _WhichOneofReturnType__elo | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error95) -> _WhichOneofReturnType__error95 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__los) -> _WhichOneofReturnType__los | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__normalized_elo) -> _WhichOneofReturnType__normalized_elo | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__normalized_error95) -> _WhichOneofReturnType__normalized_error95 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
+
+Global___MatchStatistics: _TypeAlias = MatchStatistics  # noqa: Y015
+
+@_typing.final
+class SprtState(_message.Message):
+    """The state of a sequential probability ratio test."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LLR_FIELD_NUMBER: _builtins.int
+    LOWER_FIELD_NUMBER: _builtins.int
+    UPPER_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    llr: _builtins.float
+    """The logarithm of the likelihood ratio of H1 to H0."""
+    lower: _builtins.float
+    """H0 is accepted at or below this limit."""
+    upper: _builtins.float
+    """H1 is accepted at or above this limit."""
+    decision: _builtins.str
+    """`H0`, `H1` or `continue`. After a decision it and the counts do not change."""
+    def __init__(
+        self,
+        *,
+        llr: _builtins.float = ...,
+        lower: _builtins.float = ...,
+        upper: _builtins.float = ...,
+        decision: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "llr", b"llr", "lower", b"lower", "upper", b"upper"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SprtState: _TypeAlias = SprtState  # noqa: Y015
 
 @_typing.final
 class CreateTournamentRequest(_message.Message):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -26,17 +26,27 @@ RoundsOption = Annotated[
     Option(
         "--rounds",
         min=1,
-        max=OPTIONS["rounds"],
+        max=OPTIONS["rounds"].most,
         help="Rounds of a `swiss` or `danish`. Default: log2 of the entry count, rounded up",
     ),
 ]
 StopWhenDecidedOption = Annotated[
     bool, Option("--stop-when-decided", help="End a `knockout` match as soon as its winner is certain")
 ]
+SprtOption = Annotated[
+    str | None,
+    Option(
+        "--sprt", metavar="elo0=E,elo1=E", help="Stop when the test is decided; also alpha=, beta=, model= (see above)"
+    ),
+]
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after", min=1, max=OPTIONS["draw_after"], metavar="PLIES", help="Ply at which a draw is adjudicated"
+        "--draw-after",
+        min=1,
+        max=OPTIONS["draw_after"].most,
+        metavar="PLIES",
+        help="Ply at which a draw is adjudicated",
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -44,7 +54,7 @@ ForfeitAfterOption = Annotated[
     Option(
         "--forfeit-after",
         min=1,
-        max=OPTIONS["forfeit_after"],
+        max=OPTIONS["forfeit_after"].most,
         help="Number of crashes, illegal moves or late moves after which a bot is withdrawn",
     ),
 ]
@@ -59,14 +69,14 @@ FatalOption = Annotated[
 ]
 
 
-def read_schedule(text: str, *, games: int, rounds: int | None, stop_when_decided: bool) -> TournamentFormat:
+def read_schedule(text: str, **options: Any) -> TournamentFormat:
     """Return the format with this name. Raise UsageProblem for another name, and for options that it does not have."""
     try:
         found = format_named(text)
     except ValueError as error:
         raise UsageProblem(f"--schedule: {error}") from error
     with usage_problems():
-        found.check(TournamentSettings(games_per_pair=games, rounds=rounds or 0, stop_when_decided=stop_when_decided))
+        found.check(TournamentSettings(**options))
     return found
 
 

@@ -9,7 +9,7 @@ from typer import Option
 from noughts_referee.clock import TimeControl
 from noughts_server.cli import format_options, options
 from noughts_server.cli.openings_options import OpeningsOption, OpeningsOrderOption, SymmetriesOption, read_openings
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, TournamentSettings
 
 LARGEST_GAMES = 1_000_000
 PerPairOption = Annotated[int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair")]
@@ -42,10 +42,9 @@ class GameOptions:
             own_times=own_times,
             draw_after=self.draw_after or 0,
             forfeit_after=self.forfeit_after or 0,
-            games_per_pair=self.games,
             concurrency=self.concurrency,
             openings=read_openings(self.openings, self.openings_order, self.symmetries, variant),
-            **{"rated": not own_times, **self._format_settings(), **more},
+            **{"rated": not own_times, "games_per_pair": self.games, **self._format_settings(), **more},
         )
 
     def _format_settings(self) -> dict[str, Any]:
@@ -60,8 +59,11 @@ class FormatOptions(GameOptions):
     rounds: format_options.RoundsOption = None
     stop_when_decided: format_options.StopWhenDecidedOption = False
 
+    sprt: format_options.SprtOption = None
+
     def _format_settings(self) -> dict[str, Any]:
-        chosen = format_options.read_schedule(
-            self.schedule, games=self.games, rounds=self.rounds, stop_when_decided=self.stop_when_decided
-        )
-        return {"schedule": chosen, "rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided}
+        own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}
+        if self.sprt and self.games == _USUAL.games_per_pair:
+            own["games_per_pair"] = GAMES_OF_A_TEST
+        chosen = format_options.read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
+        return {"schedule": chosen, **own}

@@ -243,7 +243,7 @@ class SharedPlay:
         )
         for tournament in found:
             key, state = tournament.id, tournament.state
-            if state is TournamentState.FINISHED or (key in local.tasks and state is TournamentState.RUNNING):
+            if key in local.tasks and state is TournamentState.RUNNING:
                 if key in local.supplies:
                     local.supplies[key].changed()
             elif state is not TournamentState.RUNNING or key not in local.problems:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple, cast
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
@@ -11,6 +12,10 @@ from noughts_server.openings.settings import Openings
 def _option(most: int = 1) -> dict[str, int]:
     """Metadata of an option with the same name everywhere: in the message, the database, JSON and the web form."""
     return {"most": most}
+
+
+GAMES_OF_A_TEST = 100_000
+"""The largest number of games of a match with a test, unless it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class TournamentSettings:
     """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())
     """Whether an encounter of a knockout ends as soon as one side cannot be overtaken."""
+    sprt: str = field(default="", metadata=_option(200))
+    """The test that ends a match, as `Sprt.parse` reads it; empty means none: all games are played."""
     openings: Openings = field(default_factory=Openings)
     """The openings; both games of an encounter have the same one."""
     title: str = ""
@@ -61,5 +68,17 @@ class TournamentSettings:
         return f"{self.variant}/{self.time.time_class}"
 
 
-OPTIONS: Mapping[str, int] = {each.name: each.metadata["most"] for each in fields(TournamentSettings) if each.metadata}
-"""The options with the same name everywhere, and their largest values. 0 and False are the defaults."""
+class Option(NamedTuple):
+    """An option with the same name everywhere."""
+
+    default: int | str
+    """0, False or an empty text."""
+    most: int
+    """The largest value, or the length of the longest text."""
+
+
+OPTIONS: Mapping[str, Option] = {
+    each.name: Option(cast("int | str", each.default), each.metadata["most"])
+    for each in fields(TournamentSettings)
+    if each.metadata
+}

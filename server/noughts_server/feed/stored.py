@@ -1,6 +1,6 @@
 """What channels read from the store."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.feed.observer import SlotKey, tell_scores
-from noughts_server.messages.conversions import standing_message
+from noughts_server.messages.conversions import match_statistics_message, standing_message
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
@@ -26,6 +26,7 @@ from noughts_server.store.tournaments.tournaments import (
     running_tournaments,
     schedule_of,
 )
+from noughts_server.tables.standings import Standing
 
 OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
 """States in which no more games are played."""
@@ -91,7 +92,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
 def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedTournament]:
     """Return the tournament's key and its standings. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    return tournament.id, _with_standings(connection, tournament)
+    return tournament.id, _message(tournament, standings(connection, tournament))
 
 
 def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
@@ -102,7 +103,7 @@ def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[in
     return [(key, _message(tournament)) for key, tournament in running.items()]
 
 
-def _message(tournament: Tournament) -> pb.WatchedTournament:
+def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.WatchedTournament:
     return pb.WatchedTournament(
         name=tournament.name,
         title=tournament.settings.title,
@@ -110,6 +111,10 @@ def _message(tournament: Tournament) -> pb.WatchedTournament:
         variant=tournament.settings.variant,
         games_total=tournament.games_total,
         games_done=tournament.games_done,
+        standings=[
+            pb.WatchedStanding(rank=rank, standing=standing_message(row)) for rank, row in enumerate(rows, start=1)
+        ],
+        match=match_statistics_message(tournament, rows),
     )
 
 
@@ -131,10 +136,3 @@ def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedE
         termination=game.termination,  # type: ignore[arg-type]  # equal values
         winning_cells=variant.won_with(unpack_moves(game.moves, variant.cells)),
     )
-
-
-def _with_standings(connection: Connection, tournament: Tournament) -> pb.WatchedTournament:
-    message = _message(tournament)
-    for rank, row in enumerate(standings(connection, tournament), start=1):
-        message.standings.add(rank=rank, standing=standing_message(row))
-    return message

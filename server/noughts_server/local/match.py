@@ -2,34 +2,9 @@
 
 from collections.abc import Iterable
 
-from noughts_referee.rules import FAULTS, Result, parse_variant
-from noughts_referee.work_units import FinishedGame, pack_moves
+from noughts_referee.work_units import FinishedGame
 from noughts_server.local.plan import LocalPlan
-from noughts_server.statistics.match_games import MatchGame, MatchGames
-
-# By result: what the first mover has of it, and what the other has.
-_POINTS: dict[int, tuple[float | None, float | None]] = {
-    Result.FIRST_WINS: (1.0, 0.0),
-    Result.DRAW: (0.5, 0.5),
-    Result.SECOND_WINS: (0.0, 1.0),
-    Result.VOID: (None, None),
-}
-
-
-def match_game(result: int, termination: int, side: int, moves: bytes, opening: bytes) -> MatchGame:
-    """A game, as it is stored, as it counts for the player on a side, 0 or 1; `opening` holds the first of the moves.
-
-    A fault is no move that would be made again: what crashes or is late is chance, so such games are never repetitions.
-    """
-    return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
-
-
-def opening_of(game: FinishedGame, variant: str) -> bytes:
-    """Return those of the game's moves that were given when it began; stones by agreement are the bots' own."""
-    if not game.opening_plies:
-        return b""
-    played = parse_variant(variant)
-    return game.moves[: played.given_plies(game.opening_plies) * len(pack_moves([0], played.cells))]
+from noughts_server.statistics.match_games import MatchGames, counted_game
 
 
 class LocalMatch:
@@ -48,14 +23,7 @@ class LocalMatch:
 
     def recall(self, games: Iterable[FinishedGame]) -> None:
         """Count games that are stored."""
-        # The first of the two labels is the entry with the number 0.
-        counts = {
-            game.ordinal: match_game(
-                game.result, game.termination, game.first != 0, game.moves, opening_of(game, self._variant)
-            )
-            for game in games
-        }
-        self.games.add(counts)
+        self.games.add({game.ordinal: counted_game(game, self._variant) for game in games})
 
     def admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Count games that have ended; return those to store now."""

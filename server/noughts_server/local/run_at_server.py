@@ -15,13 +15,13 @@ from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
-from noughts_server.local.match import LocalMatch, opening_of
+from noughts_server.local.match import LocalMatch
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.statistics.match_games import MatchGames
+from noughts_server.statistics.match_games import MatchGames, opening_of
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations

@@ -1,5 +1,7 @@
 """Conversions between the store's values and the protocol's messages."""
 
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
@@ -11,6 +13,7 @@ from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.store.engine.schema import Kind
+from noughts_server.store.pairing.matches import read_statistics
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
@@ -48,8 +51,8 @@ def milliseconds(field: str, message: Message) -> int | None:
         raise InvalidArgument.of(field, f"{value.seconds} s and {value.nanos} ns", "0 to 999,999,999 ns") from error
 
 
-def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
-    """Return the message of a tournament, without standings."""
+def tournament_message(tournament: Tournament, rows: Sequence[Standing] = ()) -> tournaments_pb2.Tournament:
+    """Return the message of a tournament with these standings."""
     joining = tournament.joining
     settings = tournament.settings
     return settings_message(
@@ -67,6 +70,27 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         entries_min=joining.entries_min,
         entries_max=joining.entries_max,
         challenge=tournament.kind is Kind.CHALLENGE,
+        standings=map(standing_message, rows),
+        match=match_statistics_message(tournament, rows),
+    )
+
+
+def match_statistics_message(
+    tournament: Tournament, rows: Sequence[Standing]
+) -> tournaments_pb2.MatchStatistics | None:
+    """Return the statistics of a match with these standings; None in other formats, and until two bots have joined."""
+    if not tournament.settings.schedule.counts_pairs or len(rows) != tournament.settings.schedule.most_entries:
+        return None
+    found = read_statistics(tournament.match_counts, tournament.settings.sprt)
+    estimate = found.estimate
+    return filled(
+        tournaments_pb2.MatchStatistics,
+        found,
+        labels=[row.label for row in sorted(rows, key=attrgetter("number"))],
+        elo=estimate.value,
+        normalized_elo=estimate.normalized,
+        **{name: getattr(estimate, name) for name in ("score", "error95", "los", "normalized_error95")},
+        sprt=found.sprt and filled(tournaments_pb2.SprtState, found.sprt),
     )
 
 

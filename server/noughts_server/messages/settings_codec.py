@@ -8,7 +8,7 @@ from typing import Any
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
-from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, OPTIONS, TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
@@ -50,7 +50,7 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
         time=time_control(message.time),
         own_times={label: time_control(time) for label, time in message.own_times.items()},
         schedule=_format(message),
-        games_per_pair=message.games_per_pair or _USUAL.games_per_pair,
+        games_per_pair=message.games_per_pair or (GAMES_OF_A_TEST if message.sprt else _USUAL.games_per_pair),
         concurrency=message.concurrency or _USUAL.concurrency,
         seed=message.seed if message.HasField("seed") else seed,
         rated=message.rated if message.HasField("rated") else not message.own_times,

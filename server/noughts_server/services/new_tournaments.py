@@ -20,11 +20,13 @@ _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
 def checked(new: NewTournament, now_ms: int) -> NewTournament:
-    """Return a new tournament with the canonical name of its variant. Raises InvalidArgument."""
+    """Return a new tournament with its variant's canonical name and its format's limit. Raises InvalidArgument."""
     check_slug("tournament.name", new.slug)
     check_settings(new.settings)
-    check_joining(new.joining, now_ms)
-    return replace(new, settings=replace(new.settings, variant=canonical_variant(new.settings.variant)))
+    joining = replace(new.joining, entries_max=min(new.joining.entries_max, new.settings.schedule.most_entries))
+    check_joining(joining, now_ms)
+    settings = replace(new.settings, variant=canonical_variant(new.settings.variant))
+    return replace(new, settings=settings, joining=joining)
 
 
 def check_settings(settings: TournamentSettings) -> None:
@@ -77,8 +79,12 @@ def _check_time(field: str, time: TimeControl) -> None:
 
 
 def _check_format(settings: TournamentSettings) -> None:
-    for name, most in OPTIONS.items():
-        check_number(f"tournament.{name}", getattr(settings, name), 0, most)
+    for name, (default, most) in OPTIONS.items():
+        value = getattr(settings, name)
+        if isinstance(default, str):
+            check_text(f"tournament.{name}", value, most)
+        else:
+            check_number(f"tournament.{name}", value, 0, most)
     try:
         settings.schedule.check(settings)
     except FormatError as error:

@@ -166,8 +166,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return tournament, standings(connection, tournament)
 
         tournament, table = await self.store.read(read)
-        message = tournament_message(tournament)
-        message.standings.extend(map(standing_message, table))
+        message = tournament_message(tournament, table)
         if tournament.state is TournamentState.RUNNING:
             online = self.sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from noughts_referee.rules import FAULTS, Result, parse_variant
+from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
@@ -28,6 +30,36 @@ class MatchGame(NamedTuple):
     opening: Hashable = ""
     moves: Hashable | None = None
     """What a repetition would have in common; None if it cannot be recognised, e.g. after a crash."""
+
+
+# By result: the points of the side that moved first, and of the other.
+_POINTS: dict[int, tuple[float | None, float | None]] = {
+    Result.FIRST_WINS: (1.0, 0.0),
+    Result.DRAW: (0.5, 0.5),
+    Result.SECOND_WINS: (0.0, 1.0),
+    Result.VOID: (None, None),
+}
+
+
+def match_game(result: int, termination: int, side: int, moves: bytes, opening: bytes) -> MatchGame:
+    """Return a stored game as it counts for the player on a side, 0 or 1; `opening` has the first of the moves.
+
+    A game that ended by a fault is never a repetition, because a crash or a late move would not happen again alike.
+    """
+    return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
+
+
+def counted_game(game: FinishedGame, variant: str) -> MatchGame:
+    """Return a stored game as it counts for the entry with the number 0."""
+    return match_game(game.result, game.termination, game.first != 0, game.moves, opening_of(game, variant))
+
+
+def opening_of(game: FinishedGame, variant: str) -> bytes:
+    """Return the moves that were given when the game began; stones by agreement are the bots' own."""
+    if not game.opening_plies:
+        return b""
+    played = parse_variant(variant)
+    return game.moves[: played.given_plies(game.opening_plies) * len(pack_moves([0], played.cells))]
 
 
 class _Played(NamedTuple):

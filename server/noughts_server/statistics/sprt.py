@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
 
@@ -85,6 +85,27 @@ class Sprt:
             if not LEAST_ERROR <= getattr(self, name) < 0.5:
                 raise SprtError(f"{name}={getattr(self, name):g}", f"at least {LEAST_ERROR:g} and less than 0.5")
 
+    @classmethod
+    def parse(cls, text: str, *, complete: bool = True) -> "Sprt":
+        """Return the test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises SprtError.
+
+        Without `complete`, elo0 and elo1 can be missing: they are 0 and 5 then.
+        """
+        expected = "elo0=ELO,elo1=ELO and optionally alpha=P, beta=P, model=logistic or model=normalized"
+        kinds = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
+        values: dict[str, Any] = {}
+        for part in text.split(","):
+            name, _, value = (word.strip() for word in part.partition("="))
+            try:
+                if name in values:
+                    raise ValueError
+                values[name] = kinds[name](value)
+            except (KeyError, ValueError):
+                raise SprtError(repr(part.strip()), expected) from None
+        if complete and (missing := [name for name in ("elo0", "elo1") if name not in values]):
+            raise SprtError(f"no {missing[0]}", expected)
+        return cls(**{"elo0": 0.0, "elo1": 5.0} | values)
+
     def __str__(self) -> str:
         return f"elo0={self.elo0:g},elo1={self.elo1:g},alpha={self.alpha:g},beta={self.beta:g},model={self.model}"
 
@@ -100,7 +121,10 @@ class Sprt:
 
     def judge(self, counts: Sequence[float]) -> SprtState:
         """Return the state after these counts: of losses, draws, wins, or of pairs from LL to WW."""
-        llr = self.llr(counts)
+        return self.state(self.llr(counts))
+
+    def state(self, llr: float) -> SprtState:
+        """Return the state at this logarithm of the likelihood ratio."""
         decision = Decision.H1 if llr >= self.upper else Decision.H0 if llr <= self.lower else Decision.CONTINUE
         return SprtState(llr, self.lower, self.upper, decision)
 

@@ -28,9 +28,10 @@ _FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_USUAL, "rated": "on"}
 """Fields of the form and their defaults."""
 _RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
 """Fields of the API whose fields in the form have other names."""
-_NUMBERS = ("games_per_pair", "concurrency", *(name for name, most in OPTIONS.items() if most > 1))
+_NUMBERS = ("games_per_pair", "concurrency", *(name for name, each in OPTIONS.items() if type(each.default) is int))
 """Numeric fields of the settings; an empty one means the default."""
-_SWITCHES = tuple(name for name, most in OPTIONS.items() if most == 1)
+_SWITCHES = tuple(name for name, each in OPTIONS.items() if type(each.default) is bool)
+_TEXTS = tuple(name for name, each in OPTIONS.items() if type(each.default) is str)
 _RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds"}
 """Fields of the part that is closed as long as they are empty."""
 
@@ -137,7 +138,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         raise wrong("schedule", values["schedule"], f"one of {', '.join(_FORMATS)}")
     if not values["id"]:
         raise wrong("id", "", "1 to 63 characters from a-z, 0-9 and -")
-    options: dict[str, Any] = {field: values[field] for field in ("title", "variant")}
+    options: dict[str, Any] = {field: values[field] for field in ("title", "variant", *_TEXTS)}
     options |= {field: number for field in _NUMBERS if (number := number_of(values, field))}
     options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(

@@ -7,9 +7,8 @@ from noughts_bots.specs import unique_labels
 from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.output import note, points, stderr
 from noughts_server.competition.score import Score
-from noughts_server.local.match import match_game
 from noughts_server.local.plan import LocalPlan, PlayedGame
-from noughts_server.statistics.match_games import MatchGames, MatchStatistics
+from noughts_server.statistics.match_games import MatchGames, MatchStatistics, match_game
 from noughts_server.statistics.sprt import Sprt
 
 _MOST_BOTS = 16

@@ -76,25 +76,9 @@ def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> Sp
 
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:
-    """The test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises UsageProblem.
-
-    Without `complete` elo0 and elo1 may be missing, too: they are 0 and 5 then.
-    """
-    expected = "elo0=ELO,elo1=ELO and optionally alpha=P, beta=P, model=logistic or model=normalized"
-    kinds = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
-    values: dict[str, Any] = {}
-    for part in text.split(","):
-        name, _, value = (word.strip() for word in part.partition("="))
-        try:
-            if name in values:
-                raise ValueError
-            values[name] = kinds[name](value)
-        except (KeyError, ValueError):
-            raise UsageProblem(f"--sprt {text!r}: got {part.strip()!r}, expected {expected}") from None
-    if complete and (missing := [name for name in ("elo0", "elo1") if name not in values]):
-        raise UsageProblem(f"--sprt {text!r}: got no {missing[0]}, expected {expected}")
+    """Return the test that `Sprt.parse` reads. Raises UsageProblem."""
     try:
-        return Sprt(**{"elo0": 0.0, "elo1": 5.0} | values)
+        return Sprt.parse(text, complete=complete)
     except SprtError as error:
         raise UsageProblem(f"--sprt {text!r}: {error}") from None
 

@@ -27,6 +27,7 @@ from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
+from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
@@ -41,7 +42,6 @@ _DEMO_SPECS = (
 )
 _DEMO_GAMES_IN_FLIGHT = 256
 _LONGEST_TITLE = 200
-_MOST_GAMES_OF_A_TEST = 100_000
 _MOST_PAIRINGS = 64
 """For people."""
 
@@ -55,14 +55,6 @@ SpecArgument = Annotated[
 ]
 FirstArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random` or `nextstep:depth=3`", metavar="A")]
 SecondArgument = Annotated[str, completion.spec_argument("Opponent of A", metavar="B")]
-
-
-SprtOption = Annotated[
-    str | None,
-    Option(
-        "--sprt", metavar="elo0=E,elo1=E", help="Stop when the test is decided; also alpha=, beta=, model= (see above)"
-    ),
-]
 
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
@@ -121,7 +113,7 @@ class MatchOptions(LocalOptions):
     games: Annotated[
         int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair (A and B); A moves first in game 1")
     ] = 2
-    sprt: SprtOption = None
+    sprt: format_options.SprtOption = None
 
 
 @command(extra="server")
@@ -149,7 +141,7 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
 
         test = read_sprt(playing.sprt)
         if playing.games == MatchOptions().games:
-            playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
+            playing = replace(playing, games=GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     if playing.dry_run:
         _show_forecast(plan)

@@ -38,7 +38,7 @@ def _trial(plan: LocalPlan) -> Pace:
             stop.abort()
 
     settings = replace(
-        plan.settings, schedule=ROUND_ROBIN, rounds=0, stop_when_decided=False, games_per_pair=_GAMES_OF_A_PAIR
+        plan.settings, schedule=ROUND_ROBIN, rounds=0, stop_when_decided=False, sprt="", games_per_pair=_GAMES_OF_A_PAIR
     )
     with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
         database = url_of(Path(folder) / "trial.sqlite")

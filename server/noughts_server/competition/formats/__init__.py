@@ -4,6 +4,7 @@ from noughts_server.competition.formats.danish import DANISH
 from noughts_server.competition.formats.gauntlet import GAUNTLET
 from noughts_server.competition.formats.knockout import KNOCKOUT
 from noughts_server.competition.formats.ladder import LADDER
+from noughts_server.competition.formats.match import MATCH
 from noughts_server.competition.formats.round_robin import ROUND_ROBIN
 from noughts_server.competition.formats.swiss import SWISS
 from noughts_server.competition.formats.tournament_format import TournamentFormat
@@ -14,6 +15,7 @@ __all__ = [
     "GAUNTLET",
     "KNOCKOUT",
     "LADDER",
+    "MATCH",
     "ROUND_ROBIN",
     "SWISS",
     "TournamentFormat",
@@ -21,7 +23,7 @@ __all__ = [
     "format_of",
 ]
 
-FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER)
+FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER, MATCH)
 """In the order in which users see them."""
 
 _BY_NUMBER = {each.number: each for each in FORMATS}

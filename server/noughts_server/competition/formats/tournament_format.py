@@ -31,6 +31,10 @@ class FormatSettings(Protocol):
     def stop_when_decided(self) -> bool:
         """Return whether a match ends as soon as one side cannot be overtaken."""
 
+    @property
+    def sprt(self) -> str:
+        """Return the test that ends a match of two, as `Sprt.parse` reads it; empty if there is none."""
+
 
 class FormatError(ValueError):
     """A setting that the format cannot have: the given value, the possible ones, and why."""
@@ -49,7 +53,11 @@ class LateEntries(StrEnum):
     ALWAYS = "at any time"
 
 
-OWN_SETTINGS = {"rounds": "number of rounds to choose", "stop_when_decided": "encounters to decide"}
+OWN_SETTINGS = {
+    "rounds": "number of rounds to choose",
+    "stop_when_decided": "encounters to decide",
+    "sprt": "test that ends it",
+}
 """The settings that only some formats have (`TournamentFormat.own_settings`), with words for what the others lack."""
 
 
@@ -71,6 +79,9 @@ class TournamentFormat(ABC):
     """Whether it continues until it is stopped."""
     extendable: ClassVar[bool] = True
     """Whether a finished tournament can be opened again."""
+    most_entries: ClassVar[int] = 4_096
+    counts_pairs: ClassVar[bool] = False
+    """Whether each commit counts pairs of games with the sides swapped (`StoredMatch`), and can end the tournament."""
     byes_win: ClassVar[bool] = False
     """Whether a bye counts as winning every game of an encounter."""
     lists_rounds: ClassVar[bool] = False
@@ -91,9 +102,9 @@ class TournamentFormat(ABC):
         for setting, lacking in OWN_SETTINGS.items():
             value = getattr(settings, setting)
             if value and setting not in self.own_settings:
-                default = str(type(value)()).lower()
+                default = str(type(value)()).lower() or "none"
                 raise FormatError(setting, str(value).lower(), default, f"a {self} tournament has no {lacking}")
-        if self.follows_results and settings.games_per_pair % 2:
+        if (self.follows_results or self.counts_pairs) and settings.games_per_pair % 2:
             why = (
                 f"in each encounter of a {self} tournament both bots begin equally often, so their number must be even"
             )

@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0019"
+REVISION = "0020"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -189,6 +189,8 @@ tournaments = Table(
     Column("own_rated", Boolean(create_constraint=False), nullable=False, server_default="1"),
     # The games of slots up to this ordinal are in `explorer_moves`; at most `folded`.
     Column("explored", BigInteger, nullable=False, server_default="0"),
+    # The counts of a match's statistics: see `StoredMatch`. Null: not a match, or no game is stored.
+    Column("match_counts", JSON(none_as_null=True)),
     Index(None, "state"),
     Index(None, "kind"),
     # With all that its queries read: else SQLite may prefer the index of all kinds.

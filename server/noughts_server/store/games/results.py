@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame, GameSoFar
@@ -16,8 +16,10 @@ from noughts_server.store.engine import dialect
 from noughts_server.store.engine.batches import in_batches
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
-from noughts_server.store.journal import forget_played, keep_so_far
+from noughts_server.store.engine.schema import games as games_table
+from noughts_server.store.journal import forget_all, forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
+from noughts_server.store.pairing.matches import StoredMatch
 from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings.rater import (
@@ -135,6 +137,17 @@ def _commit_tournament(
             report.progress.append(TournamentProgress(row.id, name, row.games_done, row.games_total, over))
     if not fresh:
         return
+    total, kind = row.games_total, format_of(row.schedule)
+    if kind.counts_pairs:
+        match = state.matches.pop(row.id, None) or StoredMatch(row)
+        match.take(connection, row.games_done, fresh)
+        match.store(connection)
+        report.changes.matches[row.id] = match
+        if match.games.over:
+            total = match.games.known
+            counting = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}
+            report.stale += len(fresh) - len(counting)
+            fresh, progress = counting, _without_later(connection, row, progress, total)
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)
@@ -143,7 +156,6 @@ def _commit_tournament(
     advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
     report.changes.advances[row.id] = advance
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
-    total, kind = row.games_total, format_of(row.schedule)
     if kind.endless:
         ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
         report.changes.ladders[row.id] = ladder
@@ -194,7 +206,7 @@ def _current(
         by_tournament[game.tournament].append(game)
     for tournament, batch in by_tournament.items():
         row = rows.get(tournament)
-        if row is not None and row.state != TournamentState.CANCELLED:
+        if row is not None and row.state not in (TournamentState.FINISHED, TournamentState.CANCELLED):
             units = [(game.ordinal - 1) // row.unit_games for game in batch]
             attempts = _attempts(connection, tournament, set(units))
             yield from (game for game, unit in zip(batch, units, strict=True) if attempts.get(unit) == game.attempt)
@@ -208,16 +220,28 @@ def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> 
     return found
 
 
-def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult]) -> None:
+def _without_later(connection: Connection, row: Row[Any], progress: Progress, last: int) -> Progress:
+    """Delete the games after the last one of a match that has ended, and return the progress without them."""
+    later = {ordinal: score for ordinal, score in progress.beyond.items() if ordinal > last}
+    if later:
+        of_tournament = games_table.c.tournament_id == row.id
+        connection.execute(delete(games_table).where(of_tournament, games_table.c.ordinal > last))
+        _count_scores(connection, row.id, list(later.values()), -1)
+    forget_all(connection, row.id)
+    beyond = {ordinal: score for ordinal, score in progress.beyond.items() if ordinal <= last}
+    return replace(progress, beyond=beyond, games_done=progress.games_done - len(later))
+
+
+def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult], sign: int = 1) -> None:
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (first, second, result), count in Counter(scores).items():
         if result == Result.VOID:
             continue
         column = result - Result.FIRST_WINS
-        pairs[first, second][column] += count
-        totals[first][column] += count
-        totals[second][2 - column] += count
+        pairs[first, second][column] += sign * count
+        totals[first][column] += sign * count
+        totals[second][2 - column] += sign * count
     pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
     entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
     upsert(connection, pair_scores, pair_rows, add=_COUNTERS)

@@ -30,6 +30,7 @@ from noughts_server.store.engine.schema import (
     tournaments,
 )
 from noughts_server.store.pairing.ladders import StoredLadder
+from noughts_server.store.pairing.matches import StoredMatch
 
 SlotResult = tuple[int, int, int]
 """First entry, second entry, result."""
@@ -79,6 +80,8 @@ class Changes:
     """The next number of the ratings log; None if nothing was folded."""
     ladders: dict[int, StoredLadder] = field(default_factory=dict)
     """Ladders with new pairings, by tournament."""
+    matches: dict[int, StoredMatch] = field(default_factory=dict)
+    """Matches with new games, by tournament."""
 
 
 class FoldingState:
@@ -90,6 +93,8 @@ class FoldingState:
         self._next_seq = 0
         self.ladders: dict[int, StoredLadder] = {}
         """By tournament. A transaction takes its ladder out, and `apply` puts it back."""
+        self.matches: dict[int, StoredMatch] = {}
+        """The same for matches."""
 
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
         """Return the progress of a tournament; `tournament` is its row in this transaction."""
@@ -125,11 +130,13 @@ class FoldingState:
         if changes.next_seq is not None:
             self._next_seq = changes.next_seq
         self.ladders.update(changes.ladders)
+        self.matches.update(changes.matches)
 
     def forget(self, tournament_id: int) -> None:
         """Delete the cached data of a tournament that has ended."""
         self._progress.pop(tournament_id, None)
         self.ladders.pop(tournament_id, None)
+        self.matches.pop(tournament_id, None)
 
 
 class Ledger:

@@ -50,6 +50,8 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     require_state(tournament, TournamentState.RUNNING, TournamentState.FINISHED)
+    if tournament.state is TournamentState.FINISHED:
+        return Claim(0, (), (), {})
     return _claim(connection, tournament, number)
 
 

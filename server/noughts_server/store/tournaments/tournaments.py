@@ -1,5 +1,6 @@
 """Tournaments: their settings, and their states from open to finished or cancelled."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -36,7 +37,7 @@ _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 _GROWING_UNIT = 8
 _SAME = (
     *("id", "slug", "owner_id", "owner", "created_at", "started_at", "ended_at", "games_total", "games_done"),
-    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated"),
+    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
 )
 """Fields of a tournament that are columns as they are."""
 
@@ -84,6 +85,8 @@ class Tournament:
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
+    match_counts: Mapping[str, Any] | None = None
+    """What `read_statistics` takes; None unless it is a match with games."""
 
     @property
     def name(self) -> str:

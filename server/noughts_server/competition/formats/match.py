@@ -1,0 +1,33 @@
+"""Matches: two entries play pairs of games with the sides swapped, until a test is decided or the games are over."""
+
+from noughts_server.competition.formats.round_robin import RoundRobinFormat
+from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, LateEntries
+from noughts_server.statistics.sprt import Sprt, SprtError
+
+
+class MatchFormat(RoundRobinFormat):
+    """A round robin of two, whose pairs are counted as they are stored. A decided test (`sprt`) ends it."""
+
+    number = 7
+    title = "Match"
+    summary = "two bots, pairs of games with the sides swapped"
+    own_settings = frozenset({"sprt"})
+    late_entries = LateEntries.NEVER
+    extendable = False
+    most_entries = 2
+    counts_pairs = True
+
+    def check(self, settings: FormatSettings) -> None:
+        super().check(settings)
+        if settings.sprt:
+            try:
+                Sprt.parse(settings.sprt)
+            except SprtError as error:
+                raise FormatError("sprt", settings.sprt, "a possible test", str(error)) from error
+
+    def check_entries(self, entries: int, settings: FormatSettings) -> None:
+        if entries != self.most_entries:
+            raise FormatError("entries", entries, "2", "a match is played by two bots")
+
+
+MATCH = MatchFormat()

@@ -1,0 +1,97 @@
+"""A match on a server: a decided test ends it at the same pair, at any concurrency and after a restart."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+from structlog.testing import capture_logs
+
+from noughts_proto.feed_view import View
+from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, tournaments_pb2
+from noughts_server.store.games.games import export
+from noughts_server.store.tournaments.tournaments import get_tournament
+from tests.support.client import Client, client_of
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
+
+BOTS = ("ada", "bob")
+TEST = {
+    "schedule": tournaments_pb2.SCHEDULE_MATCH,
+    "sprt": "elo0=-200,elo1=-100,alpha=0.2,beta=0.2",
+    "games_per_pair": 2000,
+    "seed": 11,
+    "variant": "mnk:4,4,3",
+}
+FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+
+
+async def begin(client: Client, token: str, **fields: Any) -> None:
+    await client.register(*BOTS)
+    await client.create(token, **{**TEST, **fields})
+    for bot in BOTS:
+        await client.join(token, bot)
+    await client.start(token)
+
+
+async def outcome(client: Client) -> tuple[tournaments_pb2.MatchStatistics, list[Any]]:
+    """The statistics of the finished match, and its games without their times."""
+    over = await client.until(lambda cup: cup.state == FINISHED)
+    assert over.games_done == over.games_total == 2 * sum(over.match.pentanomial) + over.match.repeats
+    await client.at_rest()
+
+    def read(connection: Any) -> list[Any]:
+        games = export(connection, get_tournament(connection, "cup").id)
+        return [(game.first, game.moves, game.result, game.seed) for game in games]
+
+    games = await client.server.store.read(read)
+    assert len(games) == over.games_total
+    return over.match, games
+
+
+async def test_the_test_ends_at_the_same_pair_at_any_concurrency(tmp_path: Path) -> None:
+    seen = []
+    for concurrency in (1, 64):
+        async with client_of(tmp_path / f"{concurrency}.sqlite") as client:
+            token = await client.token()
+            with capture_logs() as logs:
+                async with client.online(token, *BOTS):
+                    await begin(client, token, concurrency=concurrency)
+                    seen.append(await outcome(client))
+            assert [line for line in logs if line["log_level"] == "error"] == []
+            # What ended after the decision, or was running, is not stored later either.
+            assert (await client.get()).games_done == len(seen[-1][1])
+    statistics, games = seen[0]
+    assert seen[1] == seen[0]
+    assert statistics.sprt.decision == "H1"
+    assert statistics.sprt.llr >= statistics.sprt.upper > 1.3
+    assert list(statistics.labels) == list(BOTS)
+    assert 2 < len(games) < 2000
+
+
+async def test_a_restart_in_the_middle_gives_the_same_verdict(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "whole.sqlite") as client:
+        token = await client.token()
+        async with client.online(token, *BOTS):
+            await begin(client, token, concurrency=4)
+            expected = await outcome(client)
+    async with client_of(tmp_path / "cut.sqlite") as client:
+        token = await client.token()
+        async with client.online(token, *BOTS):
+            await begin(client, token, concurrency=1, draw_after=0)
+            await client.until(lambda cup: cup.games_done >= 3)
+    async with client_of(tmp_path / "cut.sqlite") as client, client.online(token, *BOTS):
+        assert await outcome(client) == expected
+
+
+async def test_watchers_see_the_statistics_of_a_match(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token = await client.token()
+        async with client.online(token, *BOTS), grpc.aio.insecure_channel(client.server.address) as channel:
+            feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
+            await begin(client, token, concurrency=8)
+            view = View()
+            async for message in feed.Watch(feed_pb2.WatchRequest(name="tournaments/cup")):
+                view.take(message)
+            expected, _ = await outcome(client)
+    assert view.tournaments["tournaments/cup"].match == expected

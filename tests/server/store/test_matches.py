@@ -1,0 +1,166 @@
+"""Matches of two on a real store: a decided test ends them at the same pair, however their games arrive."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Draws, Result, Termination
+from noughts_referee.work_units import FinishedGame, GameSoFar
+from noughts_server.competition.formats import MATCH
+from noughts_server.errors import InvalidArgument, TooManyEntries, WrongState
+from noughts_server.statistics.match_games import MatchStatistics
+from noughts_server.statistics.sprt import Decision
+from noughts_server.store.checking import check_database
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import commit_games
+from noughts_server.store.pairing.matches import read_statistics
+from noughts_server.store.ratings.rater import FoldingState
+from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, schedule_of
+from tests.support.arena import NOW, Arena, open_arena
+
+TEST: dict[str, Any] = {"schedule": MATCH, "games_per_pair": 400, "sprt": "elo0=0,elo1=120,alpha=0.1"}
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    async with open_arena(tmp_path / "test.db") as opened:
+        yield opened
+
+
+async def get(arena: Arena) -> Tournament:
+    return await arena.store.read(partial(get_tournament, slug="cup"))
+
+
+async def games_of(arena: Arena, tournament: Tournament, attempt: int = 1) -> list[FinishedGame]:
+    """All games of a match that ada wins more often, with openings of two plies."""
+    played = await arena.play(tournament)
+    games = []
+    for game in played:
+        luck = Draws(99, game.ordinal).below(10)
+        better = Result.FIRST_WINS if game.first == 0 else Result.SECOND_WINS
+        result = better if luck < 6 else Result.DRAW if luck < 8 else Result(4 - better)
+        games.append(game._replace(result=result, termination=Termination.LINE, opening_plies=2))
+    return games
+
+
+def stored(tournament: Tournament) -> MatchStatistics:
+    return read_statistics(tournament.match_counts, tournament.settings.sprt)
+
+
+async def test_the_match_ends_at_the_same_pair_in_whatever_order_games_end(tmp_path: Path) -> None:
+    """Also if another recorder stores some of them, or the cache is lost: a restart."""
+    seen: list[Any] = []
+    for case in ("in order", "shuffled", "two recorders", "restarts", "at once"):
+        chance = Random(case)
+        async with open_arena(tmp_path / f"{case}.db") as arena:
+            games = await games_of(arena, await arena.tournament(**TEST))
+            if case not in ("in order", "at once"):
+                # What runs at the same time is at most some tens of games.
+                games.sort(key=lambda game: game.ordinal + chance.random() * 60)
+            others = FoldingState()
+            while games and (await get(arena)).state is TournamentState.RUNNING:
+                count = len(games) if case == "at once" else chance.randint(1, 9)
+                if case == "two recorders":
+                    arena.state, others = others, arena.state
+                if case == "restarts":
+                    arena.state = FoldingState()
+                report = await arena.commit(games[:count])
+                del games[:count]
+            ended = await get(arena)
+            assert report.progress[0].finished
+            assert (await arena.commit(games)).stale == len(games)
+            seen.append((arena.snapshot(), ended.match_counts, ended.games_total))
+            statistics = stored(ended)
+            assert statistics.sprt is not None
+            assert statistics.sprt.decision is Decision.H1
+            assert statistics.sprt.llr >= statistics.sprt.upper
+            assert ended.games_total == ended.games_done == ended.folded == 2 * statistics.pentanomial.pairs
+            assert (await arena.store.read(partial(schedule_of, tournament=ended))).total == ended.games_total
+            checked = await arena.store.read(partial(check_database, faults_of=lambda game: ()))
+            assert checked.findings == []
+    assert all(each == seen[0] for each in seen)
+
+
+async def test_a_failed_transaction_leaves_no_trace_in_the_match(arena: Arena) -> None:
+    games = await games_of(arena, await arena.tournament(**TEST))
+
+    def commit_and_fail(connection: Any) -> None:
+        commit_games(connection, games, arena.state, now_ms=NOW)
+        raise ZeroDivisionError
+
+    await arena.commit(games[:3])
+    with pytest.raises(ZeroDivisionError):
+        await arena.store.write(commit_and_fail)
+    assert stored(await get(arena)).pentanomial.pairs == 1
+    await arena.commit(games[3:])
+    assert (await get(arena)).state is TournamentState.FINISHED
+
+
+async def test_a_commit_that_is_repeated_after_the_decision_reports_its_games(arena: Arena) -> None:
+    games = await games_of(arena, await arena.tournament(**TEST))
+    first = await arena.commit(games)
+    again = await arena.store.write(partial(commit_games, games=games, state=FoldingState(), now_ms=NOW, again=True))
+    assert {game.ordinal for game in again.games} == {game.ordinal for game in first.games}
+    assert again.progress[0].finished
+
+
+async def test_a_match_without_a_test_plays_all_games(arena: Arena) -> None:
+    await arena.commit(await games_of(arena, await arena.tournament(schedule=MATCH, games_per_pair=60)))
+    ended = await get(arena)
+    assert (ended.state, ended.games_done) == (TournamentState.FINISHED, 60)
+    statistics = stored(ended)
+    assert (statistics.pentanomial.pairs, statistics.sprt) == (30, None)
+    assert statistics.estimate.value is not None
+    assert statistics.estimate.value > 50
+
+
+async def test_nothing_of_a_journaled_game_stays_after_the_decision(arena: Arena) -> None:
+    tournament = await arena.tournament(**TEST, time=TimeControl(bank_us=10**9, increment_us=10**7))
+    games = await games_of(arena, tournament)
+    running = [GameSoFar(*games[-1][:5], b"\x04", b"\x00\x01", 10**9, 10**9, 0)]
+    commit = partial(commit_games, state=arena.state, now_ms=NOW, advanced=running)
+    await arena.store.write(partial(commit, games=[]))
+    assert len(arena.rows("SELECT * FROM journal")) == 1
+    await arena.commit(games[:-1])
+    await arena.store.write(partial(commit, games=[]))
+    assert arena.rows("SELECT * FROM journal") == []
+
+
+async def test_only_two_bots_can_play_a_match(arena: Arena) -> None:
+    with pytest.raises(TooManyEntries, match="2"):
+        await arena.tournament(bots=("ada", "bob", "cleo"), schedule=MATCH)
+    with pytest.raises(WrongState):
+        await arena.tournament(bots=("ada",), schedule=MATCH)
+
+
+async def test_a_match_cannot_be_extended(arena: Arena) -> None:
+    await arena.commit(await games_of(arena, await arena.tournament(schedule=MATCH)))
+    with pytest.raises(WrongState, match="match"):
+        await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=2))
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"games_per_pair": 3}, "even number"),
+        ({"sprt": "elo0=5,elo1=0"}, "elo0 below elo1"),
+        ({"sprt": "elo0=0"}, "no elo1"),
+        ({"sprt": "elo0=0,elo1=much"}, "got 'elo1=much'"),
+        ({"sprt": "x" * 201}, "at most 200"),
+        ({"rounds": 3}, "a match tournament has no number of rounds"),
+    ],
+)
+async def test_bad_settings_of_a_match_are_refused(arena: Arena, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        await arena.tournament(schedule=MATCH, **settings)
+
+
+async def test_other_formats_have_no_test(arena: Arena) -> None:
+    with pytest.raises(InvalidArgument, match="a round-robin tournament has no test"):
+        await arena.tournament(sprt="elo0=0,elo1=5")
