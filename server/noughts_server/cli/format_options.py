@@ -36,7 +36,7 @@ StopWhenDecidedOption = Annotated[
 SprtOption = Annotated[
     str | None,
     Option(
-        "--sprt", metavar="elo0=E,elo1=E", help="Stop when the test is decided; also alpha=, beta=, model= (see above)"
+        "--sprt", metavar="elo0=E,elo1=E", help="Test that ends a match early; also alpha=P, beta=P, model=normalized"
     ),
 ]
 DrawAfterOption = Annotated[
