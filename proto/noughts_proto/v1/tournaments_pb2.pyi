@@ -488,6 +488,7 @@ class MatchStatistics(_message.Message):
 
     LABELS_FIELD_NUMBER: _builtins.int
     PENTANOMIAL_FIELD_NUMBER: _builtins.int
+    SINGLE_FIELD_NUMBER: _builtins.int
     REPEATS_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
@@ -498,9 +499,11 @@ class MatchStatistics(_message.Message):
     NORMALIZED_ERROR95_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
     repeats: _builtins.int
-    """The number of games that only repeated others, because both bots always play the same. No other count has them."""
+    """The number of games that only repeated others, because both bots always play the same. They are in no other count
+    except `games`.
+    """
     games: _builtins.int
-    """The number of games with a result, including `repeats`."""
+    """The number of games with a result."""
     score: _builtins.float
     """The mean score, 0 to 1; unset without games."""
     elo: _builtins.float
@@ -520,6 +523,10 @@ class MatchStatistics(_message.Message):
         """Five counts of pairs by points: 0, 1/2, 1, 1 1/2 and 2."""
 
     @_builtins.property
+    def single(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Wins, draws and losses of the games outside counted pairs."""
+
+    @_builtins.property
     def sprt(self) -> Global___SprtState:
         """Unset if the match has no test."""
 
@@ -528,6 +535,7 @@ class MatchStatistics(_message.Message):
         *,
         labels: _abc.Iterable[_builtins.str] | None = ...,
         pentanomial: _abc.Iterable[_builtins.int] | None = ...,
+        single: _abc.Iterable[_builtins.int] | None = ...,
         repeats: _builtins.int = ...,
         games: _builtins.int = ...,
         score: _builtins.float | None = ...,
@@ -540,7 +548,7 @@ class MatchStatistics(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "score", b"score", "sprt", b"sprt"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "games", b"games", "labels", b"labels", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "pentanomial", b"pentanomial", "repeats", b"repeats", "score", b"score", "sprt", b"sprt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "games", b"games", "labels", b"labels", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "pentanomial", b"pentanomial", "repeats", b"repeats", "score", b"score", "single", b"single", "sprt", b"sprt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elo: _TypeAlias = _typing.Literal["elo"]  # noqa: Y015
     _WhichOneofArgType__elo: _TypeAlias = _typing.Literal["_elo", b"_elo"]  # noqa: Y015

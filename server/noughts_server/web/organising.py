@@ -32,7 +32,7 @@ _NUMBERS = ("games_per_pair", "concurrency", *(name for name, each in OPTIONS.it
 """Numeric fields of the settings; an empty one means the default."""
 _SWITCHES = tuple(name for name, each in OPTIONS.items() if type(each.default) is bool)
 _TEXTS = tuple(name for name, each in OPTIONS.items() if type(each.default) is str)
-_RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds"}
+_RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds", "sprt"}
 """Fields of the part that is closed as long as they are empty."""
 
 

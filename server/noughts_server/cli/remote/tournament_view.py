@@ -6,6 +6,7 @@ from typing import Any
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
+from noughts_server.cli.drawing.match_summary import statistics_document, statistics_lines
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
@@ -19,6 +20,10 @@ from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
+from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
+from noughts_server.statistics.match_games import MatchStatistics
+from noughts_server.statistics.sprt import Decision as SprtDecision
+from noughts_server.statistics.sprt import SprtState
 from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import Crosstable, scores_of
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
@@ -45,6 +50,8 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
         document["crosstable"] = crosstable.document()
         if matches:
             document["bracket" if places_by_bracket else "pairings"] = pairings_document(matches)
+        if (statistics := _statistics(shown)) is not None:
+            document["match"] = statistics_document(statistics)
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
@@ -144,6 +151,10 @@ def _print(
         console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
+    if (statistics := _statistics(shown)) is not None:
+        console.print()
+        for line in statistics_lines(shown.match.labels[0], statistics.estimate, statistics, shown.sprt):
+            console.print(output.printable(line), soft_wrap=True)
     if standings:
         console.print()
         console.print(standings_table(standings, ranks))
@@ -160,6 +171,17 @@ def _print(
             console.print(crosstable_table(crosstable, console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _statistics(shown: pb.Tournament) -> MatchStatistics | None:
+    """Return the statistics of a match; None if it is none, or does not have its two entries yet."""
+    if not shown.HasField("match"):
+        return None
+    known = shown.match
+    pairs, single = Pentanomial(*known.pentanomial), WinsDrawsLosses(*known.single)
+    test = known.sprt
+    state = SprtState(test.llr, test.lower, test.upper, SprtDecision(test.decision)) if known.HasField("sprt") else None
+    return MatchStatistics(pairs, single, known.repeats, known.games, estimate(pairs, single), state)
 
 
 def _absence_limit(shown: pb.Tournament) -> float | None:
