@@ -17,7 +17,7 @@ ScheduleOption = Annotated[
     Option(
         "--schedule",
         metavar="KIND",
-        help=f"Format: {', '.join(f'`{each}`' for each in FORMATS)}",
+        help=f"Format: {', '.join(map(str, FORMATS))}",
         autocompletion=completion.schedules,
     ),
 ]
