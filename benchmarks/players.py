@@ -122,7 +122,7 @@ class _Pair:
         self._command = command
         self._locking = locking
         self.referee = Referee(lambda games: None)
-        self.referee.on_progress(self._add_games)
+        self.referee.on_progress = self._add_games
         self._conditions = GameConditions(
             1, "tournaments/1", parse_variant(variant), TimeControl(), 1, flight, (1, 2), ("first", "second")
         )

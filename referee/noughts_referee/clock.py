@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from noughts_referee.rules import InvalidInput
+
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
 """Default time margin: by how much a move can exceed its limit, to allow for transport."""
@@ -18,13 +20,10 @@ _LONG_MOVE_US = MICROSECONDS
 _CLASSES = ((180, "bullet"), (480, "blitz"), (1500, "rapid"))
 
 
-class TimeControlError(ValueError):
-    """An invalid time control: `got` is the text, `expected` describes a valid one."""
+class TimeControlError(InvalidInput):
+    """An invalid time control."""
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"time {got!r}: expected {expected}")
-        self.got = got
-        self.expected = expected
+    text = "time {got!r}: expected {expected}"
 
 
 @dataclass(frozen=True, slots=True)

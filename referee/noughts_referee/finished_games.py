@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from noughts_referee.game import Game, Player
+from noughts_referee.game import Game
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import (
     Allowance,
@@ -37,10 +37,6 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     )
 
 
-def _allowance(player: Player) -> Allowance:
-    return Allowance(player.network_us, player.margin_us)
-
-
 def finished_games(games: list[Game]) -> list[FinishedGame]:
     """Return the records of these games, except void ones."""
     return [
@@ -59,7 +55,9 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 pack_times(game.times_us),
                 game.fault,
                 game.opening_plies,
-                pack_allowances(*map(_allowance, game.players)) if game.conditions.timed else None,
+                pack_allowances(*[Allowance(each.network_us, each.margin_us) for each in game.players])
+                if game.conditions.timed
+                else None,
                 pack_scores(game.scores, len(game.moves)) if game.scores else None,
             ),
         )

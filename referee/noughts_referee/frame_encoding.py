@@ -80,8 +80,8 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
     if conditions.own_times:
         starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])
     if conditions.timed:
-        starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
-        starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
+        starts.own_clock_us.extend([game.left_us[side] for game, side in zip(games, sides, strict=True)])
+        starts.opponent_clock_us.extend([game.left_us[1 - side] for game, side in zip(games, sides, strict=True)])
     return starts
 
 
@@ -144,7 +144,7 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
         game = player.games.get(handle)
         own = opponent = 0
         if game is not None and game.conditions.timed:
-            own, opponent = game.clock_us(ply & 1), game.clock_us(~ply & 1)
+            own, opponent = game.left_us[ply & 1], game.left_us[~ply & 1]
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)
 

@@ -200,10 +200,6 @@ class Game:
         """Return 0 if the player moves first, else 1."""
         return 0 if player is self.players[0] else 1
 
-    def clock_us(self, side: int) -> int:
-        """Return what a side's clock shows; 0 without a limit."""
-        return self.left_us[side]
-
     def limit_us(self) -> int:
         """Return the limit of this move. Call it only if the mover has a limit."""
         assert self.time is not None

@@ -150,19 +150,14 @@ class Referee:
         self._held: set[str] = set()
         """Why no game begins now."""
         self._starting = True
-        self._on_progress: Callable[[], None] = lambda: None
-        self._on_displaced: Callable[[GameConditions], None] = lambda challenge: None
-        self._observer: Observer | None = None
+        self.on_progress: Callable[[], None] = lambda: None
+        """Called after games have ended or begun."""
+        self.on_displaced: Callable[[GameConditions], None] = lambda challenge: None
+        """Called with a challenge when one of its bots begins a tournament's timed game."""
+        self.observer: Observer | None = None
+        """None costs nothing."""
 
     # Calls by the organiser.
-
-    def on_progress(self, callback: Callable[[], None]) -> None:
-        """Call `callback` after games have ended or begun."""
-        self._on_progress = callback
-
-    def on_displaced(self, callback: Callable[[GameConditions], None]) -> None:
-        """Call `callback` with a challenge when one of its bots begins a tournament's timed game."""
-        self._on_displaced = callback
 
     def add(self, unit: Unit) -> None:
         """Queue the unit's slots behind the earlier ones."""
@@ -270,10 +265,6 @@ class Referee:
         self.arbiter.abandon(games)
         self._settle()
 
-    def observe(self, observer: Observer | None) -> None:
-        """Set the observer of games. None, which costs nothing, removes it."""
-        self._observer = observer
-
     def running(self, tournament: int) -> Iterator[Game]:
         """Yield the tournament's running games, grouped by the entry that moved first."""
         room = self._tournaments.get(tournament)
@@ -320,9 +311,7 @@ class Referee:
         player.wire = wire
         player.resend()
         self.arbiter.touched.add(player)
-        self._reconsider(player.room)
-        self._reconsider(player.guests)
-        self._settle()
+        self.seats_changed(player)
 
     def seats_changed(self, player: ConnectedPlayer) -> None:
         """Apply a change of the player's capacity."""
@@ -344,8 +333,8 @@ class Referee:
             if game and game.scores is not None and game.ply == plies[row] and game.mover is player:
                 game.scores.setdefault(game.ply, score)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
-        if self._observer is not None:
-            self._observer.answered(games, plies, scores)
+        if self.observer is not None:
+            self.observer.answered(games, plies, scores)
         self._settle()
         return complaints
 
@@ -369,21 +358,21 @@ class Referee:
         arbiter = self.arbiter
         if arbiter.ended:
             ended = arbiter.take_ended()
-            if self._observer is not None:
-                self._observer.ended(ended)
+            if self.observer is not None:
+                self.observer.ended(ended)
             self._leave(ended)
             finished = finished_games(ended)
             if finished:
                 self._report(finished)
             self._begin()
-            self._on_progress()
+            self.on_progress()
         elif self._queue and self._begin():
-            self._on_progress()
+            self.on_progress()
         if arbiter.agreed:
             agreed, arbiter.agreed = arbiter.agreed, []
-            if self._observer is not None:
+            if self.observer is not None:
                 for game in agreed:
-                    self._observer.began(game)
+                    self.observer.began(game)
         if arbiter.advanced:
             advanced, arbiter.advanced = arbiter.advanced, []
             self._journal(advanced)
@@ -462,14 +451,14 @@ class Referee:
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
                     for game in chain(first.tournament_games(guest=True), second.tournament_games(guest=True)):
-                        self._on_displaced(game.conditions)
+                        self.on_displaced(game.conditions)
                 if first.members:
                     first = first.freest(timed)
                 if second.members:
                     second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
-                if self._observer is not None and not conditions.variant.agreement:
-                    self._observer.began(game)
+                if self.observer is not None and not conditions.variant.agreement:
+                    self.observer.began(game)
                 began = True
         if walkovers:
             self._report(walkovers)

@@ -139,7 +139,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bots = RemoteBots(referee, bus, membership, settings.grace)
         play = SharedPlay(store, referee, recorder, bus, membership, bots)
         director = Director(store, play.local)
-        referee.on_displaced(director.cancel_challenge)
+        referee.on_displaced = director.cancel_challenge
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus)

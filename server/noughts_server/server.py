@@ -147,7 +147,7 @@ async def running_server(
             referee = local = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
             play = LocalPlay(store, local, recorder, bus, Supply, store_patience=settings.store_patience)
             director = Director(store, play)
-            local.on_displaced(director.cancel_challenge)
+            local.on_displaced = director.cancel_challenge
             feed = Feed(store, FeedObserver(local, bus), bus, settings.feed)
         else:
             referee = control.referee

@@ -46,7 +46,7 @@ async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: 
         work = work._replace(openings={slot.ordinal: opening for slot in work.slots})
     scores = Scores()
     async with loopback() as server, asyncio.TaskGroup() as tasks:
-        server.referee.observe(scores)
+        server.referee.observer = scores
         sessions = [tasks.create_task(play(each, login(server.port, key))) for key, each in ((1, bot), (2, Drawn()))]
         await until(lambda: server.wire(1).online and server.wire(2).online)
         server.referee.add(work)

@@ -78,7 +78,7 @@ async def server() -> AsyncIterator[Loopback]:
 @pytest.fixture
 def listener(server: Loopback) -> Listener:
     listener = Listener()
-    server.referee.observe(listener)
+    server.referee.observer = listener
     return listener
 
 

@@ -26,7 +26,7 @@ def running(hall: Hall) -> list[tuple[int, int]]:
 
 def test_a_challenge_that_is_not_answered_keeps_no_tournament_waiting(hall: Hall) -> None:
     displaced: list[GameConditions] = []
-    hall.referee.on_displaced(displaced.append)
+    hall.referee.on_displaced = displaced.append
     hall.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
     assert running(hall) == [(9, 1)]
     hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))

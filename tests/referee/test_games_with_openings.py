@@ -59,9 +59,9 @@ def test_clocks_run_from_the_first_move_of_ones_own() -> None:
     game = table.arbiter.start(
         unit(shared, [Slot(1, 0, 1)])._replace(openings={1: (4, 0, 8)}), Slot(1, 0, 1), table.player(1), table.player(2)
     )
-    assert (game.clock_us(0), game.clock_us(1), game.mover.key) == (10_000_000, 10_000_000, 2)
+    assert (game.left_us[0], game.left_us[1], game.mover.key) == (10_000_000, 10_000_000, 2)
     assert not table.arbiter.answered(table.player(2), [1], [3], [1], [4_000_000])
-    assert (game.clock_us(0), game.clock_us(1)) == (10_000_000, 7_000_000)
+    assert (game.left_us[0], game.left_us[1]) == (10_000_000, 7_000_000)
     assert game.times_us == [0, 0, 0, 4_000_000]
 
 

@@ -107,7 +107,7 @@ def test_a_progress_callback_may_add_more(hall: Hall) -> None:
         for number in numbers:
             hall.referee.add(unit(conditions(), 1, attempt=number))
 
-    hall.referee.on_progress(add_another)
+    hall.referee.on_progress = add_another
     hall.referee.add(unit(conditions(), 1))
     while hall.running(1):
         hall.resign(hall.running(1))

@@ -28,7 +28,7 @@ class Hall:
         self.reports: list[list[FinishedGame]] = []
         self.progress = 0
         self.referee = Referee(self.reports.append, margin_us=0)
-        self.referee.on_progress(self._progressed)
+        self.referee.on_progress = self._progressed
 
     def _progressed(self) -> None:
         self.progress += 1

@@ -1,7 +1,8 @@
 """Bots of other packages: entry points of the group `noughts.bots`. Finding them imports none of them."""
 
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from noughts_referee.rules.variant_plugins import installed
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -18,21 +19,10 @@ class InstalledBot(NamedTuple):
     """The package's description of itself on one line; can be empty."""
 
 
-@cache
-def found() -> "dict[str, tuple[EntryPoint, ...]]":
-    """Return the installed bots by name, found once per process. Packages installed later need a restart."""
-    # The import is slow, and most programs never need it.
-    from importlib.metadata import entry_points
-
-    by_name: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=GROUP):
-        by_name[point.name] = (*by_name.get(point.name, ()), point)
-    return by_name
-
-
 def installed_bots() -> list[InstalledBot]:
     """Return the bots from installed packages by name. A name in two packages appears twice."""
-    return [InstalledBot(name, *_package(point)) for name, points in sorted(found().items()) for point in points]
+    found = sorted(installed(GROUP).items())
+    return [InstalledBot(name, *_package(point)) for name, points in found for point in points]
 
 
 def _package(point: "EntryPoint") -> tuple[str, str, str]:

@@ -18,8 +18,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from noughts_bots.bot import Bot
 from noughts_bots.errors import BotSpecError, did_you_mean
 from noughts_bots.hosts import folder
-from noughts_bots.hosts.installed import GROUP, found
+from noughts_bots.hosts.installed import GROUP
 from noughts_proto.child_kinds import module_and_class
+from noughts_referee.rules.variant_plugins import installed
 
 Loaded = TypeVar("Loaded")
 
@@ -56,10 +57,11 @@ def _made_by(target: str, subject: str) -> Callable[..., Any]:
 
 
 def _installed(name: str, subject: str) -> Any:
-    points = found().get(name, ())
+    found = installed(GROUP)
+    points = found.get(name, ())
     if not points:
-        known = f"the installed {', '.join(sorted(found()))}" if found() else f"an entry point of the group {GROUP}"
-        advice = did_you_mean(name, found(), before="py:") or f"write {_FORMS}"
+        known = f"the installed {', '.join(sorted(found))}" if found else f"an entry point of the group {GROUP}"
+        advice = did_you_mean(name, found, before="py:") or f"write {_FORMS}"
         raise BotSpecError(subject, f"name {name!r}", known, advice)
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))

@@ -3,7 +3,7 @@
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from noughts_proto.child_kinds import VARIANTS, ChildKind, child_kind, module_and_class
@@ -41,7 +41,11 @@ def resolve(command: ChildCommand) -> Resolved:
 
     kind = child_kind(command.kind)
     if kind.target == "command":
-        target = _each_word(command.target, absolute)
+        try:
+            words = shlex.split(command.target)
+            target = shlex.join(absolute(word, program=index == 0) for index, word in enumerate(words))
+        except ValueError:
+            target = command.target  # running it reports the error
     elif kind.target == "class":
         file, _ = module_and_class(command.target)
         if file.endswith(".py"):
@@ -50,20 +54,9 @@ def resolve(command: ChildCommand) -> Resolved:
             target = command.target
             # A module can be in the current folder. Installed modules are readable in any case.
             package = file.partition(".")[0]
-            readable.extend(place for module in (package, f"{package}.py") for place in _readable_if_there(module))
+            for module in (package, f"{package}.py"):
+                absolute(module)
     else:
         target = absolute(command.target)
     options = {key: value if key == VARIANTS else absolute(value) for key, value in command.options.items()}
     return Resolved(kind, target, options, tuple(readable))
-
-
-def _readable_if_there(module: str) -> tuple[str, ...]:
-    return readable_for(os.path.abspath(module)) if module and os.path.exists(module) else ()
-
-
-def _each_word(line: str, absolute: Callable[..., str]) -> str:
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return line  # running it reports the error
-    return shlex.join(absolute(word, program=index == 0) for index, word in enumerate(words))

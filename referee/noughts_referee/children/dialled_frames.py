@@ -78,7 +78,10 @@ class DialledFrames(ChildFrames):
     async def read(self) -> pb.PlayRequest | None:
         """Return the child's next frame, first its Hello; None after the last one, with the cause in `reason`."""
         if self._stream is None:
-            await self._until_arrived()
+            async with asyncio.TaskGroup() as tasks:
+                ending = tasks.create_task(self._until_ended())
+                await self._arrived.wait()
+                ending.cancel()
         if self.reason or self._stream is None:
             return None
         if self._hello is not None:
@@ -124,12 +127,6 @@ class DialledFrames(ChildFrames):
     def _end(self, reason: str) -> None:
         super()._end(reason)
         self._arrived.set()
-
-    async def _until_arrived(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            ending = tasks.create_task(self._until_ended())
-            await self._arrived.wait()
-            ending.cancel()
 
     async def _until_ended(self) -> None:
         assert self._started is not None

@@ -46,7 +46,8 @@ class LengthPrefixed:
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
         if size > LARGEST_UP:
             length = bytes(buffer[:LENGTH_BYTES])
-            printed = f"; as text that is {length.decode()!r}, but only frames belong there" if _is_text(length) else ""
+            is_text = length.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in length)
+            printed = f"; as text that is {length.decode()!r}, but only frames belong there" if is_text else ""
             raise NoFrame(f"announced an oversized {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
         end = LENGTH_BYTES + size
         if len(buffer) < end:
@@ -104,8 +105,3 @@ class JsonLines:
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
-
-
-def _is_text(data: bytes) -> bool:
-    """Return whether the data looks like printed text."""
-    return data.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in data)

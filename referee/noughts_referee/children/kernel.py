@@ -18,11 +18,6 @@ _HIGHEST_FD = 0x7FFFFFFF
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def machine() -> str:
-    """Return the processor's architecture, as in `os.uname().machine`."""
-    return os.uname().machine
-
-
 def is_linux() -> bool:
     """Return whether this is Linux. (A function, because mypy would skip code after a direct platform test.)"""
     return sys.platform == "linux"

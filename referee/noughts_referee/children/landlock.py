@@ -61,7 +61,8 @@ def rehearse(rules: Iterable[tuple[str, int]]) -> None:
 def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
     """Return a file descriptor for these rules."""
     known = version()
-    handled = _handled(known)
+    newer = ((REFERS, _REFER), (TRUNCATES, _TRUNCATE), (5, _IOCTL_DEVICE))
+    handled = _ALL_OF_FIRST_VERSION | sum(right for since, right in newer if known >= since)
     net = _CONNECT | _BIND if known >= LOCKS_TCP else 0
     scoped = _ABSTRACT_SOCKETS | _SIGNALS if known >= LOCKS_SIGNALS else 0
     attributes = struct.pack("=QQQ", handled, net, scoped)
@@ -76,11 +77,6 @@ def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
         os.close(ruleset)
         raise
     return ruleset
-
-
-def _handled(known: int) -> int:
-    newer = ((REFERS, _REFER), (TRUNCATES, _TRUNCATE), (5, _IOCTL_DEVICE))
-    return _ALL_OF_FIRST_VERSION | sum(right for since, right in newer if known >= since)
 
 
 def _allow(ruleset: int, path: str, allowed: int) -> None:

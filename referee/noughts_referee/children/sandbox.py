@@ -165,13 +165,10 @@ def _for_everybody(programs: bool) -> list[tuple[str, int]]:
     imported = [path for path in sys.path if not too_much(path)]
     readable = [*_LIBRARIES, *_SINGLE_FILES, *own, *imported, *(_PROGRAMS if programs else ())]
     reading = RUN if programs else READ
-    return [*((path, reading) for path in _outermost(readable)), *((path, USE) for path in _DEVICES)]
-
-
-def _outermost(paths: Iterable[str]) -> list[str]:
-    """Return existing paths without those inside another: each path costs every child some microseconds."""
-    places = {Path(path).resolve() for path in paths if os.path.exists(path)}
-    return sorted(str(place) for place in places if not places.intersection(place.parents))
+    places = {Path(path).resolve() for path in readable if os.path.exists(path)}
+    # Without those inside another: each path costs every child some microseconds.
+    outermost = sorted(str(place) for place in places if not places.intersection(place.parents))
+    return [*((path, reading) for path in outermost), *((path, USE) for path in _DEVICES)]
 
 
 @cache

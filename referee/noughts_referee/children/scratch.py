@@ -18,8 +18,10 @@ class OwnedFolder:
 
     def __init__(self, prefix: str) -> None:
         for name in os.listdir(tempfile.gettempdir()):
-            if name.startswith(prefix):
-                _remove_unowned(os.path.join(tempfile.gettempdir(), name))
+            folder = os.path.join(tempfile.gettempdir(), name)
+            if name.startswith(prefix) and (owner := _own(folder)) is not None:
+                remove_tree(folder)
+                os.close(owner)
         owner = None
         while owner is None:  # another process can take a new folder for an unowned one
             self.path = tempfile.mkdtemp(prefix=prefix)
@@ -44,13 +46,6 @@ def _own(folder: str) -> int | None:
                 return owner
         os.close(owner)
     return None
-
-
-def _remove_unowned(folder: str) -> None:
-    owner = _own(folder)
-    if owner is not None:
-        remove_tree(folder)
-        os.close(owner)
 
 
 def remove_tree(folder: str) -> None:

@@ -6,13 +6,15 @@ architecture (32-bit, x32) is killed.
 """
 
 import errno
+import os
 import struct
 from collections.abc import Iterable, Iterator
 from ctypes import addressof, create_string_buffer
 from socket import AF_INET, AF_INET6, AF_UNIX, IPPROTO_TCP
 
-from noughts_referee.children.kernel import SET_CHILD_SUBREAPER, SET_PARENT_DEATH_SIGNAL, call, is_linux, machine
+from noughts_referee.children.kernel import SET_CHILD_SUBREAPER, SET_PARENT_DEATH_SIGNAL, call, is_linux
 
+_MACHINE = os.uname().machine
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NEWEST = 469
@@ -88,11 +90,11 @@ _RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
 
 def available() -> bool:
     """Return whether this kernel has such filters and this module has its call numbers."""
-    if not is_linux() or machine() not in _SECCOMP:
+    if not is_linux() or _MACHINE not in _SECCOMP:
         return False
     try:
-        call(_SECCOMP[machine()], _IS_ACTION_KNOWN, 0, struct.pack("=I", _KILL))
-        call(_SECCOMP[machine()], _SET_FILTER, 0, 0)
+        call(_SECCOMP[_MACHINE], _IS_ACTION_KNOWN, 0, struct.pack("=I", _KILL))
+        call(_SECCOMP[_MACHINE], _SET_FILTER, 0, 0)
     except OSError as error:
         return error.errno == errno.EFAULT  # it would read the filter
     return False
@@ -124,11 +126,11 @@ def rehearse() -> None:
 def _install(blocks: Iterable[_Instruction]) -> None:
     program = _program(blocks)
     code = create_string_buffer(b"".join(program))
-    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
+    call(_SECCOMP[_MACHINE], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
 
 
 def _program(blocks: Iterable[_Instruction]) -> list[bytes]:
-    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[machine()], _KILL)]
+    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[_MACHINE], _KILL)]
     program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks, (_RETURN, 0, 0, _ALLOW)]
     return [struct.pack("=HBBI", *instruction) for instruction in program]
 
@@ -167,7 +169,7 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
 
 def _when(numbers: _Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:
     """Return the block for one call. Code after the block allows the call."""
-    number = numbers[list(_AUDIT).index(machine())]
+    number = numbers[list(_AUDIT).index(_MACHINE)]
     if number is None:
         return []
     inner = [*block, (_RETURN, 0, 0, _ALLOW)]

@@ -36,24 +36,19 @@ class StartRetry:
                         raise
                     if not waiting:
                         waiting = True
-                        self._begin(error)
+                        self._waiting += 1
+                        if self._waiting == 1:
+                            what = f"this machine cannot start more processes now: {error}"
+                            self._tell(f"{what}; games wait, and Noughts tries again")
                 else:
                     return made
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_WAIT)
         finally:
             if waiting:
-                self._end()
-
-    def _begin(self, error: OSError) -> None:
-        self._waiting += 1
-        if self._waiting == 1:
-            self._tell(f"this machine cannot start more processes now: {error}; games wait, and Noughts tries again")
-
-    def _end(self) -> None:
-        self._waiting -= 1
-        if not self._waiting:
-            self._tell("this machine starts processes again")
+                self._waiting -= 1
+                if not self._waiting:
+                    self._tell("this machine starts processes again")
 
 
 class PatientLauncher:

@@ -100,13 +100,8 @@ class Watch:
         own = {pid: sum(map(proportional, processes)) for pid, processes in families.items()}
         if (total := sum(own.values())) > self._all_memory:
             largest = max(own, key=lambda pid: own[pid])
-            yield (
-                largest,
-                (
-                    f"was the largest ({own[largest] // _MIB:,} MiB) when all children together used"
-                    f" {total // _MIB:,} MiB of memory, of {self._all_memory // _MIB:,} (--memory-total)"
-                ),
-            )
+            used = f"{total // _MIB:,} MiB of memory, of {self._all_memory // _MIB:,} (--memory-total)"
+            yield largest, f"was the largest ({own[largest] // _MIB:,} MiB) when all children together used {used}"
 
 
 def nice_for(running: int, share: int) -> int:

@@ -79,7 +79,8 @@ class Zygote:
             if self._spare is None:
                 with suppress(OSError):  # the next request reports it
                     self._spare = self._fork()
-            for source, _ in poll.poll(self._wait_milliseconds()):
+            ends = LOOK_SECONDS * 1000 if self._children else None
+            for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else ends):
                 if source == self._wakeup:
                     os.read(self._wakeup, LARGEST_PACKET)
                 elif not self._serve():
@@ -88,12 +89,6 @@ class Zygote:
                 self._children[pid].ended_for = what
                 _kill_group(pid, signal.SIGKILL)
             self._reap()
-
-    def _wait_milliseconds(self) -> float | None:
-        """Return how long to wait for requests and ends of children; None: no limit."""
-        if self._ended:
-            return _LOOK_MILLISECONDS
-        return LOOK_SECONDS * 1000 if self._children else None
 
     def _serve(self) -> bool:
         """Handle one request. Return False at the end of the socket."""
@@ -105,7 +100,9 @@ class Zygote:
             return False
         request = json.loads(packet)
         if "signal" in request:
-            self._signal(request["number"], request["signal"])
+            for pid, child in self._children.items():
+                if child.number == request["number"]:  # not reaped yet, so the process ID is still its own
+                    _kill_group(pid, request["signal"])
             return True
         try:
             pid = self._start(request, pipes)
@@ -121,11 +118,6 @@ class Zygote:
     def _tell(self, report: dict[str, Any]) -> None:
         with suppress(BrokenPipeError, ConnectionResetError):  # reading the socket reports its end
             self._requests.send(json.dumps(report).encode())
-
-    def _signal(self, number: int, signal_number: int) -> None:
-        for pid, child in self._children.items():
-            if child.number == number:  # not reaped yet, so the process ID is still its own
-                _kill_group(pid, signal_number)
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
         kind = child_kind(request["kind"])
@@ -266,29 +258,17 @@ def _children_of(parent: int) -> set[int]:
     return found
 
 
-def _go_first() -> None:
-    """Let the kernel end the largest child, not the server, when memory runs out."""
-    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
-        score.write(b"1000")
-
-
-def _load(entry: str) -> Entry:
-    name, _, function = entry.partition(":")
-    module = importlib.import_module(name)
-    return Entry(getattr(module, function), getattr(module, "rehearse", _nothing))
-
-
-def _nothing() -> None:
-    """The rehearsal of an entry without one."""
-
-
 def main(arguments: list[str]) -> int:
     """Serve the socket whose file descriptor is the first argument; the second is the settings as JSON."""
     settings = json.loads(arguments[1])
     kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-    entry = _load(settings["entry"])
-    _go_first()
+    name, _, function = settings["entry"].partition(":")
+    module = importlib.import_module(name)
+    entry = Entry(getattr(module, function), getattr(module, "rehearse", lambda: None))
+    # If memory runs out, the kernel must end the largest child, not the server.
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
+        score.write(b"1000")
     forbid()
     gc.collect()
     gc.freeze()

@@ -15,6 +15,7 @@ from noughts_referee.rules.chance import (
     side_seed,
     side_seeds,
 )
+from noughts_referee.rules.invalid import InvalidInput
 from noughts_referee.rules.last_move import LastMove, MovesError, last_move
 from noughts_referee.rules.openings import OPENING_RULES
 from noughts_referee.rules.outcome import (
@@ -48,6 +49,7 @@ __all__ = [
     "Board",
     "Choice",
     "Draws",
+    "InvalidInput",
     "LastMove",
     "MovesError",
     "OldSeed",

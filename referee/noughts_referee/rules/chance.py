@@ -109,7 +109,8 @@ def first_choices(seeds: Sequence[int], plies: Sequence[int], items: Iterable[Se
     rows = len(seeds)
     if rows < _FEW_ROWS or byteorder == "big":
         return list(map(first_choice, seeds, plies, items))
-    ones, mask = _ones(rows)
+    ones = int.from_bytes((b"\1" + bytes(15)) * rows, "little")
+    mask = ones * _MASK
     z = _side_by_side(seeds) + _side_by_side(plies) * _PLY_STEP + ones * _GAMMA & mask
     bits = _numbers(_mixed(z, mask), rows)
     return [choices[draw * len(choices) >> 64] for draw, choices in zip(bits, items, strict=True)]
@@ -117,12 +118,6 @@ def first_choices(seeds: Sequence[int], plies: Sequence[int], items: Iterable[Se
 
 # The rows lie next to each other in one long integer, as 64 bits each and 64 bits of space for a product. Each step of
 # the generator handles all of them.
-
-
-def _ones(rows: int) -> tuple[int, int]:
-    """Return 1 in every row, and 2**64 - 1 in every row."""
-    ones = int.from_bytes((b"\1" + bytes(15)) * rows, "little")
-    return ones, ones * _MASK
 
 
 def _mixed(z: int, mask: int) -> int:

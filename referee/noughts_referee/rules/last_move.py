@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from noughts_referee.rules.invalid import InvalidInput
 from noughts_referee.rules.outcome import Termination
 from noughts_referee.rules.variant import Variant
 
@@ -11,13 +12,10 @@ _STONES = tuple(1 << cell for cell in range(900))
 _stone = _STONES.__getitem__
 
 
-class MovesError(ValueError):
-    """Impossible moves: `got` says what is wrong, `expected` what would be right."""
+class MovesError(InvalidInput):
+    """Impossible moves."""
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"moves: got {got}, expected {expected}")
-        self.got = got
-        self.expected = expected
+    text = "moves: got {got}, expected {expected}"
 
 
 class LastMove(NamedTuple):
@@ -64,15 +62,11 @@ def _check(variant: Variant, moves: Sequence[int]) -> None:
     occupied = 0
     for number, cell in enumerate(moves, start=1):
         if not variant.takes(cell, occupied):
-            raise MovesError(f"cell {cell} as move {number}, {_wrong(variant, cell, occupied)}", _expected(variant))
+            if not 0 <= cell < variant.cells:
+                wrong = f"which is not on the board of {variant.name}"
+            else:
+                wrong = "which is occupied" if occupied >> cell & 1 else "where a stone would have no support"
+            supported = ", where stones come to rest" if variant.gravity else ""
+            expected = f"different cells from 0 to {variant.cells - 1}{supported}"
+            raise MovesError(f"cell {cell} as move {number}, {wrong}", expected)
         occupied |= 1 << cell
-
-
-def _wrong(variant: Variant, cell: int, occupied: int) -> str:
-    if not 0 <= cell < variant.cells:
-        return f"which is not on the board of {variant.name}"
-    return "which is occupied" if occupied >> cell & 1 else "where a stone would have no support"
-
-
-def _expected(variant: Variant) -> str:
-    return f"different cells from 0 to {variant.cells - 1}" + (", where stones come to rest" if variant.gravity else "")

@@ -5,19 +5,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from noughts_referee.rules.chance import Draws
+from noughts_referee.rules.invalid import InvalidInput
 from noughts_referee.rules.outcome import DRAWN, Outcome, won
 from noughts_referee.rules.variant import Variant, members
 
 _MARKS = "XO"
 
 
-class PositionError(ValueError):
-    """An invalid position text: `got` is the text, `expected` describes a valid one."""
+class PositionError(InvalidInput):
+    """An invalid position text."""
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"position {got!r}: expected {expected}")
-        self.got = got
-        self.expected = expected
+    text = "position {got!r}: expected {expected}"
 
 
 class Position:

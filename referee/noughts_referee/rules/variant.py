@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from noughts_referee.rules.invalid import InvalidInput
 from noughts_referee.rules.outcome import DRAWN, Outcome, won
 
 # Up to this many cells, every set of free cells is listed once and cached (at most 4,096 short tuples).
@@ -25,13 +26,10 @@ Forbids = Callable[[int, int, int, int], str | None]
 and raise nothing."""
 
 
-class VariantError(ValueError):
-    """An invalid variant name: `got` is the name, `expected` describes valid ones."""
+class VariantError(InvalidInput):
+    """An invalid variant name."""
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"variant {got!r}: expected {expected}")
-        self.got = got
-        self.expected = expected
+    text = "variant {got!r}: expected {expected}"
 
 
 @dataclass(frozen=True, eq=False)

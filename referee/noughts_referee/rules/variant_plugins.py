@@ -21,31 +21,31 @@ _MOST_CELLS = 900
 
 
 @cache
-def _found() -> "dict[str, tuple[EntryPoint, ...]]":
-    """Return the installed plugins by name, found once per process. Packages installed later need a restart."""
+def installed(group: str) -> "dict[str, tuple[EntryPoint, ...]]":
+    """Return a group's plugins by name, found once per process. Packages installed later need a restart."""
     # The import is slow, and most programs never use a plugin.
     from importlib.metadata import entry_points
 
     found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=group):
         found[point.name] = (*found.get(point.name, ()), point)
     return found
 
 
 def plugin_names() -> tuple[str, ...]:
     """Return the names of plugin variants, in alphabetical order. Our own names take precedence."""
-    return tuple(sorted(_found()))
+    return tuple(sorted(installed(GROUP)))
 
 
 def plugin_package(name: str) -> str:
     """Return the package that adds the variant, or several, separated by commas."""
-    return ", ".join(sorted({point.dist.name if point.dist else "a package" for point in _found()[name]}))
+    return ", ".join(sorted({point.dist.name if point.dist else "a package" for point in installed(GROUP)[name]}))
 
 
 def plugin_variant(name: str) -> Variant:
     """Create the plugin's variant. Raises VariantError, which names the package, if that fails."""
     try:
-        return _load(name, _found()[name])
+        return _load(name, installed(GROUP)[name])
     except Exception as error:
         what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
         raise VariantError(name, f"a working plugin; the one from {plugin_package(name)} fails: {what}") from error

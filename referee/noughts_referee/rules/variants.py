@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from weakref import WeakValueDictionary
 
 from noughts_referee.rules.boards import Board
@@ -26,47 +26,38 @@ _ALSO = {"gomoku:20": "gomoku20"}
 _FIVE = 5
 
 
-def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = False) -> Callable[[str], Variant]:
+def _five(edge: int, name: str, *, exact: bool = False, caro: bool = False, renju: bool = False) -> Variant:
     """Make five in a row on a square board: `exact`, `caro` (not blocked at both ends), `renju` (forbidden moves)."""
-
-    def make(name: str) -> Variant:
-        board = Board(edge, edge)
-        ends = board.ends(_FIVE)
-        return Variant(
-            name,
-            edge,
-            edge,
-            board.lines(_FIVE),
-            beside=ends if exact else {},
-            # The edge of the board does not block.
-            blocked_ends={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
-            forbids=forbidding(board) if renju else None,
-        )
-
-    return make
+    board = Board(edge, edge)
+    ends = board.ends(_FIVE)
+    return Variant(
+        name,
+        edge,
+        edge,
+        board.lines(_FIVE),
+        beside=ends if exact else {},
+        # The edge of the board does not block.
+        blocked_ends={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
+        forbids=forbidding(board) if renju else None,
+    )
 
 
-def _connect4(name: str) -> Variant:
-    board = Board(7, 6)
-    return Variant(name, board.columns, board.rows, board.lines(4), supports=board.beneath())
-
-
-def _cube(edge: int) -> Callable[[str], Variant]:
-    return lambda name: Variant(name, edge, edge, Board(edge, edge, edge).lines(edge), layers=edge)
+def _cube(edge: int, name: str) -> Variant:
+    return Variant(name, edge, edge, Board(edge, edge, edge).lines(edge), layers=edge)
 
 
 _OTHERS: dict[str, Callable[[str], Variant]] = {
-    "gomoku:exact": _five(15, exact=True),
-    "gomoku:exact:20": _five(20, exact=True),
-    "renju": _five(15, renju=True),
-    "renju:20": _five(20, renju=True),
-    "caro": _five(15, caro=True),
-    "caro:20": _five(20, caro=True),
-    "caro:exact": _five(15, exact=True, caro=True),
-    "caro:exact:20": _five(20, exact=True, caro=True),
-    "connect4": _connect4,
-    "tictactoe3d": _cube(3),
-    "qubic": _cube(4),
+    "gomoku:exact": partial(_five, 15, exact=True),
+    "gomoku:exact:20": partial(_five, 20, exact=True),
+    "renju": partial(_five, 15, renju=True),
+    "renju:20": partial(_five, 20, renju=True),
+    "caro": partial(_five, 15, caro=True),
+    "caro:20": partial(_five, 20, caro=True),
+    "caro:exact": partial(_five, 15, exact=True, caro=True),
+    "caro:exact:20": partial(_five, 20, exact=True, caro=True),
+    "connect4": lambda name: Variant(name, 7, 6, Board(7, 6).lines(4), supports=Board(7, 6).beneath()),
+    "tictactoe3d": partial(_cube, 3),
+    "qubic": partial(_cube, 4),
 }
 
 OWN_NAMES = (*_NAMED_MNK, *_OTHERS)

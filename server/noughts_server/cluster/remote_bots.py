@@ -273,7 +273,7 @@ def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
         running = player.games.get
         for handle in outbox.turn_game:
             game = running(handle)
-            clocks = (0, 0) if game is None else (game.clock_us(0), game.clock_us(1))
+            clocks = (0, 0) if game is None else (game.left_us[0], game.left_us[1])
             asks.first_clock_us.append(clocks[0])
             asks.second_clock_us.append(clocks[1])
     if wire.spent_us:
@@ -307,5 +307,5 @@ def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> Non
         starts.move_count.append(len(game.moves))
         starts.moves.extend(game.moves)
         if game.conditions.timed:
-            starts.first_clock_us.append(game.clock_us(0))
-            starts.second_clock_us.append(game.clock_us(1))
+            starts.first_clock_us.append(game.left_us[0])
+            starts.second_clock_us.append(game.left_us[1])

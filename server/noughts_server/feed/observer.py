@@ -70,7 +70,7 @@ class FeedObserver:
 
     def want(self, slot: SlotKey) -> pb.WatchedGame | None:
         if not self._wanted:
-            self._referee.observe(self)
+            self._referee.observer = self
         self._wanted[slot] += 1
         return self.snapshot(slot)
 
@@ -88,7 +88,7 @@ class FeedObserver:
         del self._wanted[slot]
         self._following = {handle: game for handle, game in self._following.items() if game.slot != slot}
         if not self._wanted:
-            self._referee.observe(None)
+            self._referee.observer = None
 
     def follows(self, slot: SlotKey) -> bool:
         return any(followed.slot == slot for followed in self._following.values())
@@ -182,7 +182,7 @@ def tell_scores(message: pb.WatchedGame, scores: Mapping[int, float]) -> None:
 
 def _clocks(game: Game) -> tuple[int | None, int | None]:
     """Return the clocks of the two sides; None for a side without a limit."""
-    first, second = (None if game.time_of(side) is None else game.clock_us(side) for side in (0, 1))
+    first, second = (None if game.time_of(side) is None else game.left_us[side] for side in (0, 1))
     return first, second
 
 

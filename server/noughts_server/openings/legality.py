@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-from noughts_referee.rules import Variant, cell_name, placed_wrongly
+from noughts_referee.rules import InvalidInput, Variant, cell_name, placed_wrongly
 
 
-class OpeningError(ValueError):
-    """An invalid opening: `got` is the problem, `expected` what would be valid."""
-
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"got {got}, expected {expected}")
-        self.got = got
-        self.expected = expected
+class OpeningError(InvalidInput):
+    """An invalid opening."""
 
 
 def check_opening(variant: Variant, cells: Sequence[int]) -> None:

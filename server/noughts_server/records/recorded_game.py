@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import Variant, VariantError, parse_variant
+from noughts_referee.rules import InvalidInput, Variant, VariantError, parse_variant
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
 """From the first mover's point of view; the last is a game without a result."""
@@ -24,14 +24,11 @@ _SCORE = {int, float, type(None)}
 _DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
 
 
-class RecordError(ValueError):
-    """An invalid record: `got` is its content, `expected` what would be valid."""
+class RecordError(InvalidInput):
+    """An invalid record."""
 
     def __init__(self, got: str, expected: str) -> None:
-        got = got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}..."
-        super().__init__(f"got {got}, expected {expected}")
-        self.got = got
-        self.expected = expected
+        super().__init__(got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}...", expected)
 
 
 @dataclass(frozen=True, slots=True)

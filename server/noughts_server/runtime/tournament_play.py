@@ -81,7 +81,7 @@ class LocalPlay(Generic[S]):
         self._asked_again: dict[int, Tournament] = {}
         """What was to be played on while it was: that may be ending without knowing why it should continue."""
         self._progress = Progress()
-        referee.on_progress(self._progress.made)
+        referee.on_progress = self._progress.made
 
     @asynccontextmanager
     async def supplying(self, *, goes_on: bool = True) -> AsyncIterator[None]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from noughts_referee.rules import InvalidInput
 from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
 from noughts_server.statistics.linear_algebra import LinAlgError, cho_factor, cho_solve, expit
@@ -32,13 +33,8 @@ _DAMPING = (1e-10, 1e-4, 1e-3, 1e-2, 1e-1, 0.25)
 _LEAST_SHARE = 0.25
 
 
-class FitError(ValueError):
+class FitError(InvalidInput):
     """Games or options from which nothing can be fitted."""
-
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"got {got}, expected {expected}")
-        self.got = got
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)

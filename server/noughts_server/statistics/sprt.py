@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from noughts_referee.rules import InvalidInput
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
 
 _EMPTY_CELL = 0.001
@@ -42,13 +43,8 @@ class Decision(StrEnum):
     CONTINUE = "continue"
 
 
-class SprtError(ValueError):
+class SprtError(InvalidInput):
     """An impossible test."""
-
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"got {got}, expected {expected}")
-        self.got = got
-        self.expected = expected
 
 
 class SprtState(NamedTuple):
