@@ -18,31 +18,20 @@ class Failures:
     def tell(self, what: str, failure: BaseException) -> None:
         """Log a failure of the bot. `what` says where, and what follows from it."""
         frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
-        count = self._count((frames, in_words(failure)))
-        if count == 1:
-            logger.error("%s", what, exc_info=failure)
-        elif _is_round(count):
-            logger.error("%s, as before: %s (%s times so far)", what, in_words(failure), f"{count:,}")
+        words = in_words(failure)
+        self.note((frames, words), what, f", as before: {words}", failure)
 
-    def note(self, kind: str, what: str) -> None:
-        """Log a fault of the bot that is not an exception; `kind` identifies repetitions."""
-        count = self._count(kind)
-        if count == 1:
-            logger.error("%s", what)
-        elif _is_round(count):
-            logger.error("%s (%s times so far)", what, f"{count:,}")
-
-    def _count(self, kind: object) -> int:
+    def note(self, kind: object, what: str, again: str = "", failure: BaseException | None = None) -> None:
+        """Log a fault of the bot. `kind` identifies repetitions, whose text continues with `again`."""
         if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
             kind = None
         self._counts[kind] = count = self._counts.get(kind, 0) + 1
-        return count
+        if count == 1:
+            logger.error("%s", what, exc_info=failure)
+        elif count >= 10 and str(count).strip("0") == "1":
+            logger.error("%s%s (%s times so far)", what, again, f"{count:,}")
 
 
 def in_words(failure: BaseException) -> str:
     """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
     return " ".join("".join(traceback.format_exception_only(failure)).split())
-
-
-def _is_round(count: int) -> bool:
-    return count >= 10 and str(count).strip("0") == "1"

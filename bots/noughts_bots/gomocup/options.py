@@ -18,19 +18,6 @@ _MIB = 1024 * 1024
 _MOST_MEMORY_MIB = 1 << 20
 _LONGEST_PAUSE_US = 1_000_000
 
-_A_NUMBER = "a whole number from 1"
-_EXPECTED = {
-    "restart": ("on, off or auto", "on: a new process for each game; off: RESTART and nothing else"),
-    "swap2": ("on, off or colours", "on: SWAP2BOARD with stones as x,y; colours: as x,y,c"),
-    "board": ("on or off", "on: the whole board with every question, not the last move alone"),
-    "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
-    "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
-    "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
-    "memory": ("a size such as 350 (MiB) or 2g", "it is sent as INFO max_memory, in bytes"),
-    "settle": ("milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question"),
-    "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
-}
-
 
 class Restart(StrEnum):
     """How an engine becomes ready for its next game."""
@@ -88,31 +75,22 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
                 raise BotSpecError(f"{subject}, option {key}", repr(name), expected, advice)
             infos[name] = value
             continue
-        reader = _READERS.get(key)
-        if reader is None:
+        if key not in _OPTIONS:
             advice = "write gomocup{KEY=VALUE,...}:COMMAND"
-            raise BotSpecError(subject, f"option {key}", f"one of {', '.join(_READERS)} or {_INFO}KEY", advice)
+            raise BotSpecError(subject, f"option {key}", f"one of {', '.join(_OPTIONS)} or {_INFO}KEY", advice)
+        name, read, expected, advice = _OPTIONS[key]
         try:
-            name, read = reader(value)
+            (infos if name.startswith(_INFO) else chosen)[name.removeprefix(_INFO)] = read(value)
         except (KeyError, ValueError):
-            expected, advice = _EXPECTED[key]
             raise BotSpecError(f"{subject}, option {key}", value, expected, advice) from None
-        if name.startswith(_INFO):
-            infos[name.removeprefix(_INFO)] = read
-        else:
-            chosen[name] = read
     return EngineOptions(**chosen, infos=infos)
 
 
-def _counted(key: str) -> Callable[[str], tuple[str, str]]:
-    """Return a parser for a number of at least 1, which is sent to the engine under this key."""
-
-    def read(value: str) -> tuple[str, str]:
-        if not value.isascii() or not value.isdigit() or not 0 < int(value) < 1 << 31:
-            raise ValueError
-        return _INFO + key, value
-
-    return read
+def _read_count(text: str) -> str:
+    """Return the text of a number of at least 1. Raises ValueError."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 31:
+        raise ValueError
+    return text
 
 
 def read_size(text: str) -> int:
@@ -132,17 +110,28 @@ def _read_pause(text: str) -> int:
     return microseconds
 
 
-_READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
-    "restart": lambda value: ("restart", Restart(value)),
-    "swap2": lambda value: ("swap2", Swap2(value)),
-    "board": lambda value: ("board", {"on": True, "off": False}[value]),
-    "depth": _counted("max_depth"),
-    "nodes": _counted("max_node"),
-    "threads": _counted("thread_num"),
-    "memory": lambda value: ("memory_bytes", read_size(value)),
-    "cwd": lambda value: ("in_own_folder", {"engine": True, "scratch": False}[value]),
-    "score": lambda value: ("score", value),
-    "settle": lambda value: ("settle_us", _read_pause(value)),
-    "margin": lambda value: ("margin", value),
-    "time": lambda value: ("time", value),
-}
+_A_NUMBER = "a whole number from 1"
+_OPTIONS: dict[str, tuple[str, Callable[[str], Any], str, str]] = {
+    "restart": ("restart", Restart, "on, off or auto", "on: a new process for each game; off: only RESTART"),
+    "swap2": ("swap2", Swap2, "on, off or colours", "on: SWAP2BOARD with stones as x,y; colours: as x,y,c"),
+    "board": (
+        "board", {"on": True, "off": False}.__getitem__,
+        "on or off", "on: the whole board with every question, not the last move alone",
+    ),
+    "depth": ("info.max_depth", _read_count, _A_NUMBER, "it is sent as INFO max_depth"),
+    "nodes": ("info.max_node", _read_count, _A_NUMBER, "it is sent as INFO max_node"),
+    "threads": ("info.thread_num", _read_count, _A_NUMBER, "it is sent as INFO thread_num"),
+    "memory": ("memory_bytes", read_size, "a size such as 350 (MiB) or 2g", "it is sent as INFO max_memory, in bytes"),
+    "cwd": (
+        "in_own_folder", {"engine": True, "scratch": False}.__getitem__,
+        "engine or scratch", "engine: the folder of its program; scratch: an empty one of its own",
+    ),
+    "score": ("score", str, "", ""),
+    "settle": (
+        "settle_us", _read_pause,
+        "milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question",
+    ),
+    "margin": ("margin", str, "", ""),
+    "time": ("time", str, "", ""),
+}  # fmt: skip
+"""For each option: the field or info that it sets, its parser, the values that it can have, and advice."""

@@ -116,36 +116,33 @@ class Instance:
                 break
         self.entry: int = self._call_slowly(exports[_ENTRY]) & 0xFFFFFFFF
 
-    def function(self, index: int, parameters: int, results: int = 1) -> "Callable[..., int]":
-        """Return the function with this index in the table, from `parameters` 32-bit numbers to at most one.
+    def function(self, index: int) -> "Callable[[int, int, int], int]":
+        """Return the function with this index in the table, from two 32-bit numbers to one.
 
         Raises BotSpecError for another signature. Call the result with the fuel and the numbers; it can raise Trapped.
         """
-        wanted = (("i32",) * parameters, ("i32",) * results)
         try:
             found = self._table.get(self._store, index)
         except wasmtime.WasmtimeError:
             found = None
-        if not isinstance(found, wasmtime.Func) or _signature(found.type(self._store)) != wanted:
-            got, expected = f"table element {index}", f"a function of {parameters} numbers of 32 bits"
-            advice = "write the functions as noughts_bot.h declares them"
-            raise BotSpecError(self._subject, f"{got}, which does not match", expected, advice)
-        return self._caller(found, parameters, results)
+        if not isinstance(found, wasmtime.Func) or _signature(found.type(self._store)) != (("i32",) * 2, ("i32",)):
+            got, expected = f"table element {index}, which does not match", "a function of 2 numbers of 32 bits"
+            raise BotSpecError(self._subject, got, expected, "write the functions as noughts_bot.h declares them")
+        return self._caller(found)
 
-    def _caller(self, function: wasmtime.Func, parameters: int, results: int) -> "Callable[..., int]":
-        given, returned = (ffi.wasmtime_val_t * parameters)(), (ffi.wasmtime_val_t * max(results, 1))()
+    def _caller(self, function: wasmtime.Func) -> "Callable[[int, int, int], int]":
+        given, returned = (ffi.wasmtime_val_t * 2)(), (ffi.wasmtime_val_t * 1)()
         for each in given:
             each.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
         context, target, trap_place = self._context, byref(function._func), byref(trap)
         call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
-        slots, result = [each.of for each in given], returned[0].of
+        first_slot, second_slot, result = given[0].of, given[1].of, returned[0].of
 
-        def run(fuel: int, *numbers: int) -> int:
+        def run(fuel: int, first: int, second: int) -> int:
             fill(context, fuel)
-            for slot, number in zip(slots, numbers, strict=True):
-                slot.i32 = number
-            error = call(context, target, given, parameters, returned, results, trap_place)
+            first_slot.i32, second_slot.i32 = first, second
+            error = call(context, target, given, 2, returned, 1, trap_place)
             if error:  # type: ignore[truthy-bool]  # NULL is false
                 failure = wasmtime.WasmtimeError._from_ptr(error)
                 maybe_raise_last_exn()  # of an import
@@ -154,7 +151,8 @@ class Instance:
                 found = wasmtime.Trap._from_ptr(trap)
                 maybe_raise_last_exn()
                 raise _trapped(found)
-            return result.i32 if results else 0
+            number: int = result.i32
+            return number
 
         run.keeps = function  # type: ignore[attr-defined]  # what `target` points to
         return run
@@ -280,21 +278,23 @@ def _tell(data: bytes) -> None:
     sys.stderr.flush()
 
 
-def _get(caller: wasmtime.Caller, address: int, count: int) -> bytes:
+def _place(caller: wasmtime.Caller, address: int, count: int) -> tuple[wasmtime.Memory, int]:
+    """Return the module's memory and the address in it. Raises Trapped unless it has so many bytes there."""
     address &= 0xFFFFFFFF
     memory = caller[_MEMORY]
     assert isinstance(memory, wasmtime.Memory)
     if address + count > memory.data_len(caller):
         raise Trapped("it called an import with a pointer outside of its memory")
+    return memory, address
+
+
+def _get(caller: wasmtime.Caller, address: int, count: int) -> bytes:
+    memory, address = _place(caller, address, count)
     return bytes(memory.read(caller, address, address + count))
 
 
 def _put(caller: wasmtime.Caller, address: int, data: bytes) -> None:
-    address &= 0xFFFFFFFF
-    memory = caller[_MEMORY]
-    assert isinstance(memory, wasmtime.Memory)
-    if address + len(data) > memory.data_len(caller):
-        raise Trapped("it called an import with a pointer outside of its memory")
+    memory, address = _place(caller, address, len(data))
     memory.write(caller, data, address)
 
 

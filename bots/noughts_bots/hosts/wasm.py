@@ -95,8 +95,8 @@ class WasmBot(Bot):
         except Trapped as error:
             raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
         play, create = self._api[2:4]
-        self._play = instance.function(play, 2)
-        self._create: Callable[..., int] | None = instance.function(create, 2) if create else None
+        self._play = instance.function(play)
+        self._create: Callable[..., int] | None = instance.function(create) if create else None
 
     def choose(self, position: Position) -> int:
         prepared = self._prepared.get(position.variant) or self._prepare(position.variant)

@@ -109,14 +109,9 @@ def _text(table: TableFile, comments: Iterable[str]) -> str:
     if table.games is not None:
         lines.append(f"games {table.games}")
     written = ((position_of(table.variant, key), row) for key, row in table.rows.items())
-    lines += [_line(position, row) for position, row in sorted(written, key=lambda pair: _order(pair[0]))]
+    lines += [_line(position, row) for position, row in sorted(written, key=lambda pair: (pair[0].ply, str(pair[0])))]
     text = "\n".join(lines) + "\n"
     return text if table.games is None else text + _checksum_line(text.encode("ascii", "replace")) + "\n"
-
-
-def _order(position: Position) -> tuple[int, str]:
-    """Return the sort key: the number of stones, then the text."""
-    return position.ply, str(position)
 
 
 def _line(position: Position, row: Row) -> str:

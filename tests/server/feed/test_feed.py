@@ -33,7 +33,7 @@ class Observers:
         self._referee = referee
 
     def now(self) -> object:
-        return self._referee._observer
+        return self._referee.observer
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from rich.console import Console
 from rich.text import Text
 
 from noughts_referee.rules import Variant, VariantError, cell_names, column_name, parse_variant
@@ -30,6 +31,13 @@ def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (
     for number, rows in enumerate(layers, start=1):
         rows.insert(0, Text(f" layer {number}", style="dim"))
     return _side_by_side(layers, width)
+
+
+def print_board(console: Console, variant: str, moves: Sequence[int], winning: Collection[int]) -> None:
+    """Print the board after the moves, without the padding of its last column, which would be copied with it."""
+    for line in board_lines(variant, moves, winning, width=console.width - 1):
+        line.rstrip()
+        console.print(" ", line, sep="")
 
 
 def cells_text(variant: str, cells: Iterable[int]) -> str:

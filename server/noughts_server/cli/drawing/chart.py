@@ -27,7 +27,7 @@ def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *
         for dot in range(begin, end + 1):
             cells[dot // down][column // across] |= _DOTS[dot % down][column % across]
         previous = row
-    return ["".join(_character(cell, unicode) for cell in line) for line in cells]
+    return ["".join(" " if not dots else chr(_BRAILLE + dots) if unicode else "*" for dots in line) for line in cells]
 
 
 def _value(points: Sequence[tuple[float, float]], x: float) -> float:
@@ -36,9 +36,3 @@ def _value(points: Sequence[tuple[float, float]], x: float) -> float:
         if x <= after:
             return low + (high - low) * (x - before) / (after - before) if after > before else high
     return points[-1][1]
-
-
-def _character(cell: int, unicode: bool) -> str:
-    if not cell:
-        return " "
-    return chr(_BRAILLE + cell) if unicode else "*"

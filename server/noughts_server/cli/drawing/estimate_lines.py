@@ -15,15 +15,13 @@ def _told(first: str, estimate: Estimate, unit: str) -> str:
     if estimate.score is None:
         return "unknown: no game has a result"
     if estimate.value is None:
-        did = "won" if estimate.score == 1 else "lost"
+        did, bound = ("won", "at least +") if estimate.score == 1 else ("lost", "at most -")
         if estimate.at_least is None:
             return f"unknown: {first} {did} every game, and there are too few games for a bound"
-        sign = "+" if estimate.score == 1 else "-"
-        bound = "at least" if estimate.score == 1 else "at most"
-        return f"{bound} {sign}{estimate.at_least:.0f} (95 %): {first} {did} every game"
-    likelihood = (
-        f" with a likelihood of {estimate.los:.1%} that {first} is stronger" if estimate.los is not None else ""
-    )
+        return f"{bound}{estimate.at_least:.0f} (95 %): {first} {did} every game"
+    likelihood = ""
+    if estimate.los is not None:
+        likelihood = f" with a likelihood of {estimate.los:.1%} that {first} is stronger"
     if estimate.error95:
         return f"{estimate.value:+.0f} ± {estimate.error95:.0f} (95 %){likelihood}"
     if estimate.los is None:

@@ -10,16 +10,12 @@ from noughts_server.cli.output import points, printable, stderr
 from noughts_server.local.plan import LocalProgress
 
 
-def _ignore(progress: LocalProgress) -> None:
-    """Draw nothing, because stderr is not a terminal."""
-
-
 @contextmanager
 def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
     """Yield a function that takes the progress; on a terminal it draws a bar on stderr, removed at the end."""
     console = stderr()
     if not console.is_terminal:
-        yield _ignore
+        yield lambda progress: None
         return
     with _bar(console) as bar:
         yield _Drawn(bar, bar.add_task("Starting bots", total=None, rest="")).show

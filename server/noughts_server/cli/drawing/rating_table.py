@@ -17,21 +17,20 @@ _MOST_NAMED = 8
 def ratings_document(ratings: RatingTable) -> dict[str, Any]:
     """Return the document for JSON."""
     return {
-        "players": [_player_document(player) for player in ratings.players],
+        "players": [
+            {
+                **output.picked(player, "rank", "name", "rating", "error95", "games", "points"),
+                "score": player.points / player.games if player.games else None,
+                **output.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
+            }
+            for player in ratings.players
+        ],
         "advantage": {"value": ratings.advantage, "error95": ratings.advantage_error95},
         "draw_rate": ratings.draw_rate,
         "groups": ratings.groups,
         "games": ratings.games,
         "prior_draws": PRIOR_DRAWS if ratings.prior else 0,
         "anchors": {player.name: player.rating for player in ratings.players if player.anchored},
-    }
-
-
-def _player_document(player: RatedPlayer) -> dict[str, Any]:
-    return {
-        **output.picked(player, "rank", "name", "rating", "error95", "games", "points"),
-        "score": player.points / player.games if player.games else None,
-        **output.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
     }
 
 
@@ -100,14 +99,9 @@ def ratings_footer(ratings: RatingTable) -> list[str]:
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
     errors = "sandwich (HC0)"
-    lines = [
-        _advantage_line(ratings)
-        + (
-            f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}."
-            if ratings.draw_rate is not None
-            else ""
-        )
-    ]
+    lines = [_advantage_line(ratings)]
+    if ratings.draw_rate is not None:
+        lines[0] += f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}."
     if ratings.prior:
         errors = "normal approximation of the posterior"
         lines.append(f"Prior: {PRIOR_DRAWS} virtual draws of each bot against the pool's mean.")
@@ -137,10 +131,8 @@ def _groups_lines(ratings: RatingTable) -> list[str]:
     together = [group for group in groups if len(group) > 1]
     alone = [group[0] for group in groups if len(group) == 1]
     apart = "rest only on the prior" if ratings.prior else "cannot be compared"
-    lines = [
-        f"{len(groups)} groups, because points went one way only between them: ratings of different groups {apart}."
-    ]
-    lines += [f"  together: {_named(group)}" for group in together]
+    why = f"{len(groups)} groups, because points went one way only between them"
+    lines = [f"{why}: ratings of different groups {apart}.", *(f"  together: {_named(group)}" for group in together)]
     if alone:
         lines.append(f"  alone (won all, lost all, or met nobody again): {_named(alone)}")
     if not ratings.prior:

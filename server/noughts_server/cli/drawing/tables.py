@@ -34,14 +34,9 @@ def show_table(console: Console, shown: Table) -> None:
 
 
 def _cell(words: str) -> str:
-    words = words if output.unicode() else _in_ascii(words)
-    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
-
-
-def _in_ascii(words: str) -> str:
-    for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")):
+    for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")) if not output.unicode() else ():
         words = words.replace(sign, digits)
-    return words
+    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
 
 
 def _at(items: Sequence[Item], places: Sequence[int]) -> list[Item]:

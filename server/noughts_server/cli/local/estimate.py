@@ -1,6 +1,8 @@
 """`noughts estimate`: what a bot is worth, in about a minute."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,18 +47,23 @@ def estimate(
 
     The ratings of the reference pools come from round robins of 10,000 games; `random` is fixed at 1,000.
     """
-    from noughts_server.local.rating_pool import LADDERS
+    from noughts_server.local.rating_pool import LADDERS, exercise
 
     parsed = parse_spec(spec)
     if not check_startable(parsed):
         make_bot(parsed)  # its options are right
-    chosen = list(LADDERS) if variants == "all" else _split(variants)
+    # The commas of `mnk:7,7,4` belong to its name.
+    names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)
+    chosen = list(LADDERS) if variants == "all" else [name.strip() for name in names if name.strip()]
     if unknown := [name for name in chosen if name not in LADDERS]:
         raise UsageProblem(f"--variants {', '.join(unknown)}: expected one or more of {', '.join(LADDERS)}, or all")
     configure_logs(options.LogLevel.WARNING)
-    locking = sandbox.locking
-    read_seed, clock, stop = options.read_seed(seed), options.read_time(time), LocalStop()
-    results = _exercised(parsed, chosen, games + games % 2, read_seed, clock, start_timeout, locking, stop)
+    read_seed, stop = options.read_seed(seed), LocalStop()
+    rate = partial(
+        exercise, parsed, games=games + games % 2, seed=read_seed, clock=options.read_time(time), stop=stop,
+        children=ChildSettings(start=start_timeout), locking=sandbox.locking, on_note=output.note,
+    )  # fmt: skip
+    results = run_loop(_exercised(parsed, chosen, rate, stop))
     if svg is not None:
         _draw(svg, spec, results)
     weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None
@@ -66,53 +73,26 @@ def estimate(
         raise SystemExit(INTERRUPTED)
 
 
-def _split(names: str) -> list[str]:
-    """The names; the commas of `mnk:7,7,4` belong to it."""
-    found: list[str] = []
-    for part in names.split(","):
-        if part.strip().isdigit() and found:
-            found[-1] += f",{part.strip()}"
-        elif part.strip():
-            found.append(part.strip())
-    return found
-
-
-def _exercised(
-    spec: BotSpec,
-    variants: Sequence[str],
-    games: int,
-    seed: int,
-    clock: object,
-    start_timeout: float,
-    locking: object,
-    stop: LocalStop,
+async def _exercised(
+    spec: BotSpec, variants: Sequence[str], rate: "Callable[..., Awaitable[PoolRating]]", stop: LocalStop
 ) -> "list[PoolRating]":
-    from noughts_server.local.rating_pool import exercise
-
-    async def all_of_them() -> "list[PoolRating]":
-        results = []
-        refused: Exception | None = None
-        for variant in variants:
-            with showing_progress() as show, two_stages(stop.finish, stop.abort):
-                try:
-                    if spec.child_kind is None:
-                        make_bot(spec, options.read_variant(variant))  # it plays the variant
-                    result = await exercise(
-                        spec, variant, games, seed=seed, clock=clock, children=ChildSettings(start=start_timeout),  # type: ignore[arg-type]  # as read
-                        locking=locking, stop=stop, on_progress=show, on_note=output.note,  # type: ignore[arg-type]  # as read
-                    )  # fmt: skip
-                except (VariantRefused, LocalError) as error:
-                    refused = error
-                    output.note(f"{variant} is left out: {error}")
-                    continue
-            results.append(result)
-            if stop.finishing.is_set():
-                break
-        if not results and refused is not None:
-            raise Problem(str(refused), "Choose others: noughts estimate SPEC --variants ...") from refused
-        return results
-
-    return run_loop(all_of_them())
+    """Return the result of `rate` in each variant, up to the interruption."""
+    results = []
+    refused: Exception | None = None
+    for variant in variants:
+        with showing_progress() as show, two_stages(stop.finish, stop.abort):
+            try:
+                if spec.child_kind is None:
+                    make_bot(spec, options.read_variant(variant))  # it plays the variant
+                results.append(await rate(variant=variant, on_progress=show))
+            except (VariantRefused, LocalError) as error:
+                refused = error
+                output.note(f"{variant} is left out: {error}")
+        if stop.finishing.is_set():
+            break
+    if not results and refused is not None:
+        raise Problem(str(refused), "Choose others: noughts estimate SPEC --variants ...") from refused
+    return results
 
 
 def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> None:

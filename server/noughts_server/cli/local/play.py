@@ -91,10 +91,8 @@ def play(
     takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play on a
     server, which treats you as a slow bot.
     """
-    read_variant, read_seed = (
-        options.read_variant(variant, opening_rule),
-        options.read_seed(seed, secret=opponent is not None),
-    )
+    read_variant = options.read_variant(variant, opening_rule)
+    read_seed = options.read_seed(seed, secret=opponent is not None)
     own_mark = mark.value if mark in (Mark.X, Mark.O) else None
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -75,24 +75,14 @@ def check(file: FileArgument) -> None:
     for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
         games += 1
         found += findings
-        if not output.is_json():
-            for finding in findings:
-                output.stdout().print(_finding_text(file, finding), soft_wrap=True)
+        for finding in findings if not output.is_json() else ():
+            text = f"{finding.file or file}, line {finding.line}: {finding.error}"
+            output.stdout().print(output.printable(text), soft_wrap=True)
     wrong = output.count(len(found), "error") if found else "nothing wrong"
-    document = {"games": games, "errors": list(map(_finding_document, found))}
-    output.show(document, f"{output.count(games, 'game')}: {wrong}")
+    errors = [{"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in found]
+    output.show({"games": games, "errors": errors}, f"{output.count(games, 'game')}: {wrong}")
     if found:
         raise SystemExit(1)
-
-
-def _finding_text(file: str, finding: Finding) -> str:
-    place = finding.file or file
-    return output.printable(f"{place}, line {finding.line}: {finding.error}")
-
-
-def _finding_document(finding: Finding) -> dict[str, Any]:
-    document: dict[str, Any] = {"line": finding.line, "error": finding.error}
-    return {**document, "file": finding.file} if finding.file else document
 
 
 @command()

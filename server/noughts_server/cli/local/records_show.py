@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from noughts_referee.rules import in_words
 from noughts_server.cli import output
-from noughts_server.cli.drawing.boards import board_lines, cells_text
+from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem, has_extra
 from noughts_server.records.json_lines import json_document, winning_cells
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
@@ -74,9 +74,7 @@ def _print(number: int, game: RecordedGame) -> None:
     console.print(f"{game.result}{ended}; {game.variant}, {output.count(len(game.moves), 'ply', 'plies')}")
     if game.fault:
         console.print(output.printable(f"The loser {game.fault}"), soft_wrap=True)
-    for line in board_lines(game.variant, game.moves, winning_cells(game) or (), width=console.width - 1):
-        line.rstrip()
-        console.print(" ", line, sep="")
+    print_board(console, game.variant, game.moves, winning_cells(game) or ())
     if game.opening_plies:
         console.print(f"opening: {cells_text(game.variant, game.opening)}", soft_wrap=True)
     console.print(f"moves: {cells_text(game.variant, game.moves)}", soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 
 from typer import Argument
 
-from noughts_referee.rules import MovesError, Variant, VariantError, last_move, parse_variant
+from noughts_referee.rules import MovesError, VariantError, last_move, parse_variant
 from noughts_server.cli import options
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
@@ -70,9 +70,7 @@ def _judged(line: str, file: str, number: int, output_format: Format) -> str:
     return _answer(str(termination or "open"), kind, len(moves), output_format)
 
 
-@cache
-def _variant(name: str) -> Variant:
-    return parse_variant(name)
+_variant = cache(parse_variant)
 
 
 @cache

@@ -74,17 +74,14 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         else:
             note("Interrupted before any game ended.")
         if outcome.kept and outcome.games:
-            kept = _as_given(outcome.kept)
+            kept = outcome.kept
+            if kept.startswith("sqlite:"):  # as `--db` takes its file
+                from noughts_server.store.engine.dialect import parse_url
+
+                kept = str(parse_url(kept).database)
             note(f"They are stored in {kept}. To resume:\n  {_resuming(kept)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
-
-
-def _as_given(database: str) -> str:
-    """The file of a database of SQLite, as `--db` takes it; the address of any other, as it is."""
-    from noughts_server.store.engine.dialect import parse_url
-
-    return str(parse_url(database).database) if database.startswith("sqlite:") else database
 
 
 def _resuming(database: str) -> str:

@@ -23,18 +23,21 @@ def pace_by_trial(plan: LocalPlan) -> Pace:
     times = [plan.settings.time, *plan.settings.own_times.values()]
     if longest_game(times, 1) is not None:
         return pace_of(plan.settings)
-    return _trial(plan)
-
-
-def _trial(plan: LocalPlan) -> Pace:
     from noughts_server.store.engine.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
-    stop, measured = LocalStop(), _Measured()
+    stop = LocalStop()
+    begin, games, seconds = None, 0, 0.0
 
     def on_progress(progress: LocalProgress) -> None:
-        measured.see(progress)
-        if measured.seconds >= _SECONDS:
+        """Count games and seconds from the first sight of all bots on."""
+        nonlocal begin, games, seconds
+        if begin is None:
+            if progress.bots_online < progress.bots_expected:
+                return
+            begin = monotonic()
+        games, seconds = progress.games_done, monotonic() - begin
+        if seconds >= _SECONDS:
             stop.abort()
 
     settings = replace(
@@ -44,25 +47,9 @@ def _trial(plan: LocalPlan) -> Pace:
         database = url_of(Path(folder) / "trial.sqlite")
         trial = replace(plan, settings=settings, database=database, resumes="", log=None, messages=None, fatal=False)
         run_loop(play_locally(trial, on_progress=on_progress, stop=stop))
-    if not measured.games:
+    if not games:
         wording = f"no game ended within {_SECONDS:.0f} s of a trial, and there is no time limit"
         return Pace(None, None, "trial", wording)
-    rate = measured.games / measured.seconds
-    wording = f"this assumes {rate:,.3g} games a second, measured in a trial round robin of {measured.seconds:.0f} s"
+    rate = games / seconds
+    wording = f"this assumes {rate:,.3g} games a second, measured in a trial round robin of {seconds:.0f} s"
     return Pace(None, rate, "trial", wording)
-
-
-class _Measured:
-    """Games and seconds from the first sight of all bots on."""
-
-    def __init__(self) -> None:
-        self._begin: float | None = None
-        self.games = 0
-        self.seconds = 0.0
-
-    def see(self, progress: LocalProgress) -> None:
-        if self._begin is None:
-            if progress.bots_online < progress.bots_expected:
-                return
-            self._begin = monotonic()
-        self.games, self.seconds = progress.games_done, monotonic() - self._begin

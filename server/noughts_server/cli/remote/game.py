@@ -13,7 +13,7 @@ from noughts_referee.rules import Result, Termination, in_words
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.boards import board_lines, cells_text
+from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
@@ -127,17 +127,12 @@ def show(
 def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
-    console.print(
-        f"{result_text(shown)}, {in_words(termination_text(shown))}; {shown.variant}, {_times(shown)},"
-        f" seed {shown.seed}"
-    )
+    ended = f"{result_text(shown)}, {in_words(termination_text(shown))}"
+    console.print(f"{ended}; {shown.variant}, {_times(shown)}, seed {shown.seed}")
     if fault := fault_document(shown):
         what = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
         console.print(output.printable(what), soft_wrap=True, markup=False)
-    for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
-        # Without the padding of the last cell, which would be copied with the board.
-        line.rstrip()
-        console.print(" ", line, sep="")
+    print_board(console, shown.variant, shown.moves, shown.winning_cells)
     if shown.HasField("agreement"):
         agreed = shown.agreement
         console.print(f"opening: {agreed.rule}, {agreed.stones} stones agreed on, begun by {agreed.opener}")

@@ -122,7 +122,9 @@ def leaderboard(
         pages = partial(client.pages, client.leaderboards.GetLeaderboard, request, rows_of)
         rows = list(options.limited(pages, limit))
     if output.is_json():
-        output.print_json({"rating_list": names[0], "rows": [_row_document(row) for row in rows]})
+        fields = (*PLACE_FIELDS, "owner", "online")
+        documents = [{"rank": row.rank, "name": short(row.bot)} | output.picked(row, *fields) for row in rows]
+        output.print_json({"rating_list": names[0], "rows": documents})
         return
     console = output.stdout()
     output.heading(console, names[0])
@@ -169,7 +171,3 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
         legend.append("? provisional: too few games for a reliable rating")
     if legend:
         console.print("\n" + "   ".join(legend))
-
-
-def _row_document(row: pb.LeaderboardRow) -> dict[str, object]:
-    return {"rank": row.rank, "name": short(row.bot)} | output.picked(row, *PLACE_FIELDS, "owner", "online")

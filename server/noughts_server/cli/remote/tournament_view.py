@@ -135,11 +135,14 @@ def _print(
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
+    rated = "unrated"
+    if shown.rated:
+        rated = "rated" if shown.own_rated else "rated, except games between bots of one owner"
     console.print(
         f"{state_wording(shown)}{played}\n"
         f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {_rated(shown)}, organised by {output.printable(shown.owner)}"
+        f" {rated}, organised by {output.printable(shown.owner)}"
     )
     console.print(_seed(shown), soft_wrap=True)
     if openings := openings_wording(shown.openings):
@@ -191,18 +194,11 @@ def _absence_limit(shown: pb.Tournament) -> float | None:
     return shown.absence_limit.ToMicroseconds() / 1e6
 
 
-def _rated(shown: pb.Tournament) -> str:
-    if not shown.rated:
-        return "unrated"
-    return "rated" if shown.own_rated else "rated, except games between bots of one owner"
-
-
 def _seed(shown: pb.Tournament) -> str:
     """Return the seed, or its commitment while it is secret."""
     chosen = ", chosen by the organiser" if shown.seed_given else ""
-    if shown.HasField("seed"):
-        return f"seed {shown.seed}{chosen} (SHA-256 {shown.seed_hash})"
-    return f"seed secret until the end{chosen} (SHA-256 {shown.seed_hash})"
+    seed = shown.seed if shown.HasField("seed") else "secret until the end"
+    return f"seed {seed}{chosen} (SHA-256 {shown.seed_hash})"
 
 
 def _joining(shown: pb.Tournament) -> str:
