@@ -1,0 +1,47 @@
+"""The page of a match: its test as a bar between two bounds, live to its decision."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import beside
+from tests.support.background import online
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def test_page_follows_a_match_to_the_decision_of_its_test(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    token = server.token("lea")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    wanted = {"id": "lea-test", "schedule": "match", "games_per_pair": "600", "sprt": "elo0=0,elo1=100"}
+    bad = site.post("/organise", {**form, **wanted, "sprt": "elo0=9"}, cookie=cookie)
+    assert (bad.status, "got no elo1" in bad.text) == (400, True)
+    place = site.post("/organise", {**form, **wanted}, cookie=cookie).headers["location"]
+    with beside(online(server.address, token, **{"lea-new": "pascal", "lea-old": "random"})):
+        for bot in ("lea-new", "lea-old"):
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        with page_in(browser, site.address) as page:
+            page.goto(place)
+            expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
+            assert site.post(f"{place}/start", form, cookie=cookie).status == 303
+            expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
+            expect(page.locator("svg.llr rect.toward-h1")).to_be_visible()
+            expect(page.get_by_text("LLR ")).to_be_visible()
+    found = site.get(f"/api/v1{place}").document["match"]
+    assert found["sprt"]["decision"] == "H1"
+    assert found["sprt"]["llr"] >= found["sprt"]["upper"]
+    assert found["labels"] == ["lea-new", "lea-old"]
+    assert len(found["pentanomial"]) == 5
