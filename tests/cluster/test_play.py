@@ -133,6 +133,29 @@ async def test_a_bot_that_does_not_come_back_loses_its_games_and_the_others_play
         await cluster.look_back("league")
 
 
+async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -> None:
+    names = ["amy", "ben"]
+    test = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "sprt": "elo0=-60,elo1=0", "games_per_pair": 20_000, "seed": 3}
+    async with running(servers=1, referees=3) as cluster:
+        cluster.start_bots(names)
+        await cluster.all_online(names)
+        await cluster.organise("many", names, variant="mnk:5,5,4", concurrency=96, **test)
+        while cluster.stored() < 50:  # noqa: ASYNC110  # other processes tell nobody
+            await asyncio.sleep(0.05)
+        cluster.referees[0].kill()
+        many = await cluster.finished("many")
+        cluster.referees[1].kill()
+        await cluster.organise("few", names, variant="mnk:5,5,4", concurrency=2, **test)
+        few = await cluster.finished("few")
+        assert many.match == few.match
+        assert many.games_done == many.games_total == few.games_done == few.games_total < 20_000
+        assert few.match.sprt.decision in ("H0", "H1")
+        games = "SELECT ordinal, first_entry, result, moves FROM games WHERE tournament_id = {} ORDER BY 1"
+        first, second = (rows_of(cluster.database, games.format(key)) for key in (1, 2))
+        assert first == second
+        await cluster.look_back("many", "few")
+
+
 async def test_a_scheduled_tournament_starts_though_the_server_that_was_to_start_it_is_gone() -> None:
     async with running(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])

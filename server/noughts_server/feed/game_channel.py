@@ -3,7 +3,9 @@
 from functools import partial
 
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.rules import VOID
 from noughts_referee.work_units import FinishedGame
+from noughts_server.errors import NotFound
 from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.observer import SlotKey
@@ -42,7 +44,11 @@ class GameChannel(Channel):
     async def tick(self) -> None:
         if self._look_again:
             self._look_again = False
-            found = (await self._store.read(self._read)).message
+            try:
+                found = (await self._store.read(self._read)).message
+            except NotFound:  # the test of its match was decided before this game
+                result, termination = map(int, VOID)
+                found = pb.WatchedGame(state=pb.GAME_STATE_ENDED, result=result, termination=termination)  # type: ignore[arg-type]  # equal values
             if found.state == pb.GAME_STATE_ENDED and not self.over:
                 end = pb.WatchedEnd(game=self._name, result=found.result, termination=found.termination)
                 end.winning_cells.extend(found.winning_cells)

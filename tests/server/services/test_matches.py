@@ -7,7 +7,7 @@ import grpc.aio
 from structlog.testing import capture_logs
 
 from noughts_proto.feed_view import View
-from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, tournaments_pb2
+from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_server.store.games.games import export
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.client import Client, client_of
@@ -95,3 +95,20 @@ async def test_watchers_see_the_statistics_of_a_match(tmp_path: Path) -> None:
                 view.take(message)
             expected, _ = await outcome(client)
     assert view.tournaments["tournaments/cup"].match == expected
+
+
+async def test_who_watches_a_game_after_the_decision_sees_that_it_is_not_played(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token = await client.token()
+        async with grpc.aio.insecure_channel(client.server.address) as channel:
+            feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
+            await begin(client, token, concurrency=8)
+            name = "tournaments/cup/games/1999"
+            watching = feed.Watch(feed_pb2.WatchRequest(name=name))
+            view = View()
+            view.take(await anext(aiter(watching)))
+            async with client.online(token, *BOTS):
+                async for message in watching:
+                    view.take(message)
+    assert view.games[name].state == feed_pb2.GAME_STATE_ENDED
+    assert view.games[name].result == types_pb2.RESULT_VOID

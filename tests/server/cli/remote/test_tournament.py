@@ -58,6 +58,30 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     assert "spring" in noughts(f"tournament list --server {server}").stdout
 
 
+def test_a_match_with_a_test_ends_with_its_decision(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
+    created = ask("tournament create duel --schedule match --sprt elo0=0,elo1=200 --openings random:2")
+    assert (created["games_per_pair"], created["sprt"]) == (100_000, "elo0=0,elo1=200")
+    for bot in reversed(bots):
+        ask(f"tournament join duel --bot {bot}")
+    ask("tournament start duel")
+    finished(ask, "duel")
+    told = ask("tournament show duel")
+    assert told["match"]["sprt"]["decision"] == "H1"
+    assert told["games"] == told["games_total"] < 100_000
+    text = noughts(f"tournament show duel --server {server}").stdout
+    for words in (
+        "Elo difference: ",
+        "Normalized Elo: ",
+        "pairs of games: LL 0",
+        "H1 accepted after",
+        "Test: elo0=0,elo1=200",
+    ):
+        assert words in text
+    assert "--sprt elo0=1: got no elo1" in noughts("tournament create x --schedule match --sprt elo0=1", code=2).stderr
+    wrong = noughts("tournament create x --schedule swiss --sprt elo0=0,elo1=5", code=2).stderr
+    assert "a swiss tournament has no test that ends it" in wrong
+
+
 def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
     ask: Ask, bots: list[str], noughts: Any, server: str
 ) -> None:
