@@ -58,7 +58,7 @@ class Links(HTMLParser):
             self.inline.append(f"{tag} {attributes}")
         if tag == "script" and not given.get("src") and given.get("type") != "application/json":
             self.inline.append("script")
-        if tag not in ("meta", "link", "img", "input", "br", "path", "rect", "circle"):
+        if tag not in ("meta", "link", "img", "input", "br", "wbr", "path", "rect", "circle"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
