@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import structlog
@@ -22,8 +22,9 @@ from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.supply import SharedPlay
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
+from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.limits import ABSENCE_SECONDS
+from noughts_server.limits import ABSENCE_SECONDS, Limits
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
@@ -35,6 +36,7 @@ from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
+from noughts_server.store.people.bots import LoggedIn
 
 _SILENT_SECONDS = 5.0
 
@@ -93,6 +95,10 @@ class RefereeSettings:
     """Bots that are installed here."""
     owner: str = "referees"
     """The owner of those bots."""
+    acceptance: Acceptance | None = None
+    """The submitted bots that it runs; None: none."""
+    limits: Limits = field(default_factory=Limits)
+    """Those of submitted bots."""
     locking: Locking = Locking.USUAL
     margin_us: int = MARGIN_US
     grace: float = GRACE_SECONDS
@@ -135,7 +141,8 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         await stack.enter_async_context(bus.running())
         recorder = await stack.enter_async_context(recording(store, bus))
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
-        membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats))
+        accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
+        membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
         bots = RemoteBots(referee, bus, membership, settings.grace)
         play = SharedPlay(store, referee, recorder, bus, membership, bots)
         director = Director(store, play.local)
@@ -148,29 +155,37 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         sessions = Sessions(referee, bus, WireSettings())
         stack.enter_context(EventLog(bus, play.local.conditions, sessions).writing())
         await stack.enter_async_context(membership.belonging())
-        offers: Offers | None = None
+        installed: dict[int, LoggedIn] = {}
+        play.installed = installed
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
-            offers = Offers(referee, sessions, launcher, settings.seats, play.look)
-            play.installed = offers.bots
+            offers = Offers(referee, sessions, launcher, settings.seats, installed, play.look)
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
+        if settings.acceptance is not None:
+            host = await stack.enter_async_context(submitted_bots(settings.acceptance))
+            at = Host(store, bus, referee, sessions, settings.limits, installed=installed, on_ready=play.look)
+            await stack.enter_async_context(running(host(at).run()))
         play.seats = settings.seats
         await stack.enter_async_context(running(bots.run(), wants.run(), guard.run(), absences.run()))
         await stack.enter_async_context(play.local.supplying(goes_on=False))
         await stack.enter_async_context(director.directing(goes_on=False))
-        await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, offers)))
+        await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, sessions)))
         logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
         yield RefereeNode(name, settings, referee, play, membership, bus, store)
         referee.stop_starting()
 
 
-async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, offers: Offers | None) -> None:
+async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, sessions: Sessions) -> None:
     """Says once a second what this referee plays, until it is cancelled."""
     try:
         while True:
             presence = _presence(name, referee, play.local.playing())
-            presence.offers.extend(offers.presence() if offers else ())
+            for version, login in sessions.logins_here().items():
+                if version in play.installed:
+                    about = pb.BotPresence(bot=login.bot, name=login.name, variants=login.variants)
+                    about.declines_challenges = login.declines_challenges
+                    presence.offers.add(version=version, online=True).MergeFrom(about)
             bus.publish(REFEREES, presence)
             await asyncio.sleep(_PERIOD_SECONDS)
     finally:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -188,9 +189,8 @@ class Cluster:
     async def make_tokens(self, *owners: str) -> None:
         store = await self.store()
         for owner in owners:
-            made_token = await store.write(
-                lambda connection, owner=owner: create_token(connection, owner=owner, now_ms=store.now_ms())  # type: ignore[misc]
-            )
+            new = partial(create_token, owner=owner, scopes=("play", "organise", "submit"), now_ms=store.now_ms())
+            made_token = await store.write(new)
             self.tokens[owner] = made_token.secret
         await store.close()
 

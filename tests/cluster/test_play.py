@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -25,6 +26,7 @@ from tests.cluster.troubles import observed
 from tests.support.client import bearing
 from tests.support.databases import rows_of
 from tests.support.examples import examples_of_help, matches
+from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.processes import environment, first_line, said, started, told
 
 
@@ -195,6 +197,38 @@ async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhe
             assert "units_claimed" not in cluster.log(plain)
             assert "units_claimed" in cluster.log(offering)
             assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
+
+
+async def test_submitted_bots_play_on_each_referee_that_accepts_them_and_a_lost_one_changes_no_game(
+    tmp_path: Path,
+) -> None:
+    module = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    async with running(servers=1, referees=1) as cluster:
+        for _ in range(2):
+            await cluster.start_referee("--accept", "wasm")
+        plain, accepting, lost = cluster.referees
+        server = cluster.addresses[str(cluster.servers[0].said)]
+        for name in ("one", "two"):
+            words = ["bot", "submit", str(module), "--name", name, "--server", server]
+            await asyncio.to_thread(told, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
+        await cluster.all_online(["one", "two"])
+        for slug in ("undisturbed", "disturbed"):
+            await cluster.organise(slug, ["one", "two"], games_per_pair=3_000, variant="mnk:5,5,4")
+            if slug == "disturbed":
+                await _more(cluster)
+                lost.kill()
+            await cluster.finished(slug)
+            assert cluster.endings(slug).keys() <= ON_THE_BOARD
+        await cluster.look_back("undisturbed", "disturbed")
+        one, other = (rows_of(cluster.database, _PLAYED.format(slug)) for slug in ("undisturbed", "disturbed"))
+        assert one == other
+        for event in ("units_claimed", "bot_online"):
+            assert all(event in cluster.log(each) for each in (accepting, lost)), cluster.logs()
+        assert "bot_online" not in cluster.log(plain) + cluster.log(cluster.servers[0])
+        assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
+
+
+_PLAYED = "SELECT ordinal, moves FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
 
 
 async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off() -> None:

@@ -144,11 +144,11 @@ class RemoteBots:
                     self._away(wire)
 
     def _bot_at(self, server: str, presence: pb.BotPresence) -> None:
-        wire = self._wires.get(presence.version)
+        player, wire = self._referee.player(presence.version), self._wires.get(presence.version)
+        if player.wire is not None and player.wire is not wire:
+            self._wires.pop(presence.version, None)
+            return  # it plays on this machine
         if wire is None:
-            player = self._referee.player(presence.version)
-            if player.wire is not None:
-                return  # it plays on this machine
             wire = self._wires[presence.version] = RemoteConnection(self, player)
         here = wire.server == server
         # A bot that has moved may for a moment be listed at its old server, too.

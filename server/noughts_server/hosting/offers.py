@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import structlog
 
 from noughts_bots.specs import BotSpec
-from noughts_proto.v1 import cluster_pb2
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings
@@ -38,31 +37,22 @@ class Offers:
     """All installed bots, each with as many processes as the referee has capacity."""
 
     def __init__(
-        self, referee: Referee, sessions: Sessions, launcher: Launcher, seats: int, on_ready: Callable[[], None]
+        self,
+        referee: Referee,
+        sessions: Sessions,
+        launcher: Launcher,
+        seats: int,
+        installed: dict[int, LoggedIn],
+        on_ready: Callable[[], None],
     ) -> None:
+        """`installed` gets the bots that have sent a hello, by key of the bot version."""
         self._sessions = sessions
         self._launcher = launcher
         self._seats = seats
         self._times = ChildSettings()
         self._bench = ForfeitingPlayers(referee)
         self._on_ready = on_ready
-        self.bots: dict[int, LoggedIn] = {}
-        """Bots that have sent a hello, by key of the bot version."""
-
-    def presence(self) -> list[cluster_pb2.BotPresence]:
-        """Return what the servers need to know about the bots."""
-        return [
-            cluster_pb2.BotPresence(
-                version=version,
-                bot=login.bot,
-                name=login.name,
-                online=True,
-                variants=login.variants,
-                declines_challenges=login.declines_challenges,
-            )
-            for version, login in self._sessions.logins_here().items()
-            if version in self.bots
-        ]
+        self._installed = installed
 
     async def play(self, offer: Offer, bot: LoggedIn) -> None:
         """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
@@ -81,7 +71,7 @@ class Offers:
             if fault.benched:
                 what = f"could not be started; the last time it {fault.death.reason}"
                 self._bench.add(wire.player, what, lambda games: None)
-                self.bots.pop(bot.bot_version_id, None)
+                self._installed.pop(bot.bot_version_id, None)
                 self._on_ready()
 
         await ChildPlayer(
@@ -96,7 +86,7 @@ class Offers:
 
     def _accept(self, bot: LoggedIn, hello: pb.Hello) -> pb.Welcome:
         welcome = self._sessions.child_welcome(hello, bot, self._times.heartbeat)
-        self.bots[bot.bot_version_id] = bot
+        self._installed[bot.bot_version_id] = bot
         return welcome
 
 

@@ -11,13 +11,13 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import structlog
 
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
+from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
@@ -25,21 +25,28 @@ from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import RunningChild
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Variant, VariantError, parse_variant
 from noughts_server.bot_check.check_steps import run_steps
 from noughts_server.bot_check.child_session import child_session
 from noughts_server.bot_check.conformance import ConformancePlan, check
+from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.errors import InvalidArgument, NoughtsError
 from noughts_server.hosting.processor_time import ProcessorTime
+from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, examined, place
 from noughts_server.launching.launcher import Locking, command_of, launching
-from noughts_server.runtime.bus import listening
+from noughts_server.limits import Limits
+from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.runtime.sessions import OnlineBot
+from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.server import Server
+from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport
+from noughts_server.store.nodes import accepted_kinds
+from noughts_server.store.people.bots import LoggedIn
 from noughts_server.store.people.submissions import (
     Submission,
     Upload,
@@ -82,6 +89,31 @@ class Acceptance:
         return Locking.REQUIRED if PY in self.kinds else Locking.USUAL
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The server or referee that runs submitted bots."""
+
+    store: Store
+    bus: Bus
+    referee: "Referee | RemoteReferee"
+    sessions: Sessions
+    limits: Limits
+    leads: Callable[[], bool] = lambda: True
+    """Whether it runs bots at all: of the servers of a cluster only one does."""
+    left_to_others: Callable[[Connection], frozenset[str]] = lambda connection: frozenset()
+    """Returns the kinds of bots that others run. Reads the database."""
+    installed: dict[int, LoggedIn] = field(default_factory=dict)
+    """The bots whose processes run here, by key of the bot version."""
+    on_ready: Callable[[], None] = lambda: None
+    """Called when `installed` has changed."""
+
+    @classmethod
+    def of_server(cls, server: Server) -> "Host":
+        """A server leaves to the referees of its cluster what they accept."""
+        limits = server.settings.limits
+        return cls(server.store, server.bus, server.referee, server.sessions, limits, server.leads, accepted_kinds)
+
+
 @dataclass(slots=True)
 class _Playing:
     submission: Submission
@@ -115,34 +147,42 @@ class _Metered:
 
 
 @asynccontextmanager
-async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Server], "SubmittedBots"]]:
-    """Make a function that gives a server, which runs inside the block, its submitted bots.
+async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Host], "SubmittedBots"]]:
+    """Make a function that gives a host, which runs inside the block, its submitted bots.
 
     Raises LockIncomplete if Python is accepted and the sandbox is incomplete.
     """
     with closing(OwnedFolder("noughts-bots-")) as folder:
         _open_for_passage(folder.path)
         async with launching(acceptance.locking, logger.warning) as launcher:
-            yield lambda server: SubmittedBots(server, launcher, acceptance, Path(folder.path))
+            yield lambda host: SubmittedBots(host, launcher, acceptance, Path(folder.path))
+
+
+@asynccontextmanager
+async def submitted_bots_of_server(acceptance: Acceptance) -> AsyncIterator[Callable[[Server], "SubmittedBots"]]:
+    """Do the same for a server. Raises LockIncomplete."""
+    async with submitted_bots(acceptance) as make:
+        yield lambda server: make(Host.of_server(server))
 
 
 class SubmittedBots:
-    """All submitted bots of a server."""
+    """All submitted bots of a server or referee."""
 
-    def __init__(self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path) -> None:
+    def __init__(self, host: Host, launcher: Launcher, acceptance: Acceptance, folder: Path) -> None:
         self.accepts = acceptance.kinds
-        self._server = server
+        self._host = host
         self._launcher = launcher
         self._packages = acceptance.packages
         self._folder = folder
+        self._cache = ProgramCache(folder / "programs")
         self._times = ChildSettings()
-        self._bench = ForfeitingPlayers(server.referee)
+        self._bench = ForfeitingPlayers(host.referee)
         self._ready: list[Submission] = []
         self._needed: list[Submission] = []
         self._playing: dict[int, _Playing] = {}
         """By key of the bot version."""
         self._benched: set[int] = set()
-        self._time = ProcessorTime(server.store, server.settings.limits)
+        self._time = ProcessorTime(host.store, host.limits)
         self._news = asyncio.Event()
         self._looked = asyncio.Event()
         """Set at the end of the next check. Each check has its own event."""
@@ -158,7 +198,7 @@ class SubmittedBots:
 
         An owner has one trial at a time and is charged for it, so owners take turns.
         """
-        newest = await self._server.store.read(lambda connection: newest_submission(connection, upload.bot))
+        newest = await self._host.store.read(lambda connection: newest_submission(connection, upload.bot))
         if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
             return upload._replace(entry=upload.entry or newest.entry)
         await self._time.save()
@@ -183,7 +223,7 @@ class SubmittedBots:
 
     def _count_trial(self, owner: int) -> None:
         """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
-        limits, now = self._server.settings.limits, time.monotonic()
+        limits, now = self._host.limits, time.monotonic()
         latest = self._attempts.setdefault(owner, deque())
         while latest and latest[0] <= now - _HOUR_SECONDS:
             latest.popleft()
@@ -245,7 +285,7 @@ class SubmittedBots:
 
     async def run(self) -> None:
         """Run the bots that are needed, until it is cancelled."""
-        bus, loop, due, looked = self._server.bus, asyncio.get_running_loop(), 0.0, self._looked
+        bus, loop, due, led, looked = self._host.bus, asyncio.get_running_loop(), 0.0, False, self._looked
         with listening(bus, CHANGED, lambda tournament: self._news.set()), listening(bus, COMMITTED, self._committed):
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -253,14 +293,16 @@ class SubmittedBots:
                         news = self._news.is_set()
                         self._news.clear()
                         looked, self._looked = self._looked, asyncio.Event()
-                        if not self._server.leads():
-                            self._ready, self._needed, due = [], [], 0.0
-                            for playing in self._playing.values():
-                                playing.task.cancel()
-                        elif news or loop.time() >= due:
+                        leads = self._host.leads()
+                        if news or leads != led or loop.time() >= due:
                             due = loop.time() + await self._read()
                         elif not self._time.is_saved:
                             await self._save_time()
+                        led = leads
+                        if not leads:
+                            self._needed = []
+                            for playing in self._playing.values():
+                                playing.task.cancel()
                         self._tend(tasks)
                         looked.set()
                         await set_within(self._news, _TICK_SECONDS)
@@ -278,15 +320,16 @@ class SubmittedBots:
 
     async def _read(self) -> float:
         """Read which bots are needed; return the seconds until the next read, unless an event comes first."""
-        store = self._server.store
+        store = self._host.store
         try:
             await self._time.save()
             ready, needed = await store.read(ready_submissions), await store.read(needed_submissions)
+            elsewhere = await store.read(self._host.left_to_others)
         except NoughtsError as error:
             logger.warning("submission_check_failed", reason=error.reason, error=str(error))
             return _TICK_SECONDS
         self._ready = [each for each in ready if each.kind in self.accepts]
-        self._needed = [each for each in needed if each.kind in self.accepts]
+        self._needed = [each for each in needed if each.kind in self.accepts and each.kind not in elsewhere]
         return _LOOK_SECONDS
 
     async def _save_time(self) -> None:
@@ -295,7 +338,7 @@ class SubmittedBots:
 
     def _tend(self, tasks: asyncio.TaskGroup) -> None:
         """Start the bots that are needed and allowed, and charge the running ones."""
-        sessions, playing = self._server.sessions, self._playing
+        sessions, playing = self._host.sessions, self._playing
         for each in playing.values():
             if each.life is not None:
                 self._charge_life(each, processor_seconds(each.life.pid))
@@ -325,9 +368,11 @@ class SubmittedBots:
             self._bench_for(submission, f"is not a bot that this server accepts: {error}")
         finally:
             del self._playing[key]
+            self._host.installed.pop(key, None)
+            self._host.on_ready()
 
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
-        sessions = self._server.sessions
+        sessions = self._host.sessions
         wire = sessions.wire(submission.bot_version_id, self._times.wire)
 
         def settle() -> None:
@@ -344,8 +389,13 @@ class SubmittedBots:
             if fault.benched:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
+        def accept(hello: pb.Hello) -> pb.Welcome:
+            welcome = sessions.child_welcome(hello, submission.logged_in, self._times.heartbeat)
+            self._host.installed[submission.bot_version_id] = submission.logged_in
+            self._host.on_ready()
+            return welcome
+
         command, launcher = command_of(spec), self._launcher
-        accept = partial(sessions.child_welcome, bot=submission.logged_in, heartbeat=self._times.heartbeat)
         player = ChildPlayer(command, launcher, wire, self._times, accept=accept, on_life=began, on_fault=ended)
         try:
             await player.play()
@@ -354,12 +404,15 @@ class SubmittedBots:
 
     def _bench_for(self, submission: Submission, what: str) -> None:
         self._benched.add(submission.bot_version_id)
-        self._bench.add(self._server.referee.player(submission.bot_version_id), what, lambda games: None)
+        self._bench.add(self._host.referee.player(submission.bot_version_id), what, lambda games: None)
 
     async def _placed(self, submission: Submission) -> BotSpec:
         """Write the program into the folder of this version only; bots of several owners can have the same file."""
         folder = self._folder / str(submission.bot_version_id)
-        content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
+        content = await asyncio.to_thread(self._cache.get, submission.hash)
+        if content is None:
+            stored = await self._host.store.read(lambda connection: program_of(connection, submission.hash))
+            content = await asyncio.to_thread(self._cache.keep, submission.hash, stored)
         folder.mkdir(exist_ok=True)
         _open_for_passage(folder)
         spec, _ = await self._place(submission, content, folder, self._launcher)

@@ -27,6 +27,8 @@ class Node(NamedTuple):
     kind: NodeKind
     seats: int
     """Its capacity: concurrent games of bots that it starts itself."""
+    accepts: str = ""
+    """The kinds of submitted bots that it runs, separated by commas."""
 
 
 class Beat(NamedTuple):
@@ -67,7 +69,7 @@ def beat(connection: Connection, node: Node) -> Beat:
     """Record a heartbeat of the node. Writes."""
     now = dialect.of(connection).now_ms(connection)
     known = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
-    row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats)
+    row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats, node.accepts)
     upsert(connection, nodes, [row], replace=("seen_at", "seats"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
     return Beat(_alive(connection, now), now - known.seen_at if known else 0)
@@ -102,7 +104,13 @@ def has_referees(connection: Connection) -> bool:
     return any(node.kind is NodeKind.REFEREE for node in alive(connection))
 
 
+def accepted_kinds(connection: Connection) -> frozenset[str]:
+    """Return the kinds of submitted bots that some live referee runs."""
+    accepts = (node.accepts.split(",") for node in alive(connection) if node.kind is NodeKind.REFEREE)
+    return frozenset(kind for kinds in accepts for kind in kinds if kind)
+
+
 def _alive(connection: Connection, now: int) -> tuple[Node, ...]:
     live = select(nodes).where(nodes.c.seen_at >= now - LIFETIME_MS)
     rows = connection.execute(live.order_by(nodes.c.started_at, nodes.c.name))
-    return tuple(Node(row.name, NodeKind(row.kind), row.seats) for row in rows)
+    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts) for row in rows)

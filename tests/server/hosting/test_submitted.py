@@ -23,7 +23,7 @@ from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.errors import LimitReached
 from noughts_server.hosting import submitted
 from noughts_server.hosting.processor_time import ProcessorTime
-from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots
+from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots_of_server
 from noughts_server.limits import Limits
 from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.server import Server
@@ -61,7 +61,7 @@ async def hosting(
 ) -> AsyncIterator[tuple[Client, SubmittedBots]]:
     chosen = {"limits": limits or Limits(submissions=1000), "rate_own_games": True}
     here: list[SubmittedBots] = []
-    async with submitted_bots(Acceptance(kinds)) as host:
+    async with submitted_bots_of_server(Acceptance(kinds)) as host:
 
         def hosted(server: Server) -> SubmittedBots:
             here.append(host(server))

@@ -14,7 +14,14 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import LogOptions
-from noughts_server.cli.operator.serve import ABSENCE, read_absence
+from noughts_server.cli.operator.serve import (
+    ABSENCE,
+    LimitOption,
+    PackagesOption,
+    read_absence,
+    read_acceptance,
+    read_limits,
+)
 from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 
@@ -39,6 +46,11 @@ def referee(
     ] = 0,
     offers: OffersOption = None,
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",
+    accept: Annotated[
+        str, Option("--accept", metavar="KINDS", help="Kinds of submitted bots to run: wasm, py, wasm,py or none")
+    ] = "none",
+    python_packages: PackagesOption = "",
+    limit: LimitOption = None,
     margin: options.MarginOption = options.MARGIN,
     grace: Annotated[
         float,
@@ -67,6 +79,7 @@ def referee(
         )
     locking = sandbox.locking
     offered = _read_offers(offers or [])
+    acceptance = read_acceptance("noughts referee", accept, python_packages)
     from noughts_server.referee_node import RefereeSettings
 
     logs.configure()
@@ -77,6 +90,8 @@ def referee(
         seats or len(os.sched_getaffinity(0)),
         offered,
         owner,
+        acceptance,
+        read_limits(limit or []),
         locking,
         options.read_margin(margin),
         grace,

@@ -131,7 +131,7 @@ def run_server(
     if chosen.web is not None and chosen.no_web:
         raise UsageProblem("--web and --no-web: got both, expected at most one of them")
     bus = cluster.read("noughts serve --bus", chosen.database, insecure=chosen.insecure)
-    acceptance = _acceptance(chosen.accept, chosen.python_packages)
+    acceptance = read_acceptance("noughts serve", chosen.accept, chosen.python_packages)
     from noughts_server.cli.operator.serving import announced, serve_until_stopped
     from noughts_server.settings import ServerSettings
 
@@ -150,7 +150,7 @@ def run_server(
         metrics=chosen.metrics,
         absence=read_absence(chosen.absence),
         rate_own_games=chosen.rate_own_games,
-        limits=_limits(chosen.limit or []),
+        limits=read_limits(chosen.limit or []),
         proxies=read_proxies(chosen.proxy),
     )
     listener = None if chosen.no_web else _site_listener(chosen.web, encrypted=identity is not None)
@@ -166,7 +166,7 @@ def read_absence(text: str) -> float:
     return 0.0 if text == "0" else read_duration(text, "--inactivity-timeout").total_seconds()
 
 
-def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
+def read_acceptance(command: str, accept: str | None, packages: str) -> "Acceptance | None":
     """Which bots are taken; None: none. A kind whose extra is missing is a Problem if it was asked for."""
     kinds = tuple(dict.fromkeys(filter(None, (part.strip() for part in (accept or "").split(",")))))
     if accept is None:
@@ -182,7 +182,7 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
         expected = "import names of packages that are installed on this machine"
         raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
     if accept is not None and "wasm" in kinds:
-        require_extra("noughts serve --accept wasm", "wasm")
+        require_extra(f"{command} --accept wasm", "wasm")
     if not kinds:
         return None
     from noughts_server.hosting.submitted import Acceptance
@@ -219,7 +219,7 @@ def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
     return web_listener(web, "--web")
 
 
-def _limits(chosen: list[str]) -> Limits:
+def read_limits(chosen: list[str]) -> Limits:
     numbers: dict[str, int] = {}
     for text in chosen:
         name, _, number = text.partition("=")

@@ -67,9 +67,9 @@ async def serve_until_stopped(
     async with AsyncExitStack() as stack:
         host = None
         if acceptance is not None:
-            from noughts_server.hosting.submitted import submitted_bots
+            from noughts_server.hosting.submitted import submitted_bots_of_server
 
-            host = await stack.enter_async_context(submitted_bots(acceptance))
+            host = await stack.enter_async_context(submitted_bots_of_server(acceptance))
         server = await stack.enter_async_context(running_server(settings, host))
         with stop.on_signals():
             _warn(server.address, listener, settings, site)

@@ -275,6 +275,8 @@ nodes = Table(
     Column("seen_at", BigInteger, nullable=False),
     # Its capacity: concurrent games of bots that it starts itself.
     Column("seats", Integer, nullable=False),
+    # The kinds of submitted bots that it runs, separated by commas.
+    Column("accepts", String(40), nullable=False, server_default=""),
 )
 
 LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")

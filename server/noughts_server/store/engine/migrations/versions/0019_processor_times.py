@@ -1,4 +1,4 @@
-"""The processor time of submitted bots is counted for all servers, and restarts do not reset it."""
+"""The processor time of submitted bots is counted for all servers, and referees say which they run."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -17,3 +17,4 @@ def upgrade() -> None:
         sa.Column("milliseconds", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
+    op.add_column("nodes", sa.Column("accepts", sa.String(40), nullable=False, server_default=""))

@@ -1,0 +1,39 @@
+"""Submitted programs on disk, so that each is read from the database once."""
+
+import hashlib
+from pathlib import Path
+
+from noughts_server.errors import DatabaseDamaged
+
+MOST_BYTES = 1 << 30
+"""Limit of all kept programs; those that were used least recently go first."""
+
+
+class ProgramCache:
+    """The programs in a folder that nobody else writes, by their hashes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def get(self, hash_: bytes) -> bytes | None:
+        """Return the program with this hash if it is kept, undamaged."""
+        file = self._folder / hash_.hex()
+        if not file.exists():
+            return None
+        content = file.read_bytes()
+        file.touch()
+        return content if hashlib.sha256(content).digest() == hash_ else None
+
+    def keep(self, hash_: bytes, content: bytes) -> bytes:
+        """Keep a program and return it. Raises DatabaseDamaged if its hash is another one."""
+        if hashlib.sha256(content).digest() != hash_:
+            raise DatabaseDamaged(f"a program whose hash is not {hash_.hex()}")
+        (self._folder / hash_.hex()).write_bytes(content)
+        kept = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        left = sum(file.stat().st_size for file in kept)
+        while left > MOST_BYTES:
+            oldest = kept.pop(0)
+            left -= oldest.stat().st_size
+            oldest.unlink()
+        return content
