@@ -48,6 +48,7 @@ def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[in
     """Some numbers of entries in these bounds: both, and powers of two between them. Raises UsageProblem."""
     if least > most:
         raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
+    most = min(most, settings.schedule.most_entries)
     counts = sorted({least, most, *(2**power for power in range(2, 7) if least < 2**power < most)})
     with usage_problems():
         settings.schedule.check_entries(most, settings)

@@ -86,6 +86,8 @@ def usage_problems() -> Iterator[None]:
     try:
         yield
     except FormatError as error:
+        if error.setting == "entries":
+            raise UsageProblem(f"SPEC: got {error.got} bots, expected {error.expected}") from error
         option = {"games_per_pair": "games"}.get(error.setting, error.setting).replace("_", "-")
         value = "" if error.got == "true" else f" {error.got}"
         raise UsageProblem(f"--{option}{value}: {error.why}") from error

@@ -1,5 +1,6 @@
 """Matches: two entries play pairs of games with the sides swapped, until a test is decided or the games are over."""
 
+from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.round_robin import RoundRobinFormat
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, LateEntries
 from noughts_server.statistics.sprt import Sprt, SprtError
@@ -28,6 +29,10 @@ class MatchFormat(RoundRobinFormat):
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
         if entries != self.most_entries:
             raise FormatError("entries", entries, "2", "a match is played by two bots")
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        most = settings.games_per_pair
+        return Forecast(entries, None, 2 if settings.sprt else most, most, (most,))
 
 
 MATCH = MatchFormat()

@@ -78,6 +78,14 @@ def test_a_match_with_a_test_ends_with_its_decision(ask: Ask, bots: list[str], n
     ):
         assert words in text
     assert "--sprt elo0=1: got no elo1" in noughts("tournament create x --schedule match --sprt elo0=1", code=2).stderr
+    planned = json.loads(
+        noughts("tournament create x --schedule match --sprt elo0=0,elo1=5 --dry-run --format json").stdout
+    )
+    assert [(each["entries"], each["games_least"], each["games_most"]) for each in planned["forecasts"]] == [
+        (2, 2, 100_000)
+    ]
+    wrong = noughts("tournament run random random fives --schedule match", code=2).stderr
+    assert "SPEC: got 3 bots, expected 2: a match is played by two bots" in wrong
     wrong = noughts("tournament create x --schedule swiss --sprt elo0=0,elo1=5", code=2).stderr
     assert "a swiss tournament has no test that ends it" in wrong
 
