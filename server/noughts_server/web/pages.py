@@ -42,6 +42,7 @@ _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
 _OLD_FILTERS = {"online": "online_only", "sure": "exclude_provisional"}
 _FAULTS = 10
+_LAST = 8
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _STANDINGS = 100
@@ -132,11 +133,13 @@ class Pages:
             self._upstream.ask("tournaments.GetCrosstable", name=name, top=_MOST_IN_CROSSTABLE),
             self._upstream.ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
         )
-        tournament = got["tournament"]
+        tournament, tab = got["tournament"], request.query_params.get("tab", _OVERVIEW)
+        shows_last = tab == _OVERVIEW and tournament["state"] not in ("open", "running")
+        last = {"parent": name, "after": max(0, tournament["games_done"] - _LAST), "page_size": _LAST}
         row = request.query_params.get("row", "")
         before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
         return {
-            "tab": request.query_params.get("tab", _OVERVIEW),
+            "tab": tab,
             "tournament": tournament,
             "before": before,
             "standings": tournament["standings"][before : before + _STANDINGS],
@@ -145,6 +148,7 @@ class Pages:
             "rounds": _rounds(crosstable["matches"]),
             "encounters": _rounds(crosstable["encounters"]),
             "faults": faults["games"],
+            "last": (await self._upstream.ask("games.ListGames", **last))["games"] if shows_last else [],
             "more_faults": bool(faults["next_page_token"]),
         }
 
@@ -152,8 +156,7 @@ class Pages:
         """Return the live games that the page shows as boards."""
         if tournament["state"] == "running":
             with suppress(Failure):
-                games: list[Document] = (await self._hub.known(tournament["name"]))["games"]
-                return games
+                return list((await self._hub.known(tournament["name"]))["games"])
         return []
 
     async def _games(self, request: Request) -> Response:

@@ -68,9 +68,8 @@ def ending(termination: str | None) -> str:
 
 def when(stamp: str | None) -> Markup:
     """Return a time in UTC, which the page's script converts to the reader's time zone."""
-    if stamp is None:
-        return Markup("")
-    return Markup('<time datetime="{}">{} UTC</time>').format(stamp, stamp[:16].replace("T", " "))
+    time = Markup('<time datetime="{}">{} UTC</time>')
+    return time.format(stamp, stamp[:16].replace("T", " ")) if stamp else Markup("")
 
 
 def score(document: dict[str, Any]) -> Score:
@@ -96,18 +95,18 @@ def thinking(micros: float) -> str:
 
 
 def time_control(time: dict[str, Any] | None) -> str:
-    """Return e.g. `60+0.5 s`, `1 s a move` or `no clocks`."""
+    """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
         return "no clocks"
-    bank = f"{_seconds(time['bank_us'])}+{_seconds(time['increment_us'])} s" if time["bank_us"] else ""
+    bank = f"{_seconds(time['bank_us'])} s" if time["bank_us"] else ""
+    added = f" + {_seconds(time['increment_us'])} s a move" if time["increment_us"] else ""
     move = f"{_seconds(time['move_us'])} s a move" if time["move_us"] else ""
-    return ", ".join(filter(None, (bank, move)))
+    return ", at most ".join(filter(None, (bank + added, move)))
 
 
 def _seconds(micros: int) -> str:
     return f"{micros / 1e6:g}"
 
 
-_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control)
-FILTERS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*_NAMED, thinking)}
-FILTERS["schedule"] = format_named
+_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control, thinking)
+FILTERS: dict[str, Callable[..., Any]] = {"schedule": format_named, **{each.__name__: each for each in _NAMED}}

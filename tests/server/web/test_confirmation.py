@@ -44,7 +44,7 @@ def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, sit
         for name in bots:
             site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
         page.goto(place)
-        page.get_by_role("button", name="Cancel", exact=True).click()
+        page.get_by_role("button", name="Cancel tournament").click()
         dialog = page.get_by_role("dialog", name="Cancel dora-cup for good?")
         site.post(f"{place}/start", form, cookie=cookie)
         expect(page.locator(".state")).to_have_text(
@@ -60,9 +60,9 @@ def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site,
     with beside(online(server.address, token, **{"cora-bot": "random"})), page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         page.goto("/organise")
-        page.get_by_label("Name in addresses").fill("cora-cup")
+        page.get_by_label("Address").fill("cora-cup")
         page.get_by_role("button", name="Create the tournament").click()
-        refuse_then_agree(page, "Cancel", "Cancel cora-cup for good?")
+        refuse_then_agree(page, "Cancel tournament", "Cancel cora-cup for good?")
         expect(page.locator(".state")).to_have_text("cancelled")
         page.goto("/me")
         refuse_then_agree(page, "Retire cora-bot", "Retire cora-bot?")

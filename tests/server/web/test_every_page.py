@@ -188,7 +188,7 @@ def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, 
     with page_in(browser, site.address) as page:
         for window in (DESK, PHONE):
             page.set_viewport_size(window)
-            page.goto(f"/{cup}", wait_until="load")
+            page.goto(f"/{cup}?tab=crosstable", wait_until="load")
             widen = "row => { for (let i = 0; i < 60; i++) row.append(row.lastElementChild.cloneNode(true)); }"
             page.evaluate(f"document.querySelectorAll('.heat tr').forEach({widen})")
             assert page.evaluate("document.querySelector('.heat').scrollWidth") > 1500

@@ -51,7 +51,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         page.goto("/organise")
         page.get_by_label("Your token").fill(token)
         page.keyboard.press("Enter")
-        page.get_by_label("Name in addresses").fill(f"{owner}-cup")
+        page.get_by_label("Address").fill(f"{owner}-cup")
         page.get_by_label("Title").fill("From the browser")
         page.get_by_label("Format").select_option("knockout")
         page.get_by_label("On the clock").fill("")
@@ -83,7 +83,7 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
     with page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
-        name, increment = page.get_by_label("Name in addresses"), page.get_by_label("Added after each move")
+        name, increment = page.get_by_label("Address"), page.get_by_label("Added after each move")
         name.fill("Spring Cup!")
         page.get_by_label("On the clock").fill("")
         page.get_by_role("button", name="Create the tournament").click()

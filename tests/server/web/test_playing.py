@@ -346,7 +346,7 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         page.goto("/play")
         page.get_by_label("Variant").fill("chess")
         page.get_by_role("button", name="Play").click()
-        expect(page.get_by_role("alert")).to_contain_text("Expected one of tictactoe, gomoku")
+        expect(page.get_by_role("alert")).to_contain_text("Unknown game.")
         expect(page.get_by_label("Variant")).to_be_focused()
         page.get_by_label("Variant").fill("connect4")
         choose_opponent(page, "house:three-stage")
@@ -360,7 +360,7 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         ({"opponent": "house:nobody"}, "first-free"),
         ({"opponent": "somebody"}, "a bot, or a person"),
         ({"opponent": "bots/nobody"}, "nobody"),
-        ({"variant": "chess"}, "Expected one of tictactoe"),
+        ({"variant": "chess"}, "Unknown game."),
         ({"variant": "gomoku+swap2"}, "opening rules are not supported"),
         ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
         ({"begins": "both"}, "Who moves first: got"),

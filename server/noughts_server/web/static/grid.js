@@ -2,9 +2,11 @@
 import { boardSvg, draw } from "./board.js";
 
 const SMALL = { labels: false };
+const KEPT = 5000; // Milliseconds.
 
-// Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then.
-export function showGames(grid, games) {
+// Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then. If there
+// are `more` to come, empty places at the end stay for a while, so that the boards keep their size.
+export function showGames(grid, games, more = false) {
   const names = new Set(games.map((game) => game.name));
   const cards = new Map([...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]));
   const free = [...grid.children].filter((card) => !names.has(card.dataset.name));
@@ -19,12 +21,14 @@ export function showGames(grid, games) {
     fill(card, game);
   }
   for (const card of free) if (card.dataset.name) card.replaceWith(emptyCard());
-  while (grid.lastElementChild && !grid.lastElementChild.dataset.name) grid.lastElementChild.remove();
+  const kept = performance.now() - (more ? KEPT : 0);
+  while (grid.lastElementChild && !(grid.lastElementChild.dataset.name || grid.lastElementChild.dataset.since > kept)) grid.lastElementChild.remove();
 }
 
 function emptyCard() {
   const card = document.createElement("div");
   card.className = "small-game";
+  card.dataset.since = performance.now();
   return card;
 }
 

@@ -1,4 +1,6 @@
 // The form of a new game: a typed variant goes before the tiles, and presets fill in the clock.
+import { ownTables } from "./own_tables.js";
+
 const form = document.querySelector("form.lobby"), other = form.elements.other;
 
 for (const tile of form.querySelectorAll("[name=variant]")) tile.addEventListener("change", () => (other.value = ""));
@@ -24,4 +26,13 @@ function mark() {
   for (const button of presets.children) {
     button.setAttribute("aria-pressed", bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value);
   }
+}
+
+const place = document.getElementById("tables");
+for (const [address, { title }] of ownTables()) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.textContent = title.replace(" - Noughts", "");
+  place.append(" ", link);
+  place.hidden = false;
 }

@@ -3,6 +3,7 @@ import { cellName, draw, element, ghostSvg, layoutOf } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
+import { keepTable } from "./own_tables.js";
 
 const by = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(by(id).textContent);
@@ -163,6 +164,7 @@ function show() {
   const words = status();
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
+  by("again").classList.toggle("main", over());
   by("resign").disabled = over() || table.waiting;
   if (by("back")) by("back").disabled = !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
   if (by("invitation")) by("invitation").hidden = !table.waiting;
@@ -195,8 +197,10 @@ by("resign").addEventListener("click", async () => {
   if (await confirmed("Resign this game?", "Resign")) post("resign", {});
 });
 
+keepTable();
+addEventListener("pagehide", () => keepTable(Date.now()));
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
-addEventListener("pageshow", (event) => event.persisted && ask());
+addEventListener("pageshow", (event) => event.persisted && (keepTable(), ask()));
 
 show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });

@@ -22,9 +22,10 @@ function show(view) {
   // Between two games the boards keep their space: the tables below stay where they are.
   const boards = document.getElementById("boards-part");
   if (boards) {
-    if (games.length) boards.hidden = false;
-    else if (tournament?.state !== "running") boards.hidden = true;
-    showGames(document.getElementById("grid"), games);
+    const running = tournament?.state === "running", grid = document.getElementById("grid");
+    boards.hidden = !games.length && !running;
+    if (games.length) grid.hidden = false;
+    showGames(grid, games, running);
   }
   if (!tournament) return;
   showProgress(tournament);
