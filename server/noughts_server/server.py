@@ -19,6 +19,7 @@ from noughts_proto.v1 import (
     status_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2_grpc,
+    webhooks_pb2_grpc,
 )
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
@@ -54,6 +55,7 @@ from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.services.webhooks import WebhookServicer
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Store, default_database_url
 from noughts_server.store.engine.schema import REVISION
@@ -237,6 +239,8 @@ def _add_services(
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
+    webhooks = WebhookServicer(store, limiter.limits, private=settings.private_webhooks)
+    webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter.limits)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)
     status_pb2_grpc.add_StatusServiceServicer_to_server(status, grpc_server)

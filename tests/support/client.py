@@ -30,7 +30,9 @@ from noughts_proto.v1 import (
     tokens_pb2_grpc,
     tournaments_pb2,
     tournaments_pb2_grpc,
+    webhooks_pb2_grpc,
 )
+from noughts_server.limits import Limits
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.server import Server, running_server
 from noughts_server.services.new_tokens import check_scopes
@@ -38,6 +40,7 @@ from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner, create_token
+from noughts_server.store.people.webhooks import Webhook, create_webhook
 from tests.support.arena import NOW
 from tests.support.databases import made
 
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
     from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
+    from noughts_proto.v1.webhooks_pb2_grpc import WebhookServiceAsyncStub
 
 DETAILS = "grpc-status-details-bin"
 
@@ -121,6 +125,7 @@ class Client:
         self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
         self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(channel)
         self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self.webhooks: WebhookServiceAsyncStub = webhooks_pb2_grpc.WebhookServiceStub(channel)
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods
 
     async def token(self, owner: str = "alice", *scopes: str, life_ms: int | None = None) -> str:
@@ -128,6 +133,12 @@ class Client:
         now = self.server.store.now_ms()
         make = partial(create_token, owner=owner, scopes=check_scopes(scopes), life_ms=life_ms, now_ms=now)
         return (await self.server.store.write(make)).secret
+
+    async def webhook(self, url: str, owner: str = "alice") -> Webhook:
+        """A new webhook of this owner, whatever its address."""
+        make = partial(create_webhook, url=url, format="json", events="", now_ms=NOW, limits=Limits())
+        store = self.server.store
+        return await store.write(lambda connection: make(connection, owner_id=create_owner(connection, owner)))
 
     async def register(self, *names: str, owner: str = "alice") -> None:
         """Bots that have been here before."""

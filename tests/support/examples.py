@@ -16,10 +16,12 @@ from noughts_server.cli.command import examples
 from tests.support.background import online
 from tests.support.command_line import invoked
 from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
+from tests.support.receiver import receiving
 from tests.support.tools import compiler
 from tests.system.terminal import terminal
 
 USUAL_SERVER = "127.0.0.1:7450"
+USUAL_RECEIVER = "http://localhost:8080/hook"
 STAYING = {
     "noughts bot run": "",
     "noughts serve": "--listen 127.0.0.1:0 --web 127.0.0.1:0",
@@ -32,7 +34,7 @@ ON_A_SCREEN = ("noughts play",)
 OF_A_CLUSTER = ("noughts referee", "noughts nodes")
 AT_A_SERVER = re.compile(
     r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|watch|challenge|"
-    r"leaderboard|rating-lists|head-to-head|game|web|status|health|course (night|report))\b"
+    r"leaderboard|rating-lists|head-to-head|game|web|webhook|status|health|course (night|report))\b"
 )
 FILES = {
     "class.csv": "login,name\nada,Ada\nben,Ben\n",
@@ -109,6 +111,7 @@ class Playground:
     def _there(self) -> dict[str, str]:
         """The settings of alice at a server with bots, a finished tournament, and one that waits for a bot."""
         serving = "serve --listen 127.0.0.1:0 --no-web --db server.db --accept py --format json --log-level error"
+        serving += " --allow-private-webhooks"
         address = json.loads(first_line(self._staying.enter_context(started(serving.split(), self._local))))["grpc"]
         tokens = {owner: self._token(owner) for owner in ("alice", "bob")}
         Path("token.txt").write_text(tokens["alice"])
@@ -131,6 +134,11 @@ class Playground:
             told(line.split(), there)
         return there
 
+    @cached_property
+    def _receiver(self) -> str:
+        """The address of a receiver of webhooks."""
+        return self._staying.enter_context(receiving("/hook")).url
+
     def _token(self, owner: str) -> str:
         rights = "--scope play --scope organise --scope submit"
         secret: str = asked(f"token create --owner {owner} {rights} --db server.db", self._local)["token"]
@@ -140,6 +148,8 @@ class Playground:
         """Return what a command that ends by itself prints, on either stream."""
         env = self._there if AT_A_SERVER.match(command) or USUAL_SERVER in command else self._local
         command = command.replace(USUAL_SERVER, env.get("NOUGHTS_SERVER", USUAL_SERVER))
+        if USUAL_RECEIVER in command:
+            command = command.replace(USUAL_RECEIVER, self._receiver)
         if re.match(r"noughts [^|<>$]+$", command):
             changes = {name: env.get(name) for name in {*os.environ, *env}}
             return invoked(shlex.split(command)[1:], code=None, env=changes).output

@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 class Receiver:
-    """What it has received, and the status that it answers next; `answers` None hangs until `released`."""
+    """What it has answered, and the status of the next answer; None: it hangs until `released`."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -53,18 +53,19 @@ class Receiver:
 
 
 @contextmanager
-def receiving(identity: Identity | None = None, port: int = 0) -> Iterator[Receiver]:
+def receiving(path: str = "/hook?team=1", identity: Identity | None = None) -> Iterator[Receiver]:
     """A receiver on a free port of this machine; with a certificate it speaks HTTPS."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.arrived.release()
             if receiver.status is None:
+                receiver.arrived.release()
                 receiver.released.wait(60)
                 return
             receiver.requests.append(Request(dict(self.headers), body, receiver.status))
+            receiver.arrived.release()
             self.send_response(receiver.status)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
@@ -73,7 +74,7 @@ def receiving(identity: Identity | None = None, port: int = 0) -> Iterator[Recei
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     scheme = "http"
     if identity is not None:
@@ -81,7 +82,7 @@ def receiving(identity: Identity | None = None, port: int = 0) -> Iterator[Recei
         context.load_cert_chain(identity.certificate, identity.key)
         server.socket = context.wrap_socket(server.socket, server_side=True)
         scheme = "https"
-    receiver.url = f"{scheme}://localhost:{server.server_port}/hook?team=1"
+    receiver.url = f"{scheme}://localhost:{server.server_port}{path}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -106,6 +106,17 @@ TREE = Group(
                 "List and show games on a server.",
                 {_COMMANDS: {"list": "remote.game:list_games", "show": "remote.game:show"}},
             ),
+            "webhook": Group(
+                "Let a server report events to your own address, Discord or Slack.",
+                {
+                    _COMMANDS: {
+                        "create": "remote.webhook:create",
+                        "list": "remote.webhook:list_webhooks",
+                        "test": "remote.webhook:test",
+                        "delete": "remote.webhook:delete",
+                    }
+                },
+            ),
         },
         _RUN: {
             "serve": "operator.serve:serve",

@@ -11,6 +11,7 @@ from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceStub
 from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
 from noughts_proto.v1.tokens_pb2_grpc import TokenServiceStub
 from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceStub
+from noughts_proto.v1.webhooks_pb2_grpc import WebhookServiceStub
 
 
 class Stubs:
@@ -25,6 +26,7 @@ class Stubs:
         self.status = StatusServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
         self.tournaments = TournamentServiceStub(channel)
+        self.webhooks = WebhookServiceStub(channel)
 
 
 class AsyncStubs:

@@ -145,12 +145,13 @@ def _iso(milliseconds: int) -> str:
 
 async def addresses_of(url: str, *, private: bool) -> list[str]:
     """Return the addresses of a URL's host; without `private`, only public ones. Raises OSError if there is none."""
-    host, found = urlsplit(url).hostname, Future[list[str]]()
+    parts, found = urlsplit(url), Future[list[str]]()
+    host, port = parts.hostname, parts.port
 
     def look_up() -> None:
         found.set_running_or_notify_cancel()
         try:
-            found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)])
+            found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
         except Exception as error:
             found.set_exception(error)
 

@@ -18,6 +18,7 @@ from noughts_proto.v1 import (
     status_pb2,
     tokens_pb2,
     tournaments_pb2,
+    webhooks_pb2,
 )
 from noughts_server.errors import AddressUnusable, TlsUnusable
 from noughts_server.feed.feed import Feed
@@ -26,7 +27,8 @@ from noughts_server.runtime.sessions import Sessions, server_stopping
 from noughts_server.services.interceptor import CallInterceptor
 
 _FILES = (
-    play_pb2, bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2
+    play_pb2, bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2,
+    webhooks_pb2,
 )  # fmt: skip
 SERVICES = tuple(service.full_name for file in _FILES for service in file.DESCRIPTOR.services_by_name.values())
 """Full names of the services of noughts.v1."""

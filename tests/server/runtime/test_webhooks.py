@@ -213,7 +213,7 @@ async def test_certificate_of_the_name_is_needed(
     authority = Authority(tmp_path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
-    with receiving(authority.identity("hooks")) as receiver:
+    with receiving(identity=authority.identity("hooks")) as receiver:
         webhook = await hook(arena, receiver.url)
         await arena.tournament()
         await deliver(arena)

@@ -21,6 +21,7 @@ from noughts_proto.v1 import (
     status_pb2,
     tokens_pb2,
     tournaments_pb2,
+    webhooks_pb2,
 )
 from noughts_server.services import access as access_module
 from noughts_server.services.access import Access, declared
@@ -33,6 +34,7 @@ from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.services.webhooks import WebhookServicer
 from noughts_server.store.people.tokens import authenticate, revoke_token
 from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.root import ROOT
@@ -47,6 +49,7 @@ SERVICERS: dict[Any, type] = {
     status_pb2: StatusServicer,
     tokens_pb2: TokenServicer,
     tournaments_pb2: TournamentServicer,
+    webhooks_pb2: WebhookServicer,
 }
 
 # What each method is asked with: enough to come as far as the question who is asking.
@@ -65,9 +68,14 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "StartTournament": {"name": "tournaments/cup"},
     "PauseTournament": {"name": "tournaments/cup"},
     "CancelTournament": {"name": "tournaments/cup"},
+    "CreateWebhook": {"webhook": {"url": "http://127.0.0.1:1/"}},
+    "TestWebhook": {"name": "webhooks/1"},
+    "DeleteWebhook": {"name": "webhooks/1"},
 }
 _OWN = ("GetToken", "ListTokens")
 """Open to any token: they tell of the caller's own tokens."""
+_NEW = ("CreateTournament", "CreateToken", "CreateChallenge", "CreateWebhook", "ListWebhooks")
+"""They are about the caller only."""
 
 
 class Rpc(NamedTuple):
@@ -102,6 +110,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         await opened.register("ada", "bob")
         await opened.create(token)
         await opened.join(token, "ada")
+        await opened.webhook("http://127.0.0.1:1/")
         yield opened
 
 
@@ -134,7 +143,7 @@ def test_every_method_declares_who_may_call_it(rpc: Rpc) -> None:
     assert rpc.access is not None
     # Whatever is not for reading wants a token.
     assert (rpc.access is Access.ANYONE) == (
-        re.match("Get|List|Watch", rpc.name) is not None and "Token" not in rpc.name
+        re.match("Get|List|Watch", rpc.name) is not None and not re.search("Token|Webhook", rpc.name)
     )
 
 
@@ -175,7 +184,7 @@ async def test_no_method_does_anything_to_what_belongs_to_another_owner(client: 
     mallory = await client.token("mallory")
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         for rpc in CLOSED:
-            if rpc.name in (*_OWN, "CreateTournament", "CreateToken", "CreateChallenge"):
+            if rpc.name in (*_OWN, *_NEW):
                 continue
             refusal = await refused(called(channel, rpc, mallory))
             assert (rpc.name, refusal.code) == (rpc.name, grpc.StatusCode.PERMISSION_DENIED)

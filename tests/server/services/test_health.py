@@ -19,6 +19,7 @@ SERVICES = (
     "noughts.v1.ChallengeService",
     "noughts.v1.StatusService",
     "noughts.v1.FeedService",
+    "noughts.v1.WebhookService",
 )
 
 

@@ -90,6 +90,9 @@ class ServeOptions:
     explorer: Annotated[
         bool, Option("--explorer/--no-explorer", help="Count the openings of games, for the opening explorer")
     ] = True
+    private_webhooks: Annotated[
+        bool, Option("--allow-private-webhooks", help="Webhooks on this machine and in its local networks")
+    ] = False
     web: WebOption = None
     no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
     https: HttpsOption = False
@@ -145,6 +148,7 @@ def run_server(
         grace=chosen.grace,
         reflection=chosen.reflection,
         explorer=chosen.explorer,
+        private_webhooks=chosen.private_webhooks,
         identity=identity,
         client_authorities=chosen.tls_client_ca,
         metrics=chosen.metrics,

@@ -93,8 +93,9 @@ def report_event(
             _append(connection, row.webhook, event, document, now_ms)
 
 
-def queue_test(connection: Connection, webhook_id: int, *, now_ms: int) -> None:
-    """Put a test into the outbox, and end the delay that follows from failures."""
+def queue_test(connection: Connection, webhook_id: int, *, now_ms: int, owner_id: int | None = None) -> None:
+    """Put a test into the outbox, and end the delay that follows from failures. Raises NotFound, PermissionDenied."""
+    get_webhook(connection, webhook_id, owner_id=owner_id)
     connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(failures=0, problem=None))
     _append(connection, webhook_id, TEST, {"webhook": webhook_name(webhook_id)}, now_ms)
 

@@ -1,0 +1,81 @@
+"""`noughts webhook`, as a newcomer uses it, and a server that is killed before it has delivered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.processes import first_line
+from tests.support.receiver import Receiver, receiving
+
+SERVE = "serve --listen 127.0.0.1:0 --no-web --accept none --log-level error --format json"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as opened:
+        yield opened
+
+
+def test_a_newcomer_creates_tests_and_deletes_a_webhook(
+    noughts: Any, start: Any, database: str, token: str, receiver: Receiver
+) -> None:
+    with start(f"{SERVE} --db {database} --allow-private-webhooks") as process:
+        env = {"NOUGHTS_SERVER": json.loads(first_line(process))["grpc"], "NOUGHTS_TOKEN": token}
+        assert "noughts webhook create URL" in noughts("webhook list", env=env).stdout
+        created = noughts(f"webhook create {receiver.url}", env=env)
+        secret = created.stdout.strip()
+        assert "Webhook 1. Keep its secret" in created.stderr
+        assert "received the test" in noughts("webhook test 1", env=env).stdout
+        assert receiver.requests[0].is_signed(secret)
+        shown = noughts("webhook list --format json", env=env).stdout
+        assert secret not in shown
+        [listed] = json.loads(shown)["webhooks"]
+        assert (listed["id"], listed["owner"], listed["waiting"], listed["payload"]) == (1, "alice", 0, "json")
+        receiver.status = 404
+        failed = noughts("webhook test 1", env=env, code=1).stderr
+        assert "webhook 1 did not receive the test: the answer has the status 404" in failed
+        assert "404" in noughts("webhook list", env=env).stdout
+        assert "Webhook 1 is deleted" in noughts("webhook delete 1", env=env).stdout
+        assert "webhooks/1 does not exist" in noughts("webhook test 1", env=env, code=1).stderr
+
+
+def test_a_private_address_says_which_option_allows_it(noughts: Any, server: str, token: str) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    refused = noughts("webhook create http://localhost:9000/", env=env, code=2).stderr
+    assert "localhost has no public address" in refused
+    assert "noughts serve --allow-private-webhooks" in refused
+    unknown = noughts("webhook create http://localhost/ --event rain", env=env, code=2).stderr
+    assert "tournament.started, tournament.finished, bot.withdrawn" in unknown
+
+
+def test_a_killed_server_delivers_what_is_left_after_its_restart(
+    noughts: Any, start: Any, database: str, token: str, receiver: Receiver
+) -> None:
+    line = f"{SERVE} --db {database} --allow-private-webhooks"
+    receiver.status = None
+    with start(line) as process:
+        env = {"NOUGHTS_SERVER": json.loads(first_line(process))["grpc"], "NOUGHTS_TOKEN": token}
+        secret = noughts(f"webhook create {receiver.url}", env=env).stdout.strip()
+        for bot in ("ada", "ben"):
+            noughts(f"bot register {bot}", env=env)
+        noughts("tournament create cup", env=env)
+        for more in ("join cup --bot ada --bot ben", "start cup", "withdraw cup ada", "cancel cup"):
+            noughts(f"tournament {more}", env=env)
+        # The first request is on its way and has no answer.
+        assert receiver.arrived.acquire(timeout=60)
+        process.kill()
+        process.wait()
+    receiver.status = 204
+    with start(line) as process:
+        first_line(process)
+        for _ in range(3):
+            assert receiver.arrived.acquire(timeout=120)
+    events = [each.headers["Noughts-Event"] for each in receiver.requests]
+    assert events == ["tournament.started", "bot.withdrawn", "tournament.finished"]
+    assert len({each.delivery for each in receiver.requests}) == 3
+    assert all(each.is_signed(secret) for each in receiver.requests)
+    assert [each.document["state"] for each in receiver.requests] == ["running", "running", "cancelled"]

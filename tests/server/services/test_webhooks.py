@@ -1,0 +1,109 @@
+"""Owners create, list, test and delete webhooks, and the server delivers to them by itself."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from noughts_proto.v1 import webhooks_pb2 as pb
+from tests.support.client import Client, bearing, client_of, refused
+from tests.support.receiver import Receiver, receiving
+from tests.support.root import ROOT
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with client_of(tmp_path / "x.sqlite", private_webhooks=True) as opened:
+        yield opened
+
+
+async def create(client: Client, token: str, **fields: Any) -> pb.CreateWebhookResponse:
+    request = pb.CreateWebhookRequest(webhook=pb.Webhook(**fields))
+    return await client.webhooks.CreateWebhook(request, metadata=bearing(token))
+
+
+async def outcome(client: Client, token: str, name: str) -> pb.Webhook:
+    request = pb.TestWebhookRequest(name=name)
+    return (await client.webhooks.TestWebhook(request, metadata=bearing(token))).webhook
+
+
+async def listed(client: Client, token: str) -> list[pb.Webhook]:
+    return list((await client.webhooks.ListWebhooks(pb.ListWebhooksRequest(), metadata=bearing(token))).webhooks)
+
+
+async def test_a_test_arrives_and_a_failed_one_says_why(client: Client, receiver: Receiver) -> None:
+    token = await client.token()
+    made = await create(client, token, url=receiver.url)
+    after = await outcome(client, token, made.webhook.name)
+    assert (after.waiting, after.failures, after.problem) == (0, 0, "")
+    [request] = receiver.requests
+    assert request.is_signed(made.secret)
+    # The function in the documentation agrees.
+    page = (ROOT / "docs/how-to/webhooks.md").read_text()
+    shown: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], shown)
+    assert shown["is_genuine"](made.secret, request.headers, request.body)
+    assert not shown["is_genuine"](made.secret, request.headers, request.body + b" ")
+    assert not shown["is_genuine"](made.secret, {**request.headers, "Noughts-Timestamp": "0"}, request.body)
+    assert request.document["webhook"] == made.webhook.name
+    receiver.status = 500
+    after = await outcome(client, token, made.webhook.name)
+    assert (after.waiting, after.failures, after.problem) == (
+        1,
+        1,
+        "the answer has the status 500, expected 200 to 299",
+    )
+    # Another test does not wait for the end of the delay.
+    receiver.status = 204
+    assert (await outcome(client, token, made.webhook.name)).problem == ""
+
+
+async def test_secrets_are_not_listed_and_owners_see_only_their_own(client: Client) -> None:
+    alice, bob, admin = await client.token(), await client.token("bob"), await client.token("root", "admin")
+    made = await create(client, alice, url="http://127.0.0.1:1/", format="slack", events=["bot.withdrawn"] * 2)
+    assert await listed(client, bob) == []
+    [webhook] = await listed(client, alice)
+    assert webhook == made.webhook
+    assert (webhook.owner, webhook.format, list(webhook.events)) == ("alice", "slack", ["bot.withdrawn"])
+    assert made.secret not in str(webhook)
+    request = pb.DeleteWebhookRequest(name=webhook.name)
+    assert (await refused(client.webhooks.DeleteWebhook(request, metadata=bearing(bob)))).reason == "PERMISSION_DENIED"
+    await client.webhooks.DeleteWebhook(request, metadata=bearing(admin))
+    assert (await refused(client.webhooks.DeleteWebhook(request, metadata=bearing(admin)))).reason == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "ftp://example.org/", "example.org", "http://", "http:///x", "http://user@127.0.0.1/"),
+        *("http://127.0.0.1:65536/", "http://127.0.0.1:x/", "http://[::1/", "http://127.0.0.1/a b"),
+        *("http://127.0.0.1/\r\nX: y", "http://127.0.0.1/é", "http://127.0.0.1/#x\n", "http://127.0.0.1/" + "x" * 400),
+    ],
+)
+async def test_what_is_no_address_is_refused(client: Client, url: str) -> None:
+    refusal = await refused(create(client, await client.token(), url=url))
+    assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["webhook.url"])
+
+
+async def test_unknown_formats_and_events_are_refused(client: Client) -> None:
+    token = await client.token()
+    for wrong in ({"format": "xml"}, {"events": ["tournament.started", "rain"]}):
+        refusal = await refused(create(client, token, url="http://127.0.0.1:1/", **wrong))
+        assert refusal.fields() == [f"webhook.{name}" for name in wrong]
+
+
+async def test_private_addresses_are_refused_at_the_creation(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token = await client.token()
+        for url in ("http://localhost:1/", "http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/"):
+            refusal = await refused(create(client, token, url=url))
+            assert "has no public address" in refusal.status.message
+            assert "--allow-private-webhooks" in refusal.info.metadata["hint"]
