@@ -17,15 +17,10 @@ def geometry(variant: str) -> dict[str, Any] | None:
         known = parse_variant(variant)
     except VariantError:
         return None
-    return {
-        "columns": known.columns,
-        "rows": known.rows,
-        "layers": known.layers,
-        "gravity": known.gravity,
-        "names": [column_name(column) for column in range(known.columns)],
-        "look": (look := _look(known)),
-        "stars": _stars(known.columns, known.rows) if look == "stones" else [],
-    }
+    look = _look(known)
+    shape = {name: getattr(known, name) for name in ("columns", "rows", "layers", "gravity")}
+    stars = _stars(known.columns, known.rows) if look == "stones" else []
+    return {**shape, "names": [column_name(column) for column in range(known.columns)], "look": look, "stars": stars}
 
 
 def _look(variant: Variant) -> str:

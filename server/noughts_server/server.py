@@ -178,22 +178,8 @@ async def running_server(
         grpc_server, address = bound_server(
             settings.listen, settings.identity, authorities, interceptor, settings.limits
         )
-        server = Server(
-            address=address,
-            metrics_address=metrics_address,
-            settings=settings,
-            store=store,
-            bus=bus,
-            referee=referee,
-            recorder=recorder,
-            sessions=sessions,
-            play=play,
-            director=director,
-            feed=feed,
-            counters=counters,
-            leads=leads,
-            health=health_servicer,
-        )
+        parts = (store, bus, referee, recorder, sessions, play, director, feed, counters, leads, health_servicer)
+        server = Server(address, metrics_address, settings, *parts)
         hosting = host and host(server)
         _add_services(grpc_server, server, hosting, token_expiry, limiter)
         if control is not None:

@@ -37,6 +37,8 @@ _QUIET_SECONDS = 0.25
 _SHORT_CLOCK_US = 300_000
 _CLOCK_US = 1_000_000
 _FAMILY = "mnk:7,6,4"
+_RESIGNED = lost(1, Termination.RESIGNED)
+_VARIANTS = ("tictactoe", "connect4", _FAMILY, "tictactoe3d", "qubic", "gomoku", "gomoku:exact", "renju", "caro")
 _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
 
 _MOVES_TO_FIND_IT = 10_000
@@ -409,22 +411,18 @@ async def _asked_again(trial: _Trial) -> None:
         raise StepFailed("it made an illegal first move")
 
 
-async def _broken_off(trial: _Trial) -> None:
-    session, variant = await trial.session(), trial.variant()
-    position = Position(variant)
-    game = session.begin(variant, 0, 1, [])
-    await _moved(session, game, position, 0)
-    await session.end(game, VOID, position.moves)
-    await _play(session, variant, 1, seed=31)
+def _ends_early(outcome: Outcome, side: int) -> Callable[[_Trial], Awaitable[None]]:
+    """Return a step in which a game ends after the bot's first move, and another follows."""
 
+    async def run(trial: _Trial) -> None:
+        session, variant = await trial.session(), trial.variant()
+        position = Position(variant)
+        game = session.begin(variant, 0, 1, [])
+        await _moved(session, game, position, 0)
+        await session.end(game, outcome, position.moves)
+        await _play(session, variant, side, seed=31)
 
-async def _given_up(trial: _Trial) -> None:
-    session, variant = await trial.session(), trial.variant()
-    position = Position(variant)
-    game = session.begin(variant, 0, 1, [])
-    await _moved(session, game, position, 0)
-    await session.end(game, lost(1, Termination.RESIGNED), position.moves)
-    await _play(session, variant, 0, plies=2, seed=33)
+    return run
 
 
 async def _ended_before_asked(trial: _Trial) -> None:
@@ -523,17 +521,7 @@ _STEPS = (
     _Step("plays a game moving second", _LEGAL, _side(1)),
     *(
         _Step(f"plays {name}", f"{_LEGAL}; or declare only what it plays: `variants = (...)`", _plays(name))
-        for name in (
-            "tictactoe",
-            "connect4",
-            _FAMILY,
-            "tictactoe3d",
-            "qubic",
-            "gomoku",
-            "gomoku:exact",
-            "renju",
-            "caro",
-        )
+        for name in _VARIANTS
     ),
     _Step("fills the last cell of a board", _LEGAL, _full_board),
     _Step("continues after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
@@ -545,8 +533,8 @@ _STEPS = (
     _Step("plays a hundred games in one process", "data grows, or is not reset between games", _hundred_games),
     _Step("repeats its games with the same seed", "take random numbers only from position.rng()", _seeds_repeat),
     _Step("answers the same first question twice", _LEGAL, _asked_again),
-    _Step("continues after an aborted game", "a game can end at any time", _broken_off),
-    _Step("continues after its opponent has resigned", "a game can end at any time", _given_up),
+    _Step("continues after an aborted game", "a game can end at any time", _ends_early(VOID, 1)),
+    _Step("continues after its opponent has resigned", "a game can end at any time", _ends_early(_RESIGNED, 0)),
     _Step(
         "continues after a game in which it made no move",
         "a game can end before its first question",

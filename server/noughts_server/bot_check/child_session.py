@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
@@ -87,19 +88,10 @@ class ChildSession:
     def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
         """Begin a game after these moves, together with its first question; return its handle."""
         self._games += 1
-        self._frame.starts.add(
-            tournament="tournaments/check",
-            variant=variant.name,
-            game=[self._games],
-            number=[number],
-            side=[side + 1],
-            seed=[seed],
-            opponent=[0],
-            opponents=["random"],
-            move_count=[len(moves)],
-            moves=moves,
-            time={"move_us": self.clock_us},
-        )
+        game: dict[str, Any] = {"game": [self._games], "number": [number], "side": [side + 1], "seed": [seed]}
+        game |= {"opponent": [0], "opponents": ["random"], "move_count": [len(moves)], "moves": moves}
+        time_control = {"move_us": self.clock_us}
+        self._frame.starts.add(tournament="tournaments/check", variant=variant.name, time=time_control, **game)
         return self._games
 
     async def ask(self, game: int, moves: list[int]) -> Move:

@@ -94,14 +94,8 @@ def _fill(message: pb.CommittedTournament, games: list[FinishedGame], progress: 
         message.finished = known.finished
         for left in known.withdrawn:
             message.withdrawn.add(entry=left.entry, label=left.label, reason=left.reason)
-    message.ordinal.extend([game.ordinal for game in games])
-    message.attempt.extend([game.attempt for game in games])
-    message.first.extend([game.first for game in games])
-    message.second.extend([game.second for game in games])
-    message.result.extend([game.result for game in games])
-    message.termination.extend([game.termination for game in games])
-    message.moves.extend([game.moves for game in games])
-    message.times.extend([game.times for game in games])
+    for name in ("ordinal", "attempt", "first", "second", "result", "termination", "moves", "times"):
+        getattr(message, name).extend([getattr(game, name) for game in games])
     for row, game in enumerate(games):
         if game.fault:
             message.faulted.append(row)

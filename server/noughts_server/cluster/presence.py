@@ -11,6 +11,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_connection import session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS
 from noughts_server.cluster.remote_referee import RemoteReferee
+from noughts_server.messages.conversions import filled
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
 
@@ -87,22 +88,10 @@ class Presence:
         player = wire.player
         fresh = version in self._fresh
         self._fresh.discard(version)
-        return pb.BotPresence(
-            version=version,
-            bot=login.bot,
-            name=login.name,
-            token=login.token or 0,
-            declines_challenges=login.declines_challenges,
-            variants=login.variants,
-            seats_timed=wire.capacity_timed,
-            seats_untimed=wire.capacity_untimed,
-            opens=player.opens,
-            network_us=player.network_us,
-            margin_us=player.margin_us,
-            online=wire.online,
-            fresh=fresh,
-            login=self._logins.get(version, 0),
-        )
+        seats = {"seats_timed": wire.capacity_timed, "seats_untimed": wire.capacity_untimed, "opens": player.opens}
+        delays = {"network_us": player.network_us, "margin_us": player.margin_us}
+        here = {"online": wire.online, "fresh": fresh, "login": self._logins.get(version, 0)}
+        return filled(pb.BotPresence, login, version=version, **seats, **delays, **here)
 
     # What is heard.
 

@@ -11,8 +11,7 @@ from typing import NamedTuple, Protocol
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee
-from noughts_server.feed.clocks import own_time_message, tell_clocks
-from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.feed.clocks import tell_clocks, waiting_game
 from noughts_server.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 
@@ -155,19 +154,10 @@ def _name(game: Game) -> str:
 
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
-    conditions = game.conditions
-    message = pb.WatchedGame(
-        name=_name(game),
-        variant=conditions.variant.name,
-        first=conditions.labels[game.slot.first],
-        second=conditions.labels[game.slot.second],
-        time=time_control_message(conditions.time),
-        first_time=own_time_message(conditions, game.slot.first),
-        second_time=own_time_message(conditions, game.slot.second),
-        state=pb.GAME_STATE_RUNNING,
-        moves=game.moves,
-        times_us=game.times_us,
-    )
+    message = waiting_game(game.conditions, game.slot)
+    message.state = pb.GAME_STATE_RUNNING
+    message.moves.extend(game.moves)
+    message.times_us.extend(game.times_us)
     tell_clocks(message, *_clocks(game))
     tell_scores(message, {} if followed.withholds else followed.scores)
     return message

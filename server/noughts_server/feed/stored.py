@@ -9,10 +9,9 @@ from noughts_referee.clock import clocks_after
 from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
-from noughts_server.feed.clocks import own_time_message, tell_clocks
+from noughts_server.feed.clocks import tell_clocks, waiting_game
 from noughts_server.feed.observer import SlotKey, tell_scores
 from noughts_server.messages.conversions import match_statistics_message, standing_message
-from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -56,16 +55,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     if game is not None and game.first != playing.labels[slot.first]:
         # They swapped sides by agreement.
         slot = slot._replace(first=slot.second, second=slot.first)
-    message = pb.WatchedGame(
-        name=name,
-        variant=tournament.settings.variant,
-        first=playing.labels[slot.first],
-        second=playing.labels[slot.second],
-        time=time_control_message(tournament.settings.time),
-        first_time=own_time_message(playing, slot.first),
-        second_time=own_time_message(playing, slot.second),
-        state=pb.GAME_STATE_WAITING,
-    )
+    message = waiting_game(playing, slot)
     limits = playing.limits[slot.first], playing.limits[slot.second]
     if game is None:
         tell_clocks(message, *clocks_after(limits, ()))

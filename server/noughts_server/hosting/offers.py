@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -65,24 +66,18 @@ class Offers:
         assert spec.child_kind is not None
 
         def ended(fault: Fault) -> None:
-            logger.warning(
-                "process_ended", bot=bot.version, reason=fault.death.reason, said=fault.death.stderr[-500:].strip()
-            )
+            said = fault.death.stderr[-500:].strip()
+            logger.warning("process_ended", bot=bot.version, reason=fault.death.reason, said=said)
             if fault.benched:
                 what = f"could not be started; the last time it {fault.death.reason}"
                 self._bench.add(wire.player, what, lambda games: None)
                 self._installed.pop(bot.bot_version_id, None)
                 self._on_ready()
 
-        await ChildPlayer(
-            command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target),
-            self._launcher,
-            wire,
-            self._times,
-            accept=lambda hello: self._accept(bot, hello),
-            on_fault=ended,
-            start=lambda: start_process(spec, self._launcher, self._times),
-        ).play()
+        command = command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target)
+        start, accept = partial(start_process, spec, self._launcher, self._times), partial(self._accept, bot)
+        player = ChildPlayer(command, self._launcher, wire, self._times, accept=accept, on_fault=ended, start=start)
+        await player.play()
 
     def _accept(self, bot: LoggedIn, hello: pb.Hello) -> pb.Welcome:
         welcome = self._sessions.child_welcome(hello, bot, self._times.heartbeat)
@@ -96,8 +91,7 @@ async def register(store: Store, owner: str, offers: tuple[Offer, ...]) -> list[
 
     def enter(connection: Connection) -> list[LoggedIn]:
         key = create_owner(connection, owner)
-        return [
-            log_in(connection, owner_id=key, name=offer.name, version=offer.version, now_ms=now) for offer in offers
-        ]
+        enter_one = partial(log_in, connection, owner_id=key, now_ms=now)
+        return [enter_one(name=offer.name, version=offer.version) for offer in offers]
 
     return await store.write(enter)

@@ -34,18 +34,10 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
     """Return the tags of a game, and its result. Raises RecordError."""
     _check_names(record)
     known = record.occasion
-    tags = {
-        "Event": known.get("event", "?"),
-        "Site": "?",
-        "Date": ".".join([*known.get("date", "????").split("-"), "??", "??"][:3]),
-        "Round": str(number),
-        "White": record.first,
-        "Black": record.second,
-        "Result": record.result,
-        "Variant": record.variant,
-        "Termination": record.termination,
-        "PlyCount": str(len(record.moves)),
-    }
+    date = ".".join([*known.get("date", "????").split("-"), "??", "??"][:3])
+    tags = {"Event": known.get("event", "?"), "Site": "?", "Date": date, "Round": str(number)}
+    tags |= {"White": record.first, "Black": record.second, "Result": record.result, "Variant": record.variant}
+    tags |= {"Termination": record.termination, "PlyCount": str(len(record.moves))}
     lines = [f'[{name} "{_escaped(one_line(value))}"]' for name, value in tags.items() if value]
     return "\n".join([*lines, "", record.result, "", ""])
 

@@ -212,16 +212,11 @@ class Sessions:
     def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
         """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
         self._streams += 1
-        return pb.Welcome(
-            bot=bot,
-            version=version,
-            session=f"{version}/sessions/{self._streams}",
-            server=software_version(),
-            protocol=PROTOCOL,
-            heartbeat_ms=round(self.settings.heartbeat * 1000),
-            grace_ms=round(self.settings.grace * 1000),
-            max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
-        )
+        settings, session = self.settings, f"{version}/sessions/{self._streams}"
+        welcome = pb.Welcome(bot=bot, version=version, session=session, server=software_version(), protocol=PROTOCOL)
+        welcome.heartbeat_ms, welcome.grace_ms = round(settings.heartbeat * 1000), round(settings.grace * 1000)
+        welcome.max_games = min(hello.max_games or UNTIMED_GAMES, MOST_GAMES)
+        return welcome
 
     def child_welcome(self, hello: pb.Hello, bot: LoggedIn, heartbeat: float) -> pb.Welcome:
         """The answer to the hello of a child, which is logged in by it. Raises NotStarted for a wrong hello."""

@@ -8,6 +8,7 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import Result, Termination, parse_variant
 from noughts_server.errors import InvalidArgument
+from noughts_server.messages.conversions import filled
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
@@ -79,25 +80,11 @@ def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
 
 def game_message(game: StoredGame) -> pb.Game:
     """Return a stored game as a protocol message; a live game has no result, termination or end time."""
-    message = pb.Game(
-        name=game.name,
-        variant=game.variant,
-        first=game.first,
-        second=game.second,
-        seed=game.seed,
-        moves=game.moves,
-        times_us=game.times_us,
-        rating_seq=game.rating_seq,
-        fault=game.fault,
-        first_bot=game.first_bot,
-        second_bot=game.second_bot,
-        winning_cells=parse_variant(game.variant).won_with(game.moves),
-        first_time=time_control_message(game.first_time),
-        second_time=time_control_message(game.second_time),
-        opening_plies=game.opening_plies,
-        scores=game.scores,
-        agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
-    )
+    times = {"first_time": time_control_message(game.first_time), "second_time": time_control_message(game.second_time)}
+    won = parse_variant(game.variant).won_with(game.moves)
+    agreement = None if game.agreement is None else pb.Agreement(**game.agreement._asdict())
+    unset = {"result": None, "termination": None}
+    message = filled(pb.Game, game, winning_cells=won, agreement=agreement, **times, **unset)
     if game.allowances is not None:
         first, second = game.allowances
         message.first_allowance.MergeFrom(pb.Allowance(**first._asdict()))

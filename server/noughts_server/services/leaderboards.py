@@ -46,14 +46,10 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     @open_to(Access.ANYONE)
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         name = list_name(request.variant, request.time_class)
-        filters = Filters(
-            owner=request.owner,
-            online=self._sessions.bots_online() if request.online_only else None,
-            min_games=min(request.min_games, _MOST_GAMES),
-            exclude_provisional=request.exclude_provisional,
-            retired=request.show_retired,
-            search=request.search,
-        )
+        online = self._sessions.bots_online() if request.online_only else None
+        chosen = {field: getattr(request, field) for field in ("owner", "exclude_provisional", "search")}
+        fewest = min(request.min_games, _MOST_GAMES)
+        filters = Filters(online=online, min_games=fewest, retired=request.show_retired, **chosen)
         wanted = {field: getattr(request, field) for field in ("variant", "time_class", "page_token")}
         page = await self._store.read(partial(leaderboard, filters=filters, size=request.page_size, **wanted))
         online = self._sessions.bots_online()

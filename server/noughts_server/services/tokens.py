@@ -6,7 +6,7 @@ from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument, PermissionDenied
 from noughts_server.limits import Limits
-from noughts_server.messages.conversions import milliseconds, timestamp
+from noughts_server.messages.conversions import filled, milliseconds, timestamp
 from noughts_server.resource_names import token_id, token_name
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.access import Access, Context, caller, open_to, require
@@ -86,13 +86,7 @@ def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
 
 def token_message(token: Token) -> pb.Token:
     """Return a token without its secret as a message."""
-    return pb.Token(
-        name=token_name(token.id),
-        owner=token.owner,
-        label=token.label,
-        scopes=token.scopes,
-        create_time=timestamp(token.created_at),
-        expire_time=timestamp(token.expires_at),
-        revoke_time=timestamp(token.revoked_at),
-        last_use_time=timestamp(token.last_used_at),
-    )
+    times = {"create_time": token.created_at, "expire_time": token.expires_at}
+    times |= {"revoke_time": token.revoked_at, "last_use_time": token.last_used_at}
+    moments = {name: timestamp(time) for name, time in times.items()}
+    return filled(pb.Token, token, name=token_name(token.id), **moments)

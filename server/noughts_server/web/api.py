@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -31,32 +32,21 @@ def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
 
     return [
         Address(f"{PREFIX}/openapi.json", describe),
-        *(Address(PREFIX + path, _Live(hub, path)) for path, _ in EVENTS),
-        *(Address(PREFIX + route.path, _Reading(upstream, route)) for route in ROUTES),
+        *(Address(PREFIX + path, _Live(hub, path), methods=["GET"]) for path, _ in EVENTS),
+        *(Address(PREFIX + route.path, _reading(upstream, route)) for route in ROUTES),
     ]
 
 
-class _Reading:
-    """Answers one route."""
-
-    def __init__(self, upstream: Upstream, route: Route) -> None:
-        self._upstream = upstream
-        self._route = route
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._answered(Request(scope, receive))
-        await response(scope, receive, send)
-
-    async def _answered(self, request: Request) -> Response:
-        _only_read(request)
-        route = self._route
+def _reading(upstream: Upstream, route: Route) -> Callable[[Request], Awaitable[Response]]:
+    async def read(request: Request) -> Response:
         wanted = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
-        got = await self._upstream.call(self._upstream.method(route.method), wanted)
+        got = await upstream.call(upstream.method(route.method), wanted)
         shown = document(got)[route.within] if route.within else document(got)
-        if kind == CSV:
-            return answer(request, csv_text(shown[route.rows]).encode(), CSV, _HEADERS | _next_page(request, shown))
-        return answer(request, json_bytes(shown), JSON, _HEADERS | _next_page(request, shown))
+        body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
+        return answer(request, body, kind, _HEADERS | _next_page(request, shown))
+
+    return read
 
 
 class _Live:
@@ -68,7 +58,6 @@ class _Live:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        _only_read(request)
         if request.query_params:
             raise Failure(400, "parameters: a stream takes none")
         name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
@@ -100,11 +89,6 @@ def json_bytes(shown: Any) -> bytes:
 
 def failure_document(failure: Failure) -> Document:
     return {"error": {"status": failure.status, "message": failure.message, "hint": failure.hint}}
-
-
-def _only_read(request: Request) -> None:
-    if request.method not in ("GET", "HEAD"):
-        raise Failure(405, f"method {request.method}: only GET and HEAD are allowed here")
 
 
 def _kind(request: Request, has_rows: bool) -> str:

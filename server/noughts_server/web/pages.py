@@ -164,15 +164,10 @@ class Pages:
             self._known_tournament(request),
             self._listed(request, "/tournaments/{tournament}/games", "after", *_GAME_FILTERS),
         )
-        return self._views.page(
-            request,
-            "tournament",
-            **{**known, **found, "tab": "games"},
-            boards=[],
-            filters={name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
-            size=_PAGE,
-            endings=enum_words(types_pb2.Termination.DESCRIPTOR),
-        )
+        filters = {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))}
+        endings = enum_words(types_pb2.Termination.DESCRIPTOR)
+        shown = {**known, **found, "tab": "games", "boards": [], "filters": filters, "size": _PAGE, "endings": endings}
+        return self._views.page(request, "tournament", **shown)
 
     async def _game(self, request: Request) -> Response:
         return self._views.page(request, "game", **await self._known_game(request))
@@ -283,16 +278,11 @@ class Pages:
         histories = await asyncio.gather(
             *(self._history(name, each, bot["versions"]) for each in ratings["ratings"][:_MOST_CURVES])
         )
-        return self._views.page(
-            request,
-            "bot",
-            bot=bot["bot"],
-            rivals=await self._organising.rivals(request, bot["bot"]),
-            ratings=list(zip_longest(ratings["ratings"], histories)),
-            statistics=statistics,
-            games=games["games"],
-            submission=bot["versions"][0]["submission"] if bot["versions"] else None,
-        )
+        shown: Document = {"bot": bot["bot"], "statistics": statistics, "games": games["games"]}
+        shown["rivals"] = await self._organising.rivals(request, bot["bot"])
+        shown["ratings"] = list(zip_longest(ratings["ratings"], histories))
+        shown["submission"] = bot["versions"][0]["submission"] if bot["versions"] else None
+        return self._views.page(request, "bot", **shown)
 
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")

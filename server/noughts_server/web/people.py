@@ -137,20 +137,11 @@ class People:
             self._upstream.ask("status.GetStatus"),
             self._upstream.ask("tokens.ListTokens", person.visitor.token, page_size=_MOST),
         )
-        return self._views.page(
-            request,
-            "me",
-            failure,
-            person=person,
-            bots=bots,
-            games=await self._recent_games(bots),
-            tournaments=tournaments["tournaments"],
-            tokens=[each for each in tokens["tokens"] if each["owner"] == person.owner],
-            accepts=status["accepts"],
-            joinable=[each for each in joinable["tournaments"] if each["state"] == "open"],
-            form=form,
-            secret=secret,
-        )
+        own = {"bots": bots, "games": await self._recent_games(bots), "tournaments": tournaments["tournaments"]}
+        own["tokens"] = [each for each in tokens["tokens"] if each["owner"] == person.owner]
+        shown: Document = {"person": person, **own, "accepts": status["accepts"], "form": form, "secret": secret}
+        shown["joinable"] = [each for each in joinable["tournaments"] if each["state"] == "open"]
+        return self._views.page(request, "me", failure, **shown)
 
     async def _recent_games(self, bots: list[Document]) -> list[Document]:
         """Return the newest games of all active bots together."""

@@ -45,21 +45,10 @@ class Views:
             loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
         )
         self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part, calendar_text=calendar_text)
-        self._templates.globals.update(
-            static=f"/static/{static}",
-            version=software_version(),
-            board_svg=board_svg,
-            piece_svg=piece_svg,
-            places=places,
-            geometry=geometry,
-            score_interval=score_interval,
-            signing_in=signing_in,
-            playing=playing,
-            described=described,
-            problem=problem,
-            has_documentation=is_built,
-            can_draw_png=can_draw_png,
-        )
+        functions = (board_svg, piece_svg, places, geometry, score_interval, described, problem, can_draw_png)
+        self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
+        values = {"static": f"/static/{static}", "version": software_version()}
+        self._templates.globals.update(values, signing_in=signing_in, playing=playing)
 
     def base(self, request: Request) -> str:
         """Return the website's address for this visitor, without a slash at its end."""

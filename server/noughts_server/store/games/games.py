@@ -371,13 +371,9 @@ def _game(
 
 def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
     """Select a journaled game with the columns of a finished one."""
-    lacking = (
-        literal(int(Result.VOID)).label("result"),
-        literal(int(Termination.VOID)).label("termination"),
-        literal(0).label("ended_at"),
-        null().label("fault"),
-        null().label("rating_seq"),
-    )
+    void = {"result": int(Result.VOID), "termination": int(Termination.VOID), "ended_at": 0}
+    lacking: list[Any] = [literal(value).label(name) for name, value in void.items()]
+    lacking += [null().label("fault"), null().label("rating_seq")]
     return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
 
 
@@ -389,14 +385,9 @@ def _rated_games(tournament: Tournament) -> Select[Any]:
     """Select games with `rating_seq`: their position in the run of the log that has their slot, if any."""
     run = rating_runs.c
     place = games.c.ordinal - run.first_ordinal
-    rating_seq = (
-        select(case((place < run.games, run.first_seq + place)))
-        .where(run.tournament_id == tournament.id, run.first_ordinal <= games.c.ordinal)
-        .order_by(run.first_ordinal.desc())
-        .limit(1)
-        .correlate(games)
-        .scalar_subquery()
-    )
+    runs = select(case((place < run.games, run.first_seq + place))).order_by(run.first_ordinal.desc()).limit(1)
+    of_game = runs.where(run.tournament_id == tournament.id, run.first_ordinal <= games.c.ordinal)
+    rating_seq = of_game.correlate(games).scalar_subquery()
     return _games(tournament).add_columns(rating_seq.label("rating_seq"))
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Encounter, Played
-from noughts_server.store.engine.schema import entries, games, pairings, tournaments
+from noughts_server.store.engine.schema import entries, tournaments
 from noughts_server.store.pairing.meetings import points_of_first
-from noughts_server.store.pairing.pairings import Pairing, append_pairings
+from noughts_server.store.pairing.pairings import Pairing, append_pairings, slots_with_results
 
 _PAIR = 2
 
@@ -67,15 +67,7 @@ class StoredLadder:
         return slots
 
     def _history(self, connection: Connection, tournament_id: int) -> Iterator[Played | Encounter]:
-        same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
-        rows = connection.execute(
-            select(pairings, games.c.first_entry.label("x"), games.c.result)
-            .select_from(pairings)
-            .outerjoin(games, same)
-            .where(pairings.c.tournament_id == tournament_id)
-            .order_by(pairings.c.ordinal)
-            .execution_options(yield_per=1000)
-        )
+        rows = slots_with_results(connection, tournament_id)
         while slots := rows.fetchmany(self._length):
             number, meeting = slots[0].round - 1, _Open(slots[0].first_entry, slots[0].second_entry)
             for slot in slots:

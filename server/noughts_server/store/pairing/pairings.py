@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
+from sqlalchemy import ColumnElement, Connection, CursorResult, and_, func, insert, select
 
 from noughts_referee.work_units import Slot
 from noughts_server.competition.schedule import Schedule
 from noughts_server.store.engine.batches import in_batches
-from noughts_server.store.engine.schema import pairings
+from noughts_server.store.engine.schema import games, pairings
 
 _ROWS_AT_ONCE = 256
 _NOTHING_BEFORE = 0
@@ -96,6 +96,15 @@ class StoredSchedule:
         while found := self._connection.scalars(statement.where(ordinal < before)).all():
             yield from found
             before = found[-1]
+
+
+def slots_with_results(connection: Connection, tournament_id: int, from_round: int = 0) -> CursorResult[Any]:
+    """Return the slots from this round on, in order; `x`, `result` and `termination` are those of stored games."""
+    same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
+    chosen = select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination).select_from(pairings)
+    these = (pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
+    ordered = chosen.outerjoin(games, same).where(*these).order_by(pairings.c.ordinal)
+    return connection.execute(ordered.execution_options(yield_per=1000))
 
 
 def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:

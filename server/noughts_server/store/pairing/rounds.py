@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import count, groupby, islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.competition.pairing_batch import Field, PairingBatch, Played
-from noughts_server.store.engine.schema import byes, entries, games, pairings, tournaments
+from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.meetings import points_of_first
-from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
+from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter, slots_with_results
 from noughts_server.store.pairing.seeds import stored_seed
 from noughts_server.store.tournament_options import read_options
 
@@ -75,16 +75,7 @@ def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
 
 def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
     """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
-    same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
-    rows = connection.execute(
-        select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination)
-        .select_from(pairings)
-        .outerjoin(games, same)
-        .where(pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
-        .order_by(pairings.c.ordinal)
-        .execution_options(yield_per=1000)
-    )
-    for (number, _, _), group in groupby(rows, _meeting):
+    for (number, _, _), group in groupby(slots_with_results(connection, tournament_id, from_round), _meeting):
         slots = list(group)
         stored = [slot for slot in slots if slot.result is not None]
         yield _encounter(number, slots[0], stored), len(slots) - len(stored)

@@ -204,19 +204,10 @@ def rating_history(connection: Connection, bot: str, *, variant: str = "", time_
 
 def _rows() -> Select[Any]:
     """Select ratings with their bots."""
-    before = (
-        select(history.c.rating)
-        .where(
-            history.c.list_id == ratings.c.list_id,
-            history.c.bot_id == ratings.c.bot_id,
-            history.c.games <= ratings.c.games * 9 / 10,
-            ratings.c.games >= _FEWEST_FOR_TREND,
-        )
-        .order_by(history.c.games.desc())
-        .limit(1)
-        .correlate(ratings)
-        .scalar_subquery()
-    )
+    of_bot = (history.c.list_id == ratings.c.list_id, history.c.bot_id == ratings.c.bot_id)
+    early = (history.c.games <= ratings.c.games * 9 / 10, ratings.c.games >= _FEWEST_FOR_TREND)
+    newest = select(history.c.rating).where(*of_bot, *early).order_by(history.c.games.desc()).limit(1)
+    before = newest.correlate(ratings).scalar_subquery()
     columns = (bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
     joined = select(ratings, *columns).select_from(ratings).join(bots, bots.c.id == ratings.c.bot_id)
     return joined.join(owners, owners.c.id == bots.c.owner_id)
