@@ -56,7 +56,7 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
     values = re.findall(r"V\[([-0-9]+)\]", site.get(f"{game}.sgf").text)
     assert values == [str(-score if ply % 2 else score) for ply, score in enumerate(expected)]
     rules = site.get(f"/tournaments/{name}?tab=rules").text
-    assert ("and kept with the games" in rules) is keep
+    assert ("kept with the games" in rules) is keep
     with chromium() as browser, page_in(browser, site.address) as page:
         page.goto(game)
         page.keyboard.press("Home")
