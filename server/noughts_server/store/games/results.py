@@ -67,7 +67,7 @@ class CommitReport:
     games: list[FinishedGame] = field(default_factory=list)
     """The games that were stored, grouped by tournament."""
     stale: int = 0
-    """Games dropped because another attempt at their unit has begun or their tournament was cancelled."""
+    """Games dropped because another attempt at their unit has begun, or their tournament was cancelled or decided."""
     duplicates: int = 0
     """Games dropped because their slot had a game already."""
     progress: list[TournamentProgress] = field(default_factory=list)
