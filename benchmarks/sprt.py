@@ -1,7 +1,8 @@
 """Measure how often the sequential tests are wrong and how many games they take, on simulated pairs of games.
 
-One test: at both limits, the error rates must be at most alpha and beta. Every pair goes through the server's own
-evaluation (`MatchGames` and `Sprt`). The table also shows the figures of the plan.
+One test: at both limits, the error rates must be at most alpha and beta, with a tolerance of three standard errors;
+if not, the exit code is 1. Every pair goes through the server's own evaluation (`MatchGames` and `Sprt`). The output
+also has the figures of the plan.
 
 Five candidates against one base (`Candidates`): the same games are also judged by five independent SPRTs with the same
 error rates. Newton's method on arrays computes the LLR after every pair; some tests are compared with the server's.
@@ -229,7 +230,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     test, draw_rate, advantage = Sprt(0, arguments.elo1), 0.3, 80.0
-    began = time.perf_counter()
+    began, failed = time.perf_counter(), list[str]()
 
     def note(done: str) -> None:
         print(f"{time.perf_counter() - began:.0f} s: {done}", file=sys.stderr, flush=True)
@@ -259,25 +260,31 @@ def main() -> None:
                 ended += future.result()
                 note(f"{len(ended):,} tests with A stronger by {truth.elo:g}")
             games, planned = [games for _, games in ended], plan(test, truth)
+            accepted = float(np.mean([accepted for accepted, _ in ended]))
+            wrong, stated = (accepted, test.alpha) if truth.elo == test.elo0 else (1 - accepted, test.beta)
+            if wrong > stated + 3 * math.sqrt(stated * (1 - stated) / len(ended)):
+                failed.append(f"{wrong:.2%} of the tests with A stronger by {truth.elo:g} are wrong, not {stated:.0%}")
             print(
-                f"A stronger by {truth.elo:g}: H1 accepted in {np.mean([accepted for accepted, _ in ended]):.2%} "
+                f"A stronger by {truth.elo:g}: H1 accepted in {accepted:.2%} "
                 f"(planned {planned.pass_probability:.2%}), {np.mean(games):,.0f} games on average (planned "
                 f"{planned.expected_games:,.0f}), 95 % within {np.quantile(games, 0.95):,.0f} (planned "
                 f"{planned.games95:,.0f})"
             )
         print(f"\n{arguments.candidate_tests:,} tests of {_CANDIDATES} candidates in each scenario, {test}")
-        print("| candidates | games, independent | games, together | ratio | wrong, both | missed, both |")
+        print("| candidates | games, independent | games, together | ratio | false, both | missed, both |")
         print("|---|---|---|---|---|---|")
         for name, run in runs.items():
             apart, joint = run.result()
-            wrong = f"{percent(apart.false)}, {percent(joint.false)}"
+            false = f"{percent(apart.false)}, {percent(joint.false)}"
             missed = f"{percent(apart.missed)}, {percent(joint.missed)}"
             print(
                 f"| {name} | {apart.games:,.0f} | {joint.games:,.0f} | {joint.games / apart.games:.2f} "
-                f"| {wrong} | {missed} |",
+                f"| {false} | {missed} |",
                 flush=True,
             )
             note(name)
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ hold at any time and in any order of pairs (J. Ville, "Etude critique de la noti
 As with one SPRT, these are the rates of many pairs. A test of one candidate that is decided after a few dozen pairs
 errs slightly more often.
 
-Games: Of all orders, this one reaches the first acceptance in the fewest expected pairs, because all candidates run
-the same race (I. Dumitriu, P. Tetali and P. Winkler, "On playing golf with two balls", 2003). If no candidate is
-stronger, all must be dropped, and no order saves games: each drop takes at least (1 - a) ln((1 - a) / b) +
-a ln(a / (1 - b)) units of information (a = alpha, b = beta), nearly what its SPRT takes.
+Games: If nothing is known about the candidates beforehand, this order reaches the first acceptance in the fewest
+expected pairs (I. Dumitriu, P. Tetali and P. Winkler, "On playing golf with two balls", 2003). Successive elimination
+needs more, because the difference between two candidates has twice the variance of each. If no candidate is stronger,
+all must be dropped, and no order saves games: each drop takes at least (1 - a) ln((1 - a) / b) + a ln(a / (1 - b))
+units of information (a = alpha, b = beta), nearly what its SPRT takes.
 """
 
 from collections.abc import Mapping, Sequence
