@@ -35,18 +35,12 @@ StopWhenDecidedOption = Annotated[
 ]
 SprtOption = Annotated[
     str | None,
-    Option(
-        "--sprt", metavar="elo0=E,elo1=E", help="Test that ends a match early; also alpha=P, beta=P, model=normalized"
-    ),
+    Option("--sprt", metavar="elo0=E,elo1=E", help="Test that ends a match; also alpha=P, beta=P, model=normalized"),
 ]
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after",
-        min=1,
-        max=OPTIONS["draw_after"].most,
-        metavar="PLIES",
-        help="Ply at which a draw is adjudicated",
+        "--draw-after", min=1, max=OPTIONS["draw_after"].most, metavar="PLIES", help="Ply at which the game is a draw"
     ),
 ]
 ForfeitAfterOption = Annotated[

@@ -176,9 +176,6 @@ class LocalPlay(Generic[S]):
         self._stop(key)
         self._referee.abandon(key)
 
-    def _is_playing(self, key: int) -> bool:
-        return bool(self._referee.queued(key) or self._referee.in_flight(key))
-
     def _end(self, key: int) -> None:
         self.drop(key)
         self._referee.evict(key)
@@ -186,15 +183,16 @@ class LocalPlay(Generic[S]):
 
     def _committed(self, report: CommitReport) -> None:
         for progress in report.progress:
-            supply = self.supplies.get(progress.tournament)
+            key = progress.tournament
+            supply = self.supplies.get(key)
             if supply is not None:
                 supply.committed(progress.games_total)
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
-            if progress.finished and self._is_playing(progress.tournament):
+            if progress.finished and (self._referee.queued(key) or self._referee.in_flight(key)):
                 # The running games of a match whose test is decided do not count.
                 logger.info("match_decided", tournament=progress.name, games=progress.games_total)
-                self._end(progress.tournament)
-                self._bus.publish(CHANGED, progress.tournament)
+                self._end(key)
+                self._bus.publish(CHANGED, key)
             for left in progress.withdrawn:
                 logger.info("entry_withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
