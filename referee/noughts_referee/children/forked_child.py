@@ -66,7 +66,10 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
             raise OSError(f"this machine does not allow the sandbox: {error}") from error
         if os.getppid() == parent:
             if not command.kind.hosted:
-                _execute(command.words)
+                words = command.words
+                for number in (signal.SIGPIPE, signal.SIGXFSZ):  # programs would inherit that Python ignores these
+                    signal.signal(number, signal.SIG_DFL)
+                os.execv(words[0], words)
             code = _run_entry(entry, command)
     except (OSError, ValueError) as error:
         os.write(2, f"{name}{error}\n".encode())
@@ -95,7 +98,10 @@ def _run_entry(entry: Entry, command: Resolved) -> int:
     try:
         return entry.run([command.kind.name, command.target, *options])
     except SystemExit as end:
-        return _exit_code(end)
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        os.write(2, f"{end.code}\n".encode())
+        return 1
     except BaseException:
         sys.excepthook(*sys.exc_info())
         return 1
@@ -141,20 +147,6 @@ def _take_place(pipes: list[int], folder: str, scratch: str, environment: dict[s
     os.environ.update(own)
     if reaps:
         kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-
-
-def _execute(words: list[str]) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # programs would inherit that Python ignores these
-        signal.signal(number, signal.SIG_DFL)
-    os.execv(words[0], words)
-
-
-def _exit_code(end: SystemExit) -> int:
-    """Return the exit code of a SystemExit, and write its text to stderr as Python does."""
-    if end.code is None or isinstance(end.code, int):
-        return end.code or 0
-    os.write(2, f"{end.code}\n".encode())
-    return 1
 
 
 def _environment(scratch: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
@@ -107,16 +107,6 @@ class LockedLauncher:
             self._zygote = None
 
 
-@dataclass(slots=True)
-class _Pipe:
-    reading: int
-    writing: int
-
-    def close(self) -> None:
-        os.close(self.reading)
-        os.close(self.writing)
-
-
 class _Zygote:
     """A zygote's process, as seen from the event loop that started it."""
 
@@ -167,25 +157,25 @@ class _Zygote:
             "memory_bytes": command.memory_bytes,
             "cores": command.cores,
         }
-        pipes: list[_Pipe] = []
+        pipes: list[tuple[int, int]] = []
         started = self._starting[number] = self._loop.create_future()
         ended = self._ended[number] = self._loop.create_future()
         try:
             while len(pipes) < PIPES:
-                pipes.append(_Pipe(*os.pipe()))
-            given, read, told = pipes
-            await self._send(json.dumps(request).encode(), [given.reading, read.writing, told.writing])
+                pipes.append(os.pipe())
+            (stdin, asking), (hearing, stdout), (reading, stderr) = pipes
+            await self._send(json.dumps(request).encode(), [stdin, stdout, stderr])
             pid = await started
         except BaseException:
-            for pipe in pipes:
-                pipe.close()
+            for end in itertools.chain(*pipes):
+                os.close(end)
             self._abandon(number)
             raise
         finally:
             self._starting.pop(number, None)
-        for fd in (given.reading, read.writing, told.writing):
+        for fd in (stdin, stdout, stderr):
             os.close(fd)
-        ours = (given.writing, read.reading, told.reading)
+        ours = (asking, hearing, reading)
         for fd in ours:
             os.set_blocking(fd, False)
         return LockedChild(self, number, pid, ours, scratch_of(self._scratch, number), ended)

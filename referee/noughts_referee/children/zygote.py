@@ -122,7 +122,10 @@ class Zygote:
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
         kind = child_kind(request["kind"])
         user = free_user(child.user for child in self._children.values() if child.user is not None)
-        scratch = self._make_scratch(request["number"], user)
+        scratch = scratch_of(self._scratch, request["number"])
+        os.mkdir(scratch, 0o700)
+        if user is not None:
+            os.chown(scratch, user, user)
         tasks = self._count_tasks() if user is None else 0
         child = _Child(request["number"], scratch, user, kind.starts_programs)
         order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
@@ -149,13 +152,6 @@ class Zygote:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
         theirs.close()
         return pid, ours
-
-    def _make_scratch(self, number: int, user: int | None) -> str:
-        scratch = scratch_of(self._scratch, number)
-        os.mkdir(scratch, 0o700)
-        if user is not None:
-            os.chown(scratch, user, user)
-        return scratch
 
     def _count_tasks(self) -> int:
         """Return the number of our user's tasks, which all count towards its limit. The slow count is cached."""

@@ -1,7 +1,7 @@
 """`noughts rate`: ratings from a file of results, all games at once."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -12,10 +12,6 @@ from noughts_server.cli.drawing.rating_table import print_ratings, ratings_docum
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.records.results_file import Results, ResultsError, read_results
-
-if TYPE_CHECKING:
-    from noughts_server.statistics.batch_ratings import BatchRatings
-    from noughts_server.statistics.rated_games import RatedGames
 
 
 @command(extra="server")
@@ -48,13 +44,20 @@ def rate(
             results = read_results(Path(file), forfeits=not without_forfeits)
     except ResultsError as error:
         raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
+    from noughts_server.statistics.batch_fit import FitError
+    from noughts_server.statistics.batch_ratings import rate as rate_games
     from noughts_server.statistics.rated_games import GameResult, count_games
 
     games = count_games(
         (GameResult(first, second, score, times) for (first, second, score), times in results.counts.items()),
         results.players,
     )
-    ratings = fitted(games, anchors, prior=prior, subject=source)
+    if not len(games.first):
+        raise UsageProblem(f"{source}: got no game with a result, expected at least one")
+    try:
+        ratings = rate_games(games, anchors=anchors, prior=prior)
+    except FitError as error:
+        raise UsageProblem(f"{source}: {error}") from None
     if output.is_json():
         counts = output.picked(results, "forfeits", "void", "repeats")
         matrix = {"los": list(ratings.los_matrix())} if los else {}
@@ -63,19 +66,6 @@ def rate(
     print_ratings(ratings, ratings if los else None)
     for line in _remarks(results, without_forfeits=without_forfeits):
         output.stdout().print(output.printable(line), soft_wrap=True)
-
-
-def fitted(games: "RatedGames", anchors: dict[str, float], *, prior: bool, subject: str) -> "BatchRatings":
-    """The ratings of these games. Raises UsageProblem, which names `subject`, where there are none."""
-    from noughts_server.statistics.batch_fit import FitError
-    from noughts_server.statistics.batch_ratings import rate as rate_games
-
-    if not len(games.first):
-        raise UsageProblem(f"{subject}: got no game with a result, expected at least one")
-    try:
-        return rate_games(games, anchors=anchors, prior=prior)
-    except FitError as error:
-        raise UsageProblem(f"{subject}: {error}") from None
 
 
 def _remarks(results: Results, *, without_forfeits: bool) -> list[str]:

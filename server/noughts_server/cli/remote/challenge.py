@@ -43,12 +43,7 @@ def challenge(
     ] = None,
     own: Annotated[
         str | None,
-        Option(
-            "--as",
-            metavar="NAME",
-            help="Your own online bot, instead of --run",
-            autocompletion=completion.bots,
-        ),
+        Option("--as", metavar="NAME", help="Your own online bot, instead of --run", autocompletion=completion.bots),
     ] = None,
     name: Annotated[
         str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
@@ -95,15 +90,11 @@ def _show(client: Client, request: pb.CreateChallengeRequest, played: tournament
     games = client.pages(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES)
     ends = sorted(Termination(game.termination) for game in games)
     terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
-    first, second = _labels(played, request.challenger)
+    labels = {row.bot_version: row.label for row in played.standings}
+    challenger = f"{request.challenger}/"
+    first = next(label for version, label in labels.items() if f"{version}/".startswith(challenger))
+    second = next(label for label in labels.values() if label != first)
     result = MatchSummary(played.variant, played.seed, first, second, list(table.cells), terminations)
     result.show({"tournament": played.name, **output.picked(request, "challenger", "opponent")})
     if played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
         raise Problem(f"{played.name} was cancelled after {output.count(len(games), 'game')}: {played.reason or '-'}")
-
-
-def _labels(played: tournaments_pb2.Tournament, challenger: str) -> tuple[str, str]:
-    """Return the challenger's label and the opponent's."""
-    labels = {row.bot_version: row.label for row in played.standings}
-    own = next(label for version, label in labels.items() if f"{version}/".startswith(f"{challenger}/"))
-    return own, next(label for label in labels.values() if label != own)
