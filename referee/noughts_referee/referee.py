@@ -10,19 +10,48 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
-from typing import cast
+from typing import Protocol, cast
 
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
-from noughts_referee.observer import Observer
-from noughts_referee.player_connection import PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
+
+
+class PlayerConnection(Protocol):
+    """What carries frames to one player and its answers back."""
+
+    @property
+    def capacity_timed(self) -> int:
+        """Return the number of concurrent timed games of the player; 0 while it is away."""
+
+    @property
+    def capacity_untimed(self) -> int:
+        """Return the number of concurrent untimed games of the player; 0 while it is away."""
+
+    def wake(self) -> None:
+        """Send the player's outbox."""
+
+
+class Observer(Protocol):
+    """An observer of running games. It is called during play: it must be fast, raise nothing and change no game."""
+
+    def began(self, game: Game) -> None:
+        """A game has begun."""
+
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        """Answers to these games were judged. Each game advanced by one ply at most.
+
+        `games` are handles, `plies` what the player meant to answer, `scores` its finite scores as (index, score).
+        """
+
+    def ended(self, games: Sequence[Game]) -> None:
+        """Games are over. Their last plies were in an earlier `answered`."""
 
 
 class _SeatPool:

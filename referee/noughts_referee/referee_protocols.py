@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from noughts_referee.arbiter import Answers, Complaint
-from noughts_referee.player_connection import PlayerConnection
-from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee import ConnectedPlayer, PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
 

@@ -5,7 +5,6 @@ An agent is a function that takes an observation and returns an action. The obse
 Stable-Baselines3, that is called instead.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,17 @@ class PettingZooBot(Bot):
     variants = ("tictactoe", "connect4")
 
     def __init__(self, agent: Any) -> None:
-        predict: Callable[..., Any] | None = getattr(agent, "predict", None)
-        self._ask: Callable[[Observation], Any] = agent if predict is None else _predicting(predict)
+        self._agent = agent
 
     def choose(self, position: Position) -> int:
-        return cell_of_action(position, self._ask(observation(position)))
+        seen, agent = observation(position), self._agent
+        if not hasattr(agent, "predict"):
+            return cell_of_action(position, agent(seen))
+        try:
+            action, _ = agent.predict(seen["observation"], action_masks=seen["action_mask"], deterministic=True)
+        except TypeError:  # its `predict` takes no masks
+            action, _ = agent.predict(seen["observation"], deterministic=True)
+        return cell_of_action(position, action)
 
 
 def observation(position: Position) -> Observation:
@@ -35,14 +40,3 @@ def observation(position: Position) -> Observation:
     mask = np.zeros(action_count(position.variant), np.int8)
     mask[actions_of(position)] = 1
     return {"observation": np.stack(own_and_other(position), axis=2), "action_mask": mask}
-
-
-def _predicting(predict: Callable[..., Any]) -> Callable[[Observation], Any]:
-    def ask(seen: Observation) -> Any:
-        try:
-            action, _ = predict(seen["observation"], action_masks=seen["action_mask"], deterministic=True)
-        except TypeError:  # its `predict` takes no masks
-            action, _ = predict(seen["observation"], deterministic=True)
-        return action
-
-    return ask

@@ -50,12 +50,8 @@ class Coursework(CachingBot):
             if _CENTRE in free:
                 return Considered((_CENTRE,))
             for stones in (position.own, position.opponent):
-                cell = _check(stones, free)
+                # The free cell that completes a line with two of the stones, by the article's last match.
+                cell = next((k for pair, k in _FROM_THE_END if stones & pair == pair and k in free), None)
                 if cell is not None:
                     return Considered((cell,))
         return Considered(tuple(cell for cell in free if cell != _NEVER_DRAWN) or free)
-
-
-def _check(stones: int, free: tuple[int, ...]) -> int | None:
-    """Return the free cell that completes a line with two of the stones, by the article's last match."""
-    return next((k for pair, k in _FROM_THE_END if stones & pair == pair and k in free), None)

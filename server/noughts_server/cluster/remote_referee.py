@@ -16,8 +16,7 @@ from noughts_proto.v1 import play_pb2
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
-from noughts_referee.player_connection import PlayerConnection
-from noughts_referee.referee import ConnectedPlayer
+from noughts_referee.referee import ConnectedPlayer, PlayerConnection
 from noughts_referee.rules import Choice, Put, Result, Termination
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import GameConditions, Slot, Unit

@@ -21,22 +21,13 @@ def _specs(plan: LocalPlan) -> dict[str, BotSpec]:
 
 
 def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
-    first = fault.first
+    first = None
+    if (game := fault.first) is not None:
+        place = output.picked(game, "ply", "variant", "side")
+        first = {"game": game.ordinal, **place, "reason": game.what or fault.reason}
     return {
-        "bot": fault.bot,
-        "reason": fault.reason,
-        "times": fault.times,
-        "games": fault.games,
-        "benched": fault.benched,
-        "first": None
-        if first is None
-        else {
-            "game": first.ordinal,
-            "ply": first.ply,
-            "variant": first.variant,
-            "side": first.side,
-            "reason": first.what or fault.reason,
-        },
+        **output.picked(fault, "bot", "reason", "times", "games", "benched"),
+        "first": first,
         "advice": _advice(fault, spec),
         "stderr": fault.stderr,
     }

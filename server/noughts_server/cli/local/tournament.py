@@ -365,10 +365,9 @@ def _print_conditions(plan: LocalPlan) -> None:
 
 def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, hint: str) -> None:
     console = output.stdout()
-    output.heading(
-        console,
-        f"{plan.settings.title or plan.settings.schedule.title}: {plan.settings.variant}, seed {plan.settings.seed}",
-    )
+    settings = plan.settings
+    title = settings.title or settings.schedule.title
+    output.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
     console.print(crosstable_table(_crosstable(plan, outcome), console))

@@ -190,17 +190,12 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
 
 
 def _game(game: pb.WatchedGame) -> dict[str, Any]:
-    own_times = {}
-    if game.HasField("first_time"):
-        own_times = {
-            "first_time": str(time_control(game.first_time)),
-            "second_time": str(time_control(game.second_time)),
-        }
+    own = {"first_time": game.first_time, "second_time": game.second_time} if game.HasField("first_time") else {}
     return {
         "game": game.name,
         **output.picked(game, "variant", "first", "second"),
         "time": str(time_control(game.time)),
-        **own_times,
+        **{name: str(time_control(each)) for name, each in own.items()},
         "state": _game_state(game),
         "moves": list(game.moves),
         "times_ms": [microseconds / 1000 for microseconds in game.times_us],
