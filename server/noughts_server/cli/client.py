@@ -1,7 +1,6 @@
 """Which server a command calls, and what failed calls mean on the command line."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,28 +26,22 @@ class AtServer:
     token: connection_options.TokenOption = None
     token_file: connection_options.TokenFileOption = None
 
-    @contextmanager
-    def connected(self, *, token_needed: bool = False) -> Iterator[Client]:
+    def connected(self, *, token_needed: bool = False) -> AbstractContextManager[Client]:
         """Yield a client of the server that the options name. Raises UsageProblem for a token that is missing."""
         read = connection_options.require_token if token_needed else connection_options.read_token
-        with _connected(self.server, read(self.token, self.token_file)) as found:
-            yield found
+        return _connected(self.server, read(self.token, self.token_file))
 
 
-@contextmanager
 def connected(
     server: str | None, token_file: Path | None = None, *, dialling: Dialling | None = None
-) -> Iterator[Client]:
+) -> AbstractContextManager[Client]:
     """Yield a client of a server, with the token of the file or the environment.
 
     The options of the command say how to connect, unless `dialling` does.
     """
-    with _connected(server, connection_options.read_token(None, token_file), dialling) as found:
-        yield found
+    return _connected(server, connection_options.read_token(None, token_file), dialling)
 
 
-@contextmanager
-def _connected(server: str | None, token: str, dialling: Dialling | None = None) -> Iterator[Client]:
+def _connected(server: str | None, token: str, dialling: Dialling | None = None) -> AbstractContextManager[Client]:
     address = connection_options.read_server(server)
-    with client.connected(address, token, dialling or connection_options.dialling(address, token), HINTS) as found:
-        yield found
+    return client.connected(address, token, dialling or connection_options.dialling(address, token), HINTS)

@@ -38,9 +38,6 @@ _BY_LOT = re.compile(r"(random|balanced):(.*)")
 def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
     """The openings asked for, read and checked for the variant. Raises UsageProblem, OSError."""
     if text == "none":
-        # What most ask for: nothing is loaded for it.
-        from noughts_server.openings.settings import Openings
-
         if symmetries or order != "sequential":
             option = "--symmetries" if symmetries else f"--openings-order {order}"
             raise UsageProblem(f"{option}: got no openings, expected --openings as well")
@@ -84,13 +81,11 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
 
 def openings_wording(shown: Any) -> str:
     """What a tournament's openings are, for people; `shown` is the settings' value or the protocol's message."""
-    if not shown.kind or shown.kind == "none":
+    if (found := openings_document(shown)) is None:
         return ""
-    if shown.kind != "list":
-        told = f"{shown.kind}, {output.count(shown.plies, 'ply', 'plies')}"
-    else:
-        count = len(shown.text.splitlines()) or getattr(shown, "count", 0)
-        told = f"{shown.name} ({count:,}), {shown.order or 'sequential'}"
+    told = f"{found['kind']}, {output.count(shown.plies, 'ply', 'plies')}"
+    if "name" in found:
+        told = f"{found['name']} ({found['count']:,}), {found['order']}"
     return f"openings {output.printable(told)}{', turned at random' if shown.symmetries else ''}"
 
 

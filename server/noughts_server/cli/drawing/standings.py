@@ -24,32 +24,29 @@ def rank(standings: Iterable[Standing], scores: PairScores, *, in_order: bool = 
     return Ranking([lines[label] for label in entries], entries)
 
 
-def standings_document(
-    standings: Iterable[Standing], ranks: Mapping[str, RankedEntry] | None = None
-) -> list[dict[str, Any]]:
-    """Return `[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
+def standings_document(standings: Iterable[Standing], ranks: Mapping[str, RankedEntry]) -> list[dict[str, Any]]:
+    """Return the rows for JSON.
 
-    A missing rating is null; "withdrawn" is the reason, and null for an active entry.
-    With the ranks also "rank", "head_to_head" (null if it does not count) and "sonneborn_berger".
+    A missing rating is null, and so is a head-to-head score that does not count. "withdrawn" is the reason, and null
+    for an active entry.
     """
     return [
         {
             "name": row.label,
             **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
             "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
-            **(picked(ranks[row.label], "rank", "head_to_head", "sonneborn_berger") if ranks else {}),
+            **picked(ranks[row.label], "rank", "head_to_head", "sonneborn_berger"),
         }
         for row in standings
     ]
 
 
-def standings_table(standings: Sequence[Standing], ranks: Mapping[str, RankedEntry] | None = None) -> Table:
-    """Return the table of the standings. Without the ranks, rows are numbered."""
+def standings_table(standings: Iterable[Standing], ranks: Mapping[str, RankedEntry]) -> Table:
+    """Return the table of the standings."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
-        (place, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
-        for number, row in enumerate(standings, start=1)
-        for place in (ranks[row.label].rank if ranks else number,)
+        (ranks[row.label].rank, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
+        for row in standings
     )
     return table(columns, rows)
 

@@ -117,9 +117,7 @@ def add(
 @command()
 def serve(
     folder: FolderArgument,
-    listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
-    ] = DEFAULT_SERVER,
+    listen: serving.ListenOption = DEFAULT_SERVER,
     web: Annotated[
         str | None,
         Option(

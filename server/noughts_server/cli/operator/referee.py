@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_bots.specs import parse_spec, unique_labels
-from noughts_referee.clock import GRACE_SECONDS
 from noughts_server.cli import options, output
 from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.child_options import SandboxOptions
@@ -16,6 +15,9 @@ from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, re
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import (
     ABSENCE,
+    GRACE,
+    AbsenceOption,
+    GraceOption,
     LimitOption,
     PackagesOption,
     read_absence,
@@ -23,7 +25,6 @@ from noughts_server.cli.operator.serve import (
     read_limits,
 )
 from noughts_server.cli.signals import Stop, run_loop
-from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
@@ -52,20 +53,8 @@ def referee(
     python_packages: PackagesOption = "",
     limit: LimitOption = None,
     margin: options.MarginOption = options.MARGIN,
-    grace: Annotated[
-        float,
-        seconds_option(
-            "--reconnect-timeout",
-            "--grace",
-            least=0,
-            most=86_400,
-            help="Reconnect timeout of a bot that has lost its connection to the server",
-        ),
-    ] = Seconds(GRACE_SECONDS),
-    absence: Annotated[
-        str,
-        Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of entries; 0: none"),
-    ] = ABSENCE,
+    grace: GraceOption = GRACE,
+    absence: AbsenceOption = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),
     insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
     logs: LogOptions = LogOptions(),

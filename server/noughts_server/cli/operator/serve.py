@@ -47,6 +47,12 @@ WebOption = Annotated[
 NetworkCapOption = Annotated[
     str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
 ]
+ListenOption = Annotated[
+    str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
+]
+GraceOption = Annotated[
+    float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot")
+]
 AbsenceOption = Annotated[
     str,
     Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of an entry; 0: none"),
@@ -57,6 +63,7 @@ PackagesOption = Annotated[
 ]
 
 
+GRACE = Seconds(GRACE_SECONDS)
 ABSENCE = f"{ABSENCE_SECONDS / 60:g}m"
 _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
@@ -65,16 +72,11 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
-    listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
-    ] = DEFAULT_SERVER
+    listen: ListenOption = DEFAULT_SERVER
     database: options.DatabaseOption = None
     margin: options.MarginOption = options.MARGIN
     network_cap: NetworkCapOption = f"{NETWORK_CAP_US // 1_000}ms"
-    grace: Annotated[
-        float,
-        seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot"),
-    ] = Seconds(GRACE_SECONDS)
+    grace: GraceOption = GRACE
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: Annotated[

@@ -1,7 +1,6 @@
 """`noughts status`: how a server is doing, as a screen that refreshes itself."""
 
 import math
-import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC
@@ -140,19 +139,15 @@ def sparkline(history: Iterable[float]) -> str:
     highest = max(values, default=0.0)
     if highest <= 0:
         return "-"
-    bars = _BARS if _shows_blocks() else _PLAIN_BARS
+    bars = _BARS if output.unicode() else _PLAIN_BARS
     return "".join(bars[min(len(bars) - 1, int(value / highest * len(bars)))] for value in values)
 
 
 def bar(done: int, total: int) -> str:
     """A progress bar of text."""
     full = _BAR_CELLS * done // total if total else 0
-    filled, empty = ("━", "╌") if _shows_blocks() else ("#", ".")
+    filled, empty = ("━", "╌") if output.unicode() else ("#", ".")
     return filled * full + empty * (_BAR_CELLS - full)
-
-
-def _shows_blocks() -> bool:
-    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def eta(tournament: pb.RunningTournament) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
@@ -147,7 +148,7 @@ def _print(
     console.print(_seed(shown), soft_wrap=True)
     if openings := openings_wording(shown.openings):
         console.print(openings, soft_wrap=True)
-    if _state(shown) == "open":
+    if state_of(shown) == "open":
         console.print(_joining(shown))
     if limit := _absence_limit(shown):
         span = length(limit)
@@ -189,7 +190,7 @@ def _statistics(shown: pb.Tournament) -> MatchStatistics | None:
 
 def _absence_limit(shown: pb.Tournament) -> float | None:
     """Return the inactivity timeout in seconds; None if there is none or the tournament is over."""
-    if not shown.HasField("absence_limit") or _state(shown) in ("finished", "cancelled"):
+    if not shown.HasField("absence_limit") or state_of(shown) in ("finished", "cancelled"):
         return None
     return shown.absence_limit.ToMicroseconds() / 1e6
 
@@ -216,7 +217,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
     return {
         "tournament": shown.name,
         **output.picked(shown, "title", "owner"),
-        "state": _state(shown),
+        "state": state_of(shown),
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
@@ -235,7 +236,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
 
 def state_wording(shown: pb.Tournament) -> str:
     """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
-    state, now = _state(shown), now_ms()
+    state, now = state_of(shown), now_ms()
     if state == "cancelled" and shown.reason:
         return f"{state}: {shown.reason}"
     if state != "open":
@@ -251,7 +252,8 @@ def state_wording(shown: pb.Tournament) -> str:
     return ", ".join([state, *told])
 
 
-def _state(shown: pb.Tournament) -> str:
+def state_of(shown: pb.Tournament | feed_pb2.WatchedTournament) -> str:
+    """Return the state, e.g. `running`."""
     return pb.TournamentState.Name(shown.state).removeprefix("TOURNAMENT_STATE_").lower()
 
 

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination
 from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import cells_text
+from noughts_server.cli.remote.tournament_view import state_of
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.resource_names import short
 
@@ -85,19 +85,14 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         known = view.games.get(ply.game)
         yield _ply_line(ply, begun.get(ply.game, known.variant if known else ""))
     for end in message.increments.ends:
-        yield f"{short_game(end.game)}: {Result(end.result)}, {Termination(end.termination).words}"
+        yield f"{short_game(end.game)}: {ended_line(end)}"
     for tournament in (*message.snapshot.tournaments, *message.increments.tournaments):
         yield tournament_line(tournament)
         for row in tournament.standings:
-            yield (
-                f"{short(tournament.name)}: {row.rank}. {row.standing.label},"
-                f" points {output.points(row.standing.points)}, rating {output.rating(rating_of(row))}"
-                + (
-                    f", lost {output.count(row.standing.faults, 'game')} through its own fault"
-                    if row.standing.faults
-                    else ""
-                )
-            )
+            standing = row.standing
+            place = f"{row.rank}. {standing.label}, points {output.points(standing.points)}"
+            lost = f", lost {output.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
+            yield f"{short(tournament.name)}: {place}, rating {output.rating(rating_of(row))}{lost}"
 
 
 def tournament_line(tournament: pb.WatchedTournament) -> str:
@@ -111,10 +106,6 @@ def tournament_line(tournament: pb.WatchedTournament) -> str:
 def short_game(name: str) -> str:
     """Return e.g. `spring/7`."""
     return short(name).replace("/games/", "/")
-
-
-def state_of(tournament: pb.WatchedTournament) -> str:
-    return tournaments_pb2.TournamentState.Name(tournament.state).removeprefix("TOURNAMENT_STATE_").lower()
 
 
 def rating_of(row: pb.WatchedStanding) -> float | None:
@@ -132,7 +123,7 @@ def score_text(score: float | None) -> str:
     return "-" if score is None else f"{score:g}"
 
 
-def ended_line(game: pb.WatchedGame) -> str:
+def ended_line(game: pb.WatchedGame | pb.WatchedEnd) -> str:
     """Return e.g. `1-0, line`, for a game that has ended."""
     return f"{Result(game.result)}, {Termination(game.termination).words}"
 
