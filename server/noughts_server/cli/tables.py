@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import GameSource
 from noughts_server.tables.kinds import TableKind, make_table
-from noughts_server.tables.table import Table
+from noughts_server.tables.table import Table, as_csv, as_markdown
 from noughts_server.tables.tally import Tally
 
 _OPENINGS_SHOWN = 20
@@ -73,8 +73,6 @@ def tables(
     elif output_format is TablesFormat.TEXT:
         _show(title, tally, made)
     else:
-        from noughts_server.tables.table import as_csv, as_markdown
-
         write = as_csv if output_format is TablesFormat.CSV else as_markdown
         sys.stdout.write("\n".join(map(write, made)))
         sys.stdout.flush()

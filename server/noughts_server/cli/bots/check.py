@@ -3,6 +3,7 @@
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,6 @@ from typer import Option
 
 from noughts_bots.hosts.dll import HEADER, VERSION
 from noughts_bots.specs import dials_in, parse_spec
-from noughts_referee.children.launcher import Launcher
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
@@ -66,6 +66,7 @@ def check(
     a bot whose games differ has another source of random numbers, which is allowed.
     """
     from noughts_referee.children.running_child import ChildSettings
+    from noughts_server.bot_check.check_steps import run_steps
     from noughts_server.bot_check.conformance import ConformancePlan
     from noughts_server.bot_check.conformance import check as check_bot
     from noughts_server.bot_check.inviting import inviting
@@ -77,21 +78,11 @@ def check(
     plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times, clock_us=_read_limit(time))
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
-        async with launching(locking, output.note) as launcher:
-            if not dials_in(parsed):
-                return await taken_of(plan, launcher)
-            async with inviting() as invite:
-                return await taken_of(replace(plan, invite=invite), launcher)
-
-    async def taken_of(plan: ConformancePlan, launcher: Launcher) -> "tuple[ConformanceReport, list[StepResult]]":
-        with counting("Checking") as tell:
-            plan = replace(plan, tell=tell)
-            found = await check_bot(parsed, plan, launcher)
-            if found.faults or not steps:
-                return found, []
-            from noughts_server.bot_check.check_steps import run_steps
-
-            return found, await run_steps(parsed, launcher, plan)
+        async with launching(locking, output.note) as launcher, AsyncExitStack() as stack:
+            invite = await stack.enter_async_context(inviting()) if dials_in(parsed) else None
+            playing = replace(plan, invite=invite, tell=stack.enter_context(counting("Checking")))
+            found = await check_bot(parsed, playing, launcher)
+            return found, [] if found.faults or not steps else await run_steps(parsed, launcher, playing)
 
     found, taken = run_loop(checked())
     document = {**found.document(), "steps": [step.document() for step in taken]}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from noughts_server.cli.output import points, printable, stderr
 from noughts_server.local.plan import LocalProgress
@@ -18,7 +18,20 @@ def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
         yield lambda progress: None
         return
     with _bar(console) as bar:
-        yield _Drawn(bar, bar.add_task("Starting bots", total=None, rest="")).show
+        task, playing = bar.add_task("Starting bots", total=None, rest=""), False
+
+        def show(progress: LocalProgress) -> None:
+            nonlocal task, playing
+            if not progress.games_total:
+                bar.update(task, total=progress.bots_expected, completed=progress.bots_online)
+                return
+            if not playing:
+                # A new task: the start of the bots must not count for the estimated time.
+                bar.remove_task(task)
+                task, playing = bar.add_task("Games", total=progress.games_total, rest=""), True
+            bar.update(task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
+
+        yield show
 
 
 @contextmanager
@@ -43,24 +56,6 @@ def _bar(console: Console) -> Progress:
         console=console,
         transient=True,
     )
-
-
-class _Drawn:
-    def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar = bar
-        self._task = task
-        self._playing = False
-
-    def show(self, progress: LocalProgress) -> None:
-        if not progress.games_total:
-            self._bar.update(self._task, total=progress.bots_expected, completed=progress.bots_online)
-            return
-        if not self._playing:
-            # A new task: the start of the bots must not count for the estimated time.
-            self._playing = True
-            self._bar.remove_task(self._task)
-            self._task = self._bar.add_task("Games", total=progress.games_total, rest="")
-        self._bar.update(self._task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
 
 
 def _leader(progress: LocalProgress) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_type_hints
 from typer import Argument, Option
 
 from noughts_bots.specs import BotSpec, make_bot, unique_labels
+from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.rules import Variant
 from noughts_server.cli import child_options, completion, format_options, options, output
@@ -200,13 +201,13 @@ def run(
 
 def _run_there(plan: LocalPlan, playing: RunOptions, at: AtServer) -> None:
     playing.refuse_at_server()
-    from noughts_server.cli.remote.run_there import RunThere
+    from noughts_server.cli.remote.run_there import play_there
 
     with at.connected(token_needed=True) as client:
-        running = RunThere(plan.specs, plan.settings)
-        played = running.play(client)
+        played = play_there(client, plan.specs, plan.settings)
         show_tournament(client, played, fit=playing.fit)
-    if running.is_interrupted(played):
+    # The server gives a reason for what it cancels itself.
+    if played.state == TOURNAMENT_STATE_CANCELLED and not played.reason:
         output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
         if not plan.settings.schedule.endless:
             raise SystemExit(INTERRUPTED)

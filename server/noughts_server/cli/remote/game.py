@@ -156,6 +156,7 @@ def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
 
 def document(row: pb.Game) -> dict[str, Any]:
     """Return a game for JSON."""
+    allowed = [output.picked(each, "network_us", "margin_us") for each in _allowances(row)]
     return {
         "game": row.name,
         **output.picked(row, "variant", "first", "second"),
@@ -170,11 +171,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         **output.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),
         "second_time": str(time_control(row.second_time)),
-        **(
-            {"allowances": [output.picked(each, "network_us", "margin_us") for each in _allowances(row)]}
-            if row.HasField("first_allowance")
-            else {}
-        ),
+        **({"allowances": allowed} if row.HasField("first_allowance") else {}),
         **({"opening": output.picked(row.agreement, "rule", "opener", "stones")} if row.HasField("agreement") else {}),
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),

@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from secrets import token_hex
 
 from grpc import StatusCode
@@ -30,67 +29,56 @@ _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunThere:
-    """A tournament to play on a server."""
+def play_there(client: Client, specs: Sequence[BotSpec], settings: TournamentSettings) -> pb.Tournament:
+    """Play a tournament on a server with its local bots online. Ctrl-C cancels it and keeps the finished games.
 
-    specs: tuple[BotSpec, ...]
-    settings: TournamentSettings
+    Raises Problem for a bot that does not get online; CallFailed if the server refuses.
+    """
+    with ExitStack() as stack:
+        entering = []
+        for label, spec in zip(unique_labels(specs), specs, strict=True):
+            if spec.kind == "bot":
+                entering.append((label, read_bot(spec.target)))
+            else:
+                name = free_name(client, label)
+                stack.enter_context(_bot_run(client, spec, name))
+                entering.append((label, bot_name(name)))
+        return _play(client, settings, entering)
 
-    def play(self, client: Client) -> pb.Tournament:
-        """Play the tournament with the local bots online. Ctrl-C cancels it and keeps the finished games.
 
-        Raises Problem for a bot that does not get online; CallFailed if the server refuses.
-        """
-        labels = unique_labels(self.specs)
-        with ExitStack() as stack:
-            entering = []
-            for label, spec in zip(labels, self.specs, strict=True):
-                if spec.kind == "bot":
-                    entering.append((label, read_bot(spec.target)))
-                else:
-                    name = free_name(client, label)
-                    stack.enter_context(_bot_run(client, spec, name))
-                    entering.append((label, bot_name(name)))
-            return self._play(client, entering)
+def _play(client: Client, settings: TournamentSettings, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
+    message = settings_message(settings, name=f"tournaments/run-{token_hex(4)}")
+    request = pb.CreateTournamentRequest(tournament=message)
+    made = client.call(client.tournaments.CreateTournament, request).tournament
+    try:
+        for label, bot in entering:
+            joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
+            try:
+                client.call(client.tournaments.JoinTournament, joining)
+            except CallFailed as failed:
+                if failed.code is not StatusCode.ALREADY_EXISTS or label in settings.own_times:
+                    raise
+                # Another user has a bot with that name, so this entry uses the bot's own name.
+                joining.label = ""
+                client.call(client.tournaments.JoinTournament, joining)
+        client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
+        return _watch(client, made.name)
+    except BaseException:
+        with suppress(CallFailed):
+            client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
+        raise
 
-    @staticmethod
-    def is_interrupted(played: pb.Tournament) -> bool:
-        """Return whether Ctrl-C or the owner cancelled it, and not the server for a reason."""
-        return played.state == pb.TOURNAMENT_STATE_CANCELLED and not played.reason
 
-    def _play(self, client: Client, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
-        message = settings_message(self.settings, name=f"tournaments/run-{token_hex(4)}")
-        request = pb.CreateTournamentRequest(tournament=message)
-        made = client.call(client.tournaments.CreateTournament, request).tournament
-        try:
-            for label, bot in entering:
-                joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
-                try:
-                    client.call(client.tournaments.JoinTournament, joining)
-                except CallFailed as failed:
-                    if failed.code is not StatusCode.ALREADY_EXISTS or label in self.settings.own_times:
-                        raise
-                    # Another user has a bot with that name, so this entry uses the bot's own name.
-                    joining.label = ""
-                    client.call(client.tournaments.JoinTournament, joining)
-            client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
-            return self._watch(client, made.name)
-        except BaseException:
-            with suppress(CallFailed):
-                client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
-            raise
-
-    def _watch(self, client: Client, name: str) -> pb.Tournament:
-        """Return the tournament when it is over; Ctrl-C cancels it."""
-        try:
-            output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
-            end = TournamentEnd(client, name)
-            while (over := end.look()) is None:
-                time.sleep(LOOK_SECONDS)
-            return over
-        except KeyboardInterrupt:
-            return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
+def _watch(client: Client, name: str) -> pb.Tournament:
+    """Return the tournament when it is over; Ctrl-C cancels it."""
+    try:
+        output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
+        end = TournamentEnd(client, name)
+        while (over := end.look()) is None:
+            time.sleep(LOOK_SECONDS)
+        return over
+    except KeyboardInterrupt:
+        return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typer import Argument
 from noughts_server.cli import completion, connection_options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
+from noughts_server.cli.remote.watch_lines import note_lost, print_message
 from noughts_server.cli.remote.watch_screen import Screen
 from noughts_server.cli.typed_names import read_watched
 
@@ -30,16 +30,12 @@ def watch(
     """
     resource = read_watched(name)
     try:
-        with connected(server) as client, _showing(resource) as show:
-            client.follow(resource, show.message, show.lost)
+        with connected(server) as client:
+            console = output.stdout()
+            if output.is_json() or not console.is_terminal:
+                client.follow(resource, print_message, note_lost)
+                return
+            with Screen(resource, console) as screen:
+                client.follow(resource, screen.message, screen.lost)
     except KeyboardInterrupt:
         pass  # Ctrl-C is the way to stop
-
-
-def _showing(resource: str) -> TextLines | JsonLines | Screen:
-    if output.is_json():
-        return JsonLines()
-    console = output.stdout()
-    if not console.is_terminal:
-        return TextLines()
-    return Screen(resource, console)

@@ -1,7 +1,7 @@
 """A feed as lines: JSON for programs, text if there is no terminal."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
@@ -13,44 +13,22 @@ from noughts_server.messages.settings_codec import time_control
 from noughts_server.resource_names import short
 
 
-class _Lines:
-    """Base of the line printers, which hold no resources."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def message(self, message: pb.WatchResponse, view: View) -> None:
-        """Print the events of a message, and update the view."""
-        self.show(message, view)
-        view.take(message)
-
-    def show(self, message: pb.WatchResponse, view: View) -> None:
-        raise NotImplementedError
-
-    def lost(self, reason: str) -> None:
-        """Report the lost connection on stderr."""
-        output.note(f"connection lost, trying again: {reason}")
-
-
-class JsonLines(_Lines):
-    """Prints one JSON document per event."""
-
-    def show(self, message: pb.WatchResponse, view: View) -> None:
+def print_message(message: pb.WatchResponse, view: View) -> None:
+    """Print each event of a message as a JSON document or a line of text, and update the view."""
+    if output.is_json():
         for event in events(message):
             output.print_json(event)
-
-
-class TextLines(_Lines):
-    """Prints one line of text per event."""
-
-    def show(self, message: pb.WatchResponse, view: View) -> None:
+    else:
         console = output.stdout()
         for line in lines(message, view):
             console.print(output.printable(line), soft_wrap=True)
         console.file.flush()
+    view.take(message)
+
+
+def note_lost(reason: str) -> None:
+    """Report a lost connection on stderr."""
+    output.note(f"connection lost, trying again: {reason}")
 
 
 def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
