@@ -4,7 +4,7 @@ import logging
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -52,7 +52,7 @@ def _configure_structlog(threshold: int, form: LogFormat) -> None:
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         # Looked up for each line: whoever draws on the terminal puts its own stream there meanwhile.
-        logger_factory=lambda *_: structlog.WriteLogger(_stderr()),
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -63,10 +63,6 @@ def _configure_structlog(threshold: int, form: LogFormat) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=threshold, force=True)
-
-
-def _stderr() -> TextIO:
-    return sys.stderr
 
 
 def _rendering(form: LogFormat, *, terminal: bool) -> "list[Processor]":

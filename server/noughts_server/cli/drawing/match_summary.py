@@ -63,7 +63,8 @@ class MatchSummary:
         console = output.stdout()
         output.heading(console, f"{self.first} - {self.second}: {self.variant}, seed {self.seed}")
         lines = ((self.first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (self.second, "b"))
-        rows = [_row(name, Score(**document[key])) for name, key in lines]
+        scores = [(name, Score(**document[key])) for name, key in lines]
+        rows = [(name, output.points(each.points), each.wins, each.draws, each.losses) for name, each in scores]
         console.print(output.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
@@ -114,7 +115,3 @@ def terminations_line(games: int, terminations: dict[str, int]) -> str:
     words = {"line": "won"}
     endings = ", ".join(f"{number:,} {words.get(name, in_words(name))}" for name, number in terminations.items())
     return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
-
-
-def _row(name: str, score: Score) -> tuple[object, ...]:
-    return name, output.points(score.points), score.wins, score.draws, score.losses

@@ -117,7 +117,8 @@ def list_games(
 
 def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
     number, game = numbered
-    return number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game)
+    opening = cells_text(game.variant, game.opening[:_MOST_SHOWN])
+    return number, game.first, game.second, game.result, game.termination or "-", len(game.moves), opening
 
 
 @command(extra="server")
@@ -182,7 +183,3 @@ def _game(file: str, placed: Placed) -> RecordedGame:
 
 def _place(file: str, placed: Placed) -> str:
     return f"{placed.file or file}, line {placed.line}"
-
-
-def _opening(game: RecordedGame) -> str:
-    return cells_text(game.variant, game.opening[:_MOST_SHOWN]) if game.opening else ""

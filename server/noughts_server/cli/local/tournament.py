@@ -311,15 +311,18 @@ def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
 
 def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> None:
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
-    fitted = None
+    scores, fitted = scores_of(outcome.pairs), None
     if isinstance(playing, RunOptions) and playing.fit:
-        fitted = fit_of_pairs((row.label for row in outcome.standings), scores_of(outcome.pairs))
+        fitted = fit_of_pairs((row.label for row in outcome.standings), scores)
+    ranking = rank(outcome.standings, scores, in_order=plan.settings.schedule.places_by_bracket)
+    crosstable = Crosstable(ranking.entries, scores)
     with beside_games(playing.games_file):
         if output.is_json():
             fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
-            output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
+            document = _tournament_document(plan, outcome, ranking, crosstable)
+            output.print_json({**document, **fit, **faults_document(plan, outcome)})
         else:
-            _print_tournament(plan, outcome, hint)
+            _print_tournament(plan, outcome, ranking, crosstable, hint)
             if fitted is not None:
                 show_fit(fitted)
             show_faults(plan, outcome)
@@ -327,20 +330,14 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
     leave_if_benched(outcome)
 
 
-def _ranking(plan: LocalPlan, outcome: LocalOutcome) -> Ranking:
-    return rank(outcome.standings, scores_of(outcome.pairs), in_order=plan.settings.schedule.places_by_bracket)
-
-
-def _crosstable(plan: LocalPlan, outcome: LocalOutcome) -> Crosstable:
-    return Crosstable(_ranking(plan, outcome).entries, scores_of(outcome.pairs))
-
-
-def _tournament_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
+def _tournament_document(
+    plan: LocalPlan, outcome: LocalOutcome, ranking: Ranking, crosstable: Crosstable
+) -> dict[str, Any]:
     key = "bracket" if plan.settings.schedule.places_by_bracket else "pairings"
     return {
         "games": outcome.games,
-        "standings": standings_document(*_ranking(plan, outcome)),
-        "crosstable": _crosstable(plan, outcome).document(),
+        "standings": standings_document(*ranking),
+        "crosstable": crosstable.document(),
         "variant": plan.settings.variant,
         **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
@@ -364,21 +361,23 @@ def _print_conditions(plan: LocalPlan) -> None:
         output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
 
 
-def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, hint: str) -> None:
+def _print_tournament(
+    plan: LocalPlan, outcome: LocalOutcome, ranking: Ranking, crosstable: Crosstable, hint: str
+) -> None:
     console = output.stdout()
     settings = plan.settings
     title = settings.title or settings.schedule.title
     output.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
-    console.print(crosstable_table(_crosstable(plan, outcome), console))
+    console.print(crosstable_table(crosstable, console))
     console.print()
     if outcome.matches:
         bracket = plan.settings.schedule.places_by_bracket
         show_table(console, pairings_table(outcome.matches, bracket=bracket, limit=_MOST_PAIRINGS))
         console.print()
     output.heading(console, "Leaderboard")
-    console.print(standings_table(*_ranking(plan, outcome)))
+    console.print(standings_table(*ranking))
     if notes := standings_notes(outcome.standings):
         console.print(notes, soft_wrap=True)
     console.print()

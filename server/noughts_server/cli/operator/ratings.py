@@ -9,7 +9,7 @@ from noughts_server.cli.drawing.progress import counting
 from noughts_server.competition.elo import Rating
 
 if TYPE_CHECKING:
-    from noughts_server.store.ratings.rating_lists import Difference, RebuildReport
+    from noughts_server.store.ratings.rating_lists import RebuildReport
 
 
 @command(extra="server")
@@ -54,13 +54,12 @@ def _print(report: "RebuildReport") -> None:
         console.print("All of them were correct; nothing was changed.")
     if not report.differences:
         return
-    rows = [_row(row) for row in report.differences]
+    rows = [
+        (row.rating_list, row.bot, *(output.rating(_value(each)) for each in (row.stored, row.rebuilt)))
+        for row in report.differences
+    ]
     output.heading(console, "Corrected")
     console.print(output.table(("list", "bot", ">stored", ">now"), rows))
-
-
-def _row(row: "Difference") -> tuple[str, ...]:
-    return row.rating_list, row.bot, output.rating(_value(row.stored)), output.rating(_value(row.rebuilt))
 
 
 def _value(rating: Rating | None) -> float | None:

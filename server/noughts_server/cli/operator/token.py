@@ -99,16 +99,14 @@ def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: in
     return made.token, made.secret
 
 
-def _create_in(
-    database: str | None, owner: str, label: str, scopes: list[str], life: int | None
-) -> tuple[pb.Token, str]:
+def _create_in(url: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[pb.Token, str]:
     from noughts_server.services.new_tokens import check_scopes, check_token
     from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
 
     check_token(label, life)
     make = partial(tokens.create_token, owner=owner, label=label, scopes=check_scopes(scopes), life_ms=life)
-    made = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
+    made = in_database(url, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
     return token_message(made.token), made.secret
 
 
