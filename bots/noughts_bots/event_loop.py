@@ -1,7 +1,10 @@
 """The event loop: uvloop if it is installed."""
 
 import asyncio
+import gc
+import os
 from collections.abc import Coroutine
+from functools import cache
 from typing import Any, TypeVar
 
 Returned = TypeVar("Returned")
@@ -13,5 +16,21 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
         from uvloop import new_event_loop
     except ImportError:
         return asyncio.run(main)
+    _keep_garbage_at_forks()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)
+
+
+@cache
+def _keep_garbage_at_forks() -> None:
+    """Keep a forked child from collecting the garbage of its parent.
+
+    uvloop forks to start a process, and waits until the child runs its program. Python allocates objects in the child
+    before that, which can start a collection. gRPC's objects then wait for ever for a thread that only the parent has.
+    """
+
+    def in_child() -> None:
+        gc.freeze()
+        gc.enable()
+
+    os.register_at_fork(before=gc.disable, after_in_parent=gc.enable, after_in_child=in_child)

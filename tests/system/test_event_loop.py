@@ -1,0 +1,38 @@
+"""The event loop starts processes, whatever garbage there is."""
+
+import subprocess
+import sys
+
+from tests.support.processes import environment
+
+PROGRAM = """
+import asyncio, gc, os, sys
+from noughts_bots.event_loop import run_loop
+
+class Garbage:
+    def __init__(self):
+        self.itself, self.process = self, os.getpid()
+
+    def __del__(self):
+        os.write(2, b"here " if os.getpid() == self.process else b"in the child ")
+
+# As Python does in the child, but more, so that a collection begins.
+os.register_at_fork(after_in_child=lambda: [[] for _ in range(300_000)])
+
+async def main():
+    gc.set_threshold(200_000)
+    Garbage()
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    assert await child.wait() == 0
+    assert gc.isenabled()
+    gc.collect()
+
+run_loop(main())
+"""
+
+
+def test_child_does_not_collect_the_garbage_of_its_parent() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment(), capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "here ")
