@@ -153,13 +153,10 @@ class ProtocolUnsupported(NoughtsError):
     """The bot uses a version of the protocol that the server does not support."""
 
     def __init__(self, *, minimum: int, maximum: int, got: int) -> None:
-        super().__init__(
-            f"protocol {got} is not supported; this server speaks {minimum} to {maximum}",
-            subject="protocol",
-            got=str(got),
-            expected=str(minimum) if minimum == maximum else f"{minimum} to {maximum}",
-            hint="Update the bot's SDK." if got < minimum else "Use an older SDK, or a newer server.",
-        )
+        text = f"protocol {got} is not supported; this server speaks {minimum} to {maximum}"
+        expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
+        hint = "Update the bot's SDK." if got < minimum else "Use an older SDK, or a newer server."
+        super().__init__(text, subject="protocol", got=str(got), expected=expected, hint=hint)
         self.minimum = minimum
         self.maximum = maximum
         self.version = got
@@ -178,10 +175,8 @@ class LimitReached(ResourceExhausted):
     """The caller has reached the limit that the metadata field `limit` names. RetryInfo says when to try again."""
 
     def __init__(self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float) -> None:
-        wait = (
-            f"Try again in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "Try again when there are fewer"
-        )
-        hint = f"{wait}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
+        wait = f"in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "when there are fewer"
+        hint = f"Try again {wait}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
         super().__init__(subject, got=got, limit=limit, hint=hint)
         self.name = name
         self.retry_seconds = retry_seconds

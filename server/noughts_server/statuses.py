@@ -89,11 +89,8 @@ def _bad_request(error: errors.InvalidArgument) -> Message:
 
 
 def _precondition_failure(error: errors.WrongState | errors.ProtocolUnsupported) -> Message:
-    violation = PreconditionFailure.Violation(
-        type="STATE" if isinstance(error, errors.WrongState) else "PROTOCOL",
-        subject=error.subject,
-        description=str(error),
-    )
+    kind = "STATE" if isinstance(error, errors.WrongState) else "PROTOCOL"
+    violation = PreconditionFailure.Violation(type=kind, subject=error.subject, description=str(error))
     return PreconditionFailure(violations=[violation])
 
 

@@ -159,7 +159,8 @@ class Feed:
             for name, channel in list(self._channels.items()):
                 if self._channels.get(name) is not channel:
                     continue  # it failed while the loop waited for another one
-                if self._deserted(channel):
+                gone_for = asyncio.get_running_loop().time() - channel.left_at
+                if not channel.watchers and gone_for > (0 if channel.over else self.settings.linger):
                     self._drop(name, channel)
                 elif not channel.over:
                     with self._alone(channel):
@@ -176,10 +177,6 @@ class Feed:
             for name, known in list(self._channels.items()):
                 if known is channel:
                     self._drop(name, channel)
-
-    def _deserted(self, channel: Channel) -> bool:
-        gone_for = asyncio.get_running_loop().time() - channel.left_at
-        return not channel.watchers and gone_for > (0 if channel.over else self.settings.linger)
 
     def _drop(self, name: str, channel: Channel) -> None:
         del self._channels[name]

@@ -7,6 +7,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import grpc.aio
 
@@ -156,14 +157,8 @@ class _RelaySession:
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Play until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
         plan = self._plan
-        child = await start_player(
-            plan.spec,
-            self._launcher,
-            plan.times,
-            processes=plan.processes,
-            memory_bytes=plan.memory_bytes,
-            heard=self._heard,
-        )
+        start = partial(start_player, plan.spec, self._launcher, plan.times, heard=self._heard)
+        child = await start(processes=plan.processes, memory_bytes=plan.memory_bytes)
         reason, died, loaded = "", False, False
         try:
             hello = self._renamed(await child.hello())

@@ -156,12 +156,9 @@ class Counters:
                 continue
             known = self._progress.get(progress.tournament)
             if known is None:
-                self._forget_old(now)
+                # Cancelled tournaments send no event.
+                for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
+                    del self._progress[old]
                 known = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
             if not known or now - known[-1][0] >= 1:
                 known.append((now, progress.games_done))
-
-    def _forget_old(self, now: float) -> None:
-        """Drop the tournaments that are no longer played, because cancelled ones send no event."""
-        for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
-            del self._progress[old]

@@ -59,11 +59,8 @@ class EventLog:
             return
         outcome = game.outcome
         loser = game.second if outcome.loser else game.first
-        logger.info(
-            "fault",
-            game=game_name(conditions.name, game.ordinal),
-            bot=self._sessions.name(conditions.players[loser]),
-            termination=str(outcome.termination),
-            **({"fault": game.fault} if game.fault else {}),
-            ply=len(game.moves) // (1 if conditions.variant.cells <= 256 else 2),
-        )
+        bot = self._sessions.name(conditions.players[loser])
+        reason = {"fault": game.fault} if game.fault else {}
+        ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
+        place, ending = game_name(conditions.name, game.ordinal), str(outcome.termination)
+        logger.info("fault", game=place, bot=bot, termination=ending, **reason, ply=ply)

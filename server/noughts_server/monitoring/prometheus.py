@@ -149,9 +149,8 @@ class ServerMetrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics. Called on the event loop's thread, which alone changes the counters."""
-        build = GaugeMetricFamily(
-            "noughts_build_info", "Always 1; the label is the version of the server.", labels=["version"]
-        )
+        what = "Always 1; the label is the version of the server."
+        build = GaugeMetricFamily("noughts_build_info", what, labels=["version"])
         build.add_metric([software_version()], 1)
         yield build
         yield from self._of_games()
@@ -174,23 +173,19 @@ class ServerMetrics:
 
     def _of_commits(self) -> Iterator[Metric]:
         counters, backlog = self.counters, self.recorder.backlog
-        yield _histogram(
-            "noughts_commit_seconds", "Duration of a commit, including the wait for the writer.", counters.commits
-        )
+        what = "Duration of a commit, including the wait for the writer."
+        yield _histogram("noughts_commit_seconds", what, counters.commits)
         yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
         yield GaugeMetricFamily("noughts_recorder_backlog", "Games that are played and not yet stored.", backlog)
-        yield _histogram(
-            "noughts_loop_lag_seconds", "Delay of a timer of the event loop, ten times a second.", counters.lag
-        )
+        what = "Delay of a timer of the event loop, ten times a second."
+        yield _histogram("noughts_loop_lag_seconds", what, counters.lag)
         stalls = self.referee.stalls
         yield CounterMetricFamily("noughts_stalled_seconds", _STALLED, stalls.total_us / 1e6)
         yield CounterMetricFamily("noughts_excused", "Questions that a stall would have lost on time.", stalls.excused)
-        yield GaugeMetricFamily(
-            "noughts_database_bytes", "Size of the database with its write-ahead log.", self.store.size_bytes()
-        )
-        trouble = GaugeMetricFamily(
-            "noughts_database_trouble", "1 while the database is unavailable; otherwise absent.", labels=["reason"]
-        )
+        size, what = self.store.size_bytes(), "Size of the database with its write-ahead log."
+        yield GaugeMetricFamily("noughts_database_bytes", what, size)
+        what = "1 while the database is unavailable; otherwise absent."
+        trouble = GaugeMetricFamily("noughts_database_trouble", what, labels=["reason"])
         if self.store.trouble is not None:
             trouble.add_metric([self.store.trouble.reason], 1)
         yield trouble
@@ -208,9 +203,8 @@ class ServerMetrics:
         yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
         yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
         yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
-        yield CounterMetricFamily(
-            "noughts_feed_resyncs", "Watchers that were too slow and had to resynchronise.", counts.resyncs
-        )
+        what = "Watchers that were too slow and had to resynchronise."
+        yield CounterMetricFamily("noughts_feed_resyncs", what, counts.resyncs)
 
 
 def _labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:

@@ -80,14 +80,9 @@ class Openings:
         """Return the value of a document, the inverse of `document`."""
         if not document:
             return cls()
-        return cls(
-            OpeningsKind(document["kind"]),
-            plies=document.get("plies", 0),
-            name=document.get("name", ""),
-            order=OpeningsOrder(document.get("order", OpeningsOrder.SEQUENTIAL)),
-            symmetries=document.get("symmetries", False),
-            text=document.get("text", ""),
-        )
+        order = OpeningsOrder(document.get("order", OpeningsOrder.SEQUENTIAL))
+        rest = {name: document[name] for name in ("plies", "name", "symmetries", "text") if name in document}
+        return cls(OpeningsKind(document["kind"]), order=order, **rest)
 
 
 @lru_cache(maxsize=8)

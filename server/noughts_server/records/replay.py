@@ -21,6 +21,8 @@ _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termina
 # Until the game begins, the side that must choose an opening can lose.
 _LONGEST_AGREEMENT = 5
 _SHOWN = 200
+_SAME = ("variant", "first", "second", "result", "termination", "seed", "opening_plies", "fault")
+"""Fields that are equal in both kinds of a game."""
 
 
 class Finding(NamedTuple):
@@ -60,19 +62,10 @@ def faults_of_stored(game: "ExportedGame") -> list[str]:
 
 def recorded(game: "ExportedGame") -> RecordedGame:
     agreed = {"opening": game.agreement._asdict()} if game.agreement else {}
-    return RecordedGame(
-        variant=game.variant,
-        first=game.first,
-        second=game.second,
-        result=game.result,
-        moves=tuple(game.moves),
-        termination=game.termination,
-        seed=game.seed,
-        opening_plies=game.opening_plies,
-        times_ms=tuple(time / 1000 for time in game.times_us),
-        fault=game.fault,
-        more=agreed | score_column(game.scores, len(game.moves)),
-    )
+    same = {name: getattr(game, name) for name in _SAME}
+    times = tuple(time / 1000 for time in game.times_us)
+    more = agreed | score_column(game.scores, len(game.moves))
+    return RecordedGame(moves=tuple(game.moves), times_ms=times, more=more, **same)
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:

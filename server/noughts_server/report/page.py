@@ -129,15 +129,12 @@ def _ratings(tally: Tally) -> Iterator[Part]:
     if found.bars:
         best = found.bars[0]
         error = f" ± {best.error95:.0f}" if best.error95 is not None else ""
-        part.pictures.append(
-            Picture(
-                ratings_chart(found.bars),
-                f"Ratings with their 95 % intervals. The strongest of {len(found.bars)} is {best.name},"
-                f" {best.rating:.0f}{error}.",
-                "Ratings of the batch fit; bars are 95 % intervals."
-                + (f" The first {MOST_BARS} bots." if len(found.bars) == MOST_BARS else ""),
-            )
+        told = (
+            f"Ratings with their 95 % intervals. The strongest of {len(found.bars)} is {best.name}, {best.rating:.0f}"
         )
+        which = f" The first {MOST_BARS} bots." if len(found.bars) == MOST_BARS else ""
+        caption = f"Ratings of the batch fit; bars are 95 % intervals.{which}"
+        part.pictures.append(Picture(ratings_chart(found.bars), f"{told} {best.rating:.0f}{error}.", caption))
     yield part
 
 
@@ -151,15 +148,10 @@ def _crosstable(tally: Tally) -> Part:
     if number > MOST_WITH_NUMBERS:
         drawn = min(number, MOST_DRAWN)
         part.lines.append(f"With numbers: the first {MOST_WITH_NUMBERS} of {number:,}.")
-        part.pictures.append(
-            Picture(
-                heat_picture(tally),
-                f"The scores of the first {drawn} bots against each other as coloured squares, in the order of the"
-                " standings.",
-                f"{'All' if drawn == number else f'The first {drawn} of'} {number:,} bots in the order of the"
-                " standings: each row's share of the points against each column.",
-            )
-        )
+        of, which = "in the order of the standings", "All" if drawn == number else f"The first {drawn} of"
+        told = f"The scores of the first {drawn} bots against each other as coloured squares, {of}."
+        caption = f"{which} {number:,} bots {of}: each row's share of the points against each column."
+        part.pictures.append(Picture(heat_picture(tally), told, caption))
     return part
 
 
@@ -169,14 +161,10 @@ def _times(tally: Tally) -> Part:
     if timed:
         shown = timed[:MOST_SERIES]
         which = "" if len(shown) == len(timed) else f" The first {len(shown)} of {len(timed):,} bots."
-        part.pictures.append(
-            Picture(
-                times_chart([(label, tally.times[label]) for label in shown]),
-                f"Histogram of the thinking times of {', '.join(shown)}; the table has their medians and 95 %.",
-                f"How long moves took: the share of each bot's moves in each eighth of a power of ten.{which}",
-                shown,
-            )
-        )
+        chart = times_chart([(label, tally.times[label]) for label in shown])
+        told = f"Histogram of the thinking times of {', '.join(shown)}; the table has their medians and 95 %."
+        caption = f"How long moves took: the share of each bot's moves in each eighth of a power of ten.{which}"
+        part.pictures.append(Picture(chart, told, caption, shown))
     return part
 
 
@@ -188,10 +176,8 @@ def _games(collected: Collected) -> Iterator[Part]:
     if number == tally.games:
         line = "All games are in this page."
     elif sample.stride > 1:
-        line = (
-            f"{number:,} of {tally.games:,} games are in this page: every {sample.stride:,}th, and those that ended by"
-            f" a fault, up to {MOST_FAULTS}."
-        )
+        which = f"every {sample.stride:,}th, and those that ended by a fault, up to {MOST_FAULTS}"
+        line = f"{number:,} of {tally.games:,} games are in this page: {which}."
     else:
         line = f"{number:,} of {tally.games:,} games are in this page; the others cannot be shown on a board."
     keys = "On the board the arrow keys, Home and End step through the game."

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import NoughtsError, WrongState
+from noughts_server.errors import WrongState
 from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
@@ -60,8 +60,5 @@ class UnitsWithOpenings:
         try:
             return opening_of(self._openings, self._variant, self._seed, encounter)
         except OpeningError as error:
-            raise _none_found(self._name, encounter, error) from error
-
-
-def _none_found(name: str, encounter: int, error: OpeningError) -> NoughtsError:
-    return WrongState(name, got=f"without an opening for pairing {encounter}", expected=str(error))
+            got = f"without an opening for pairing {encounter}"
+            raise WrongState(self._name, got=got, expected=str(error)) from error

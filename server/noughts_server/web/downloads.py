@@ -70,16 +70,12 @@ def recorded(game: Document) -> RecordedGame:
     more = {"opening": dict(game["agreement"])} if game["agreement"] else {}
     more |= score_column(game["scores"], len(game["moves"]))
     return RecordedGame(
-        variant=game["variant"],
-        first=game["first"],
-        second=game["second"],
-        result=game["result"],
+        **{name: game[name] for name in ("variant", "first", "second", "result", "fault")},
         moves=tuple(game["moves"]),
         termination=game["termination"] or "",
         seed=int(game["seed"]),
         opening_plies=int(game["opening_plies"]),
         times_ms=tuple(time / 1000 for time in game["times_us"]),
-        fault=game["fault"],
         more=more | occasion(game["name"].split("/")[1], game["end_time"] or ""),
     )
 

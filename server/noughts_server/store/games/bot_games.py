@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, and_, func, or_, select
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
 from noughts_server.resource_names import bot_name
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_versions, entries, games, pair_scores, tournaments
 from noughts_server.store.games.games import EVERY_GAME, StoredGame, Wanted, fitting, read_games

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, and_, func, select
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.score import Score
 from noughts_server.resource_names import bot_name
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
 from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
 from noughts_server.store.games.games import StoredGame
@@ -34,10 +34,8 @@ class MoveTimes(NamedTuple):
     def of(cls, times_us: Sequence[int]) -> "MoveTimes":
         """Return the quantiles, each the time of an actual move (nearest rank); all 0 without moves."""
         ordered = sorted(times_us)
-        last = len(ordered) - 1
-        return (
-            cls(*(ordered[-(-percent * (last + 1) // 100) - 1] for percent in (50, 90, 99, 100))) if ordered else cls()
-        )
+        places = (-(-percent * len(ordered) // 100) - 1 for percent in (50, 90, 99, 100))
+        return cls(*(ordered[place] for place in places)) if ordered else cls()
 
 
 @dataclass(slots=True)
@@ -61,14 +59,12 @@ def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
     opponents: defaultdict[str, ScoreBySide] = defaultdict(ScoreBySide)
     total = ScoreBySide()
     for batch in in_batches(newest):
-        for row in connection.execute(_scores(bot_id, batch, first=True)):
-            score = Score(row.wins, row.draws, row.losses)
-            opponents[row.name].first += score
-            total.first += score
-        for row in connection.execute(_scores(bot_id, batch, first=False)):
-            score = Score(row.losses, row.draws, row.wins)
-            opponents[row.name].second += score
-            total.second += score
+        for name, *counts in connection.execute(_scores(bot_id, batch, first=True)):
+            for of_first in (opponents[name], total):
+                of_first.first += Score(*counts)
+        for name, *counts in connection.execute(_scores(bot_id, batch, first=False)):
+            for of_second in (opponents[name], total):
+                of_second.second += Score(*counts).mirrored
     found = BotStatistics(dict(opponents), total, partial)
     prefix = f"{bot_name(bot)}/versions/"
     for game in list_bot_games(connection, bot, size=NEWEST_GAMES).items:
@@ -80,13 +76,10 @@ def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
 
 
 def _add(found: BotStatistics, game: StoredGame, side: int) -> None:
-    score = {
-        Result.FIRST_WINS: (Score(1), Score(losses=1)),
-        Result.DRAW: (Score(draws=1), Score(draws=1)),
-        Result.SECOND_WINS: (Score(losses=1), Score(1)),
-    }.get(game.result)
-    if score is not None:
-        found.terminations[game.termination] += score[side]
+    results = (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS)
+    score = Score(*(int(game.result is each) for each in results))
+    if score.games:
+        found.terminations[game.termination] += score.mirrored if side else score
     put = max(game.opening_plies, game.agreement.stones if game.agreement else 0)
     found.times_us += [time for ply, time in enumerate(game.times_us) if ply >= put and ply % 2 == side]
 

@@ -21,7 +21,7 @@ from noughts_referee.work_units import (
 )
 from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of

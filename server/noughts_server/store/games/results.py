@@ -13,8 +13,7 @@ from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import format_of
 from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine import dialect
-from noughts_server.store.engine.batches import in_batches
-from noughts_server.store.engine.bulk import upsert
+from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
 from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far

@@ -9,8 +9,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Encounter, Played
 from noughts_server.store.engine.schema import entries, tournaments
-from noughts_server.store.pairing.meetings import points_of_first
-from noughts_server.store.pairing.pairings import Pairing, append_pairings, slots_with_results
+from noughts_server.store.pairing.pairings import Pairing, append_pairings, points_of_first, slots_with_results
 
 _PAIR = 2
 

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, and_, func, insert, select
 
+from noughts_referee.rules import Result
 from noughts_referee.work_units import Slot
 from noughts_server.competition.schedule import Schedule
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import games, pairings
 
 _ROWS_AT_ONCE = 256
 _NOTHING_BEFORE = 0
+_POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
 class Pairing(NamedTuple):
@@ -105,6 +107,15 @@ def slots_with_results(connection: Connection, tournament_id: int, from_round: i
     these = (pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
     ordered = chosen.outerjoin(games, same).where(*these).order_by(pairings.c.ordinal)
     return connection.execute(ordered.execution_options(yield_per=1000))
+
+
+def points_of_first(first: int, x: int, result: int) -> float:
+    """Return the points of the entry `first`: 1 for a win, 1/2 for a draw. The entry `x` began the game.
+
+    After an agreement on sides, `x` can be the second entry of the slot.
+    """
+    points = _POINTS[Result(result)]
+    return points if x == first else 1 - points
 
 
 def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:

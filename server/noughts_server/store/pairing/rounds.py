@@ -14,9 +14,9 @@ from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.competition.pairing_batch import Field, PairingBatch, Played
 from noughts_server.store.engine.schema import byes, entries, tournaments
+from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
-from noughts_server.store.pairing.meetings import points_of_first
-from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter, slots_with_results
+from noughts_server.store.pairing.pairings import Pairing
 from noughts_server.store.pairing.seeds import stored_seed
 from noughts_server.store.tournament_options import read_options
 
@@ -75,7 +75,7 @@ def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
 
 def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
     """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
-    for (number, _, _), group in groupby(slots_with_results(connection, tournament_id, from_round), _meeting):
+    for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _meeting):
         slots = list(group)
         stored = [slot for slot in slots if slot.result is not None]
         yield _encounter(number, slots[0], stored), len(slots) - len(stored)
@@ -90,7 +90,7 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
     points = 0.0
     forfeits = {one: 0, other: 0}
     for slot in slots:
-        points += points_of_first(one, slot.x, slot.result)
+        points += pairings.points_of_first(one, slot.x, slot.result)
         if slot.termination in FAULTS:
             x, o = (one, other) if slot.x == one else (other, one)
             forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
@@ -99,10 +99,10 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
 
 def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
     # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
-    numbers = count(next_encounter(connection, tournament.id, None))
+    numbers = count(pairings.next_encounter(connection, tournament.id, None))
     games_of = ((pair, number) for pair in wave.encounters for number in islice(numbers, wave.games // _PAIR))
     slots = [Pairing(*sides, number, wave.round) for pair, number in games_of for sides in (pair, pair[::-1])]
-    append_pairings(connection, tournament.id, tournament.games_total, slots)
+    pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)
     total = int(tournament.games_total) + len(slots)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
     return total

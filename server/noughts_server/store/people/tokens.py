@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, insert, or_, select, update
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
 from noughts_server.limits import Limits
 from noughts_server.resource_names import token_name
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import owners, tokens
 from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, permits

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, func, select, tuple_
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.engine.schema import rating_history as history

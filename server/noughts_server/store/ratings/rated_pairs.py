@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Select, and_, func, or_, select
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.score import Score
-from noughts_server.store.engine.batches import in_batches
+from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
 from noughts_server.store.ratings.rating_lists import list_name
 

@@ -16,8 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.elo import Rating, next_point, rate_game
-from noughts_server.store.engine.batches import in_batches
-from noughts_server.store.engine.bulk import upsert
+from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (
     bot_versions,
     bots,
