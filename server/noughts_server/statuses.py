@@ -83,28 +83,16 @@ def _metadata(error: errors.NoughtsError) -> dict[str, str]:
     return {name: text for name, text in named.items() if text}
 
 
-def _bad_request(error: errors.InvalidArgument) -> Message:
-    told = ((each.field, f"got {each.got!r}, expected {each.expected}") for each in error.violations)
-    return BadRequest(field_violations=[{"field": field, "description": text} for field, text in told])
-
-
-def _precondition_failure(error: errors.WrongState | errors.ProtocolUnsupported) -> Message:
-    kind = "STATE" if isinstance(error, errors.WrongState) else "PROTOCOL"
-    violation = PreconditionFailure.Violation(type=kind, subject=error.subject, description=str(error))
-    return PreconditionFailure(violations=[violation])
-
-
-def _retry_info(error: errors.Unavailable | errors.LimitReached) -> Message:
-    delay = Duration()
-    delay.FromMilliseconds(round(error.retry_seconds * 1000))
-    return RetryInfo(retry_delay=delay)
-
-
 def _further_details(error: errors.NoughtsError) -> list[Message]:
     if isinstance(error, errors.InvalidArgument):
-        return [_bad_request(error)]
+        told = ((each.field, f"got {each.got!r}, expected {each.expected}") for each in error.violations)
+        return [BadRequest(field_violations=[{"field": field, "description": text} for field, text in told])]
     if isinstance(error, errors.WrongState | errors.ProtocolUnsupported):
-        return [_precondition_failure(error)]
+        kind = "STATE" if isinstance(error, errors.WrongState) else "PROTOCOL"
+        violation = PreconditionFailure.Violation(type=kind, subject=error.subject, description=str(error))
+        return [PreconditionFailure(violations=[violation])]
     if isinstance(error, errors.Unavailable | errors.LimitReached):
-        return [_retry_info(error)]
+        delay = Duration()
+        delay.FromMilliseconds(round(error.retry_seconds * 1000))
+        return [RetryInfo(retry_delay=delay)]
     return []

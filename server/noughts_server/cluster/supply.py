@@ -108,7 +108,8 @@ class SharedSupply(Supply):
                     assert playing is not None
                     await self._play(opened, playing, claim)
                 if not claims:
-                    await self._wait()
+                    # Games were stored, nodes have joined or left, or time has passed.
+                    await set_within(self._news, _LOOK_SECONDS)
             tournament = await self._read_tournament()
         referee.evict(key)
 
@@ -163,10 +164,6 @@ class SharedSupply(Supply):
         unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
         async for part in opened.parts(unit, held.claim.encounters):
             self._referee.add(part)
-
-    async def _wait(self) -> None:
-        """Until something has changed: games were stored, nodes have joined or left, or time has passed."""
-        await set_within(self._news, _LOOK_SECONDS)
 
     async def _read_tournament(self) -> Tournament:
         key = self._key

@@ -231,7 +231,9 @@ class EngineSeat:
                 self._life = None
                 if life.refused_start and not was_ready:
                     self._see_off(life, "", tell=False)
-                    self._try_other_line_end(reason or "")
+                    if self.line_end == _LINE_ENDS[-1]:
+                        raise EngineRefused(reason or "")
+                    self.line_end = _LINE_ENDS[-1]
                     continue
                 was_ready = was_ready or life.was_ready
                 failures = 0 if life.was_ready else failures + 1
@@ -246,11 +248,6 @@ class EngineSeat:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-    def _try_other_line_end(self, refusal: str) -> None:
-        if self.line_end == _LINE_ENDS[-1]:
-            raise EngineRefused(refusal)
-        self.line_end = _LINE_ENDS[-1]
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
         """Let the process end while other games continue."""

@@ -214,15 +214,11 @@ class TournamentsChannel(Channel):
         return (slot for _, slot in sorted(found, key=itemgetter(0)))
 
     def _forget_pending(self, name: str) -> None:
-        for pending in (self._pending.games, self._pending.plies):
+        for pending, field in ((self._pending.games, "name"), (self._pending.plies, "game")):
             for row in reversed(range(len(pending))):
-                if _name_of(pending[row]) == name:
+                if getattr(pending[row], field) == name:
                     del pending[row]
 
     def _drop(self, slot: SlotKey, increments: pb.Increments) -> None:
         increments.gone.append(self._boards.pop(slot).name)
         self._followers.leave(slot, self)
-
-
-def _name_of(event: pb.WatchedGame | pb.WatchedPly) -> str:
-    return event.name if isinstance(event, pb.WatchedGame) else event.game

@@ -344,7 +344,8 @@ class SubmittedBots:
                 self._charge_life(each, processor_seconds(each.life.pid))
         ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
         known = sessions.logins_here()
-        sessions.stand_by({bot.bot_version_id: known.get(bot.bot_version_id) or _unknown(bot) for bot in ready})
+        logins = {bot.bot_version_id: OnlineBot(bot.bot_id, bot.resource, None, False) for bot in ready}
+        sessions.stand_by({version: known.get(version) or login for version, login in logins.items()})
         needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():
             if key not in playing and key not in self._benched and len(playing) < MOST_PLAYING:
@@ -417,10 +418,6 @@ class SubmittedBots:
         _open_for_passage(folder)
         spec, _ = await self._place(submission, content, folder, self._launcher)
         return spec
-
-
-def _unknown(bot: Submission) -> OnlineBot:
-    return OnlineBot(bot.bot_id, bot.resource, None, False)
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:

@@ -1,7 +1,7 @@
 """Assemble a report: the same games give the same bytes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,8 @@ def _ratings(tally: Tally) -> Iterator[Part]:
     found = rated(tally)
     if found is None:
         return
-    part = Part("ratings", "Ratings", lines=found.lines, tables=[_cut(found.table)])
+    table = replace(found.table, rows=found.table.rows[:MOST_ROWS])
+    part = Part("ratings", "Ratings", lines=found.lines, tables=[table])
     if found.bars:
         best = found.bars[0]
         error = f" ± {best.error95:.0f}" if best.error95 is not None else ""
@@ -136,10 +137,6 @@ def _ratings(tally: Tally) -> Iterator[Part]:
         caption = f"Ratings of the batch fit; bars are 95 % intervals.{which}"
         part.pictures.append(Picture(ratings_chart(found.bars), f"{told} {best.rating:.0f}{error}.", caption))
     yield part
-
-
-def _cut(table: Table) -> Table:
-    return Table(table.kind, table.caption, table.columns, table.rows[:MOST_ROWS], table.notes)
 
 
 def _crosstable(tally: Tally) -> Part:

@@ -43,10 +43,10 @@ def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = (
     games, ratings = [point.games for point in points], [point.rating for point in points]
     # The first points are very uncertain: their intervals may leave the picture.
     settled = points[len(points) // 4 :]
-    least, most = _around(
-        min(min(ratings), *(point.rating - point.error for point in settled)),
-        max(max(ratings), *(point.rating + point.error for point in settled)),
-    )
+    least = min(min(ratings), *(point.rating - point.error for point in settled))
+    most = max(max(ratings), *(point.rating + point.error for point in settled))
+    room = max(10.0, (most - least) * 0.1)
+    least, most = least - room, most + room
     first, last = min(games), max(games)
 
     def x(value: float) -> float:
@@ -67,11 +67,6 @@ def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = (
     band = "M" + "L".join(upper + lower) + "Z"
     marks = [Mark(x(since), version) for since, version in versions if first <= since <= last]
     return Line(path, band, marks, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
-
-
-def _around(least: float, most: float) -> tuple[float, float]:
-    room = max(10.0, (most - least) * 0.1)
-    return least - room, most + room
 
 
 def _steps(least: float, most: float) -> list[float]:

@@ -242,12 +242,6 @@ class Store:
             raise trouble
         await asyncio.sleep(min(seconds, left))
 
-    def _see_trouble(self, trouble: DatabaseTrouble) -> None:
-        told = self.trouble
-        self.trouble = trouble
-        if type(told) is not type(trouble):
-            self.on_trouble()
-
     def _see_end(self) -> None:
         """End the trouble after a success, unless other transactions still retry."""
         if self.trouble is not None and not self._trying_again:
@@ -265,7 +259,9 @@ class Store:
         try:
             return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
         except DatabaseTrouble as trouble:
-            self._see_trouble(trouble)
+            told, self.trouble = self.trouble, trouble
+            if type(told) is not type(trouble):
+                self.on_trouble()
             raise
 
     def _write(self, function: Callable[[Connection], Result]) -> Result:

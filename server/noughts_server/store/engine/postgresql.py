@@ -130,7 +130,8 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         execution_options={} if writes else {"postgresql_readonly": True},
     )
     if writes:
-        event.listen(engine, "begin", _take)
+        lock = f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(lock))
     return engine
 
 
@@ -145,10 +146,6 @@ def _settings(busy_seconds: float) -> dict[str, str | int]:
         "tcp_keepalives_count": 3,
         "tcp_user_timeout": 1000 * _SILENT_SECONDS,
     }
-
-
-def _take(connection: Connection) -> None:
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
 
 
 def write_for_real(connection: Connection) -> None:

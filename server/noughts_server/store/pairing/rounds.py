@@ -50,11 +50,11 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     rows = connection.execute(select(entries.c.number, entries.c.withdrawn_at).where(of_tournament)).all()
     chosen = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
     given = connection.execute(chosen.order_by(byes.c.round))
-    options = read_options(tournament.options)
+    options, encounters = read_options(tournament.options), read_encounters(connection, tournament.id)
     return Field(
         entries=len(rows),
         withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
-        played=tuple(_played(connection, tournament.id)),
+        played=tuple(played for played, games_left in encounters if not games_left),
         byes=tuple((row.round, row.entry) for row in given),
         rounds=options.get("rounds", 0),
         games=tournament.games_per_pair,
@@ -66,11 +66,6 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
 def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
     """Return the row that the functions of this module take."""
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
-
-
-def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
-    """Yield the finished encounters in order of slots."""
-    return (played for played, games_left in read_encounters(connection, tournament_id) if not games_left)
 
 
 def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
