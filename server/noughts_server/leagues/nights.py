@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
@@ -12,32 +11,9 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
-from noughts_server.resource_names import short
 
 _LOOK_SECONDS = 20.0
 _FEWEST = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A bot's place in a night."""
-
-    rank: int
-    label: str
-    bot: str
-    points: float
-    wins: int
-    draws: int
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A game that a bot lost through its own fault."""
-
-    label: str
-    game: str
-    what: str
 
 
 def next_night(clock: str, now: datetime) -> datetime:
@@ -74,9 +50,8 @@ async def play_nights(
 
 def play_night(client: Client, course: Course, now: datetime, warn: Callable[[str], None]) -> str:
     """Create the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
-    bots = client.pages(
-        client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
-    )
+    online = bots_pb2.ListBotsRequest(online_only=True)
+    bots = client.pages(client.bots.ListBots, online, lambda page: page.bots, 10_000)
     if len(bots) < _FEWEST:
         raise LeagueProblem(f"got {len(bots)} bots, expected at least two")
     name = create_tournament(client, course.night(now), f"night-{now:%Y-%m-%d-%H%M}", numbered=True)
@@ -102,19 +77,14 @@ def newest_night(client: Client) -> str:
     for tournament in client.pages(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000):
         if tournament.games_done:
             return tournament.name
-    raise LeagueProblem(
-        "got no nightly tournament yet, expected one that has started", "Start one: noughts course night FOLDER"
-    )
+    hint = "Start one: noughts course night FOLDER"
+    raise LeagueProblem("got no nightly tournament yet, expected one that has started", hint)
 
 
-def standings(client: Client, name: str) -> list[Standing]:
-    """Return the standings of the tournament."""
+def standings(client: Client, name: str) -> list[tournaments_pb2.Standing]:
+    """Return the standings of the tournament, best first."""
     request = tournaments_pb2.GetTournamentRequest(name=name)
-    rows = client.call(client.tournaments.GetTournament, request).tournament.standings
-    return [
-        Standing(rank, row.label, row.bot_version.split("/")[1], row.points, row.wins, row.draws, row.losses)
-        for rank, row in enumerate(rows, 1)
-    ]
+    return list(client.call(client.tournaments.GetTournament, request).tournament.standings)
 
 
 def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
@@ -122,44 +92,42 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     course, rows = folder.read(), standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
     bots = client.pages(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000)
-    owners = {short(bot.name): bot.owner for bot in bots}
-    faults = _faults(client, name)
+    owners = {bot.name: bot.owner for bot in bots}
+    owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]
+    lost = games_pb2.ListGamesRequest(parent=name, faults_only=True)
+    faults = client.pages(client.games.ListGames, lost, lambda page: page.games, 10_000)
     folder.reports.mkdir(exist_ok=True)
     written = []
     for login in folder.logins():
-        own = [row for row in rows if owners.get(row.bot) == login]
+        own = {rank: row for rank, (row, owner) in enumerate(owned, 1) if owner == login}
         file = folder.reports / f"{login}.md"
         file.write_text(_report(course, name, login, own, rows, faults), encoding="utf-8")
         written.append(str(file))
     return written
 
 
-def _faults(client: Client, name: str) -> list[Fault]:
-    request = games_pb2.ListGamesRequest(parent=name, faults_only=True)
-    games = client.pages(client.games.ListGames, request, lambda page: page.games, 10_000)
-    return [Fault(game.second if game.result == 1 else game.first, game.name, game.fault) for game in games]
-
-
 def _report(
-    course: Course, tournament: str, login: str, own: list[Standing], rows: list[Standing], faults: list[Fault]
+    course: Course,
+    tournament: str,
+    login: str,
+    own: dict[int, tournaments_pb2.Standing],
+    rows: list[tournaments_pb2.Standing],
+    faults: list[games_pb2.Game],
 ) -> str:
-    lines = [
-        f"# {login}: {course.name}",
-        "",
-        f"The night of {tournament.removeprefix('tournaments/night-')}, {course.variant}.",
-        "",
-    ]
+    """Return the page; `own` has the student's bots by rank, `faults` the games that a bot lost by its own fault."""
+    night = tournament.removeprefix("tournaments/night-")
+    lines = [f"# {login}: {course.name}", "", f"The night of {night}, {course.variant}.", ""]
     if not own:
         lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
-    for row in own:
-        mine = [fault for fault in faults if fault.label == row.label]
+    for rank, row in own.items():
+        mine = [game for game in faults if row.label == (game.second if game.result == 1 else game.first)]
         score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
-        lines += [f"**{row.label}**: rank {row.rank} of {len(rows)}, {row.points:g} points: {score}", ""]
+        lines += [f"**{row.label}**: rank {rank} of {len(rows)}, {row.points:g} points: {score}", ""]
         if mine:
             games = "game" if len(mine) == 1 else "games"
             lines.append(f"It lost {len(mine)} {games} by faults:")
-            lines += [f"- {course.address}/{fault.game}: it {fault.what or 'failed'}" for fault in mine[:10]]
+            lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in mine[:10]]
             lines.append("")
     lines += ["| rank | bot | points |", "|---|---|---|"]
-    lines += [f"| {row.rank} | {row.label} | {row.points:g} |" for row in rows[:10]]
+    lines += [f"| {rank} | {row.label} | {row.points:g} |" for rank, row in enumerate(rows[:10], 1)]
     return "\n".join(lines) + "\n"
