@@ -176,10 +176,10 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
         "opening_plies, allowances, scores, ended_at"
     )
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}) FROM STDIN") as copy:
-        for game in games:
+        for *key, result, termination, moves, times, fault, plies, allowances, scores in games:
             # The plus converts members of enumerations to plain numbers.
-            result, termination = +game.result, +game.termination
-            copy.write_row((*game[:5], result, termination, *game[7:9], game.fault or None, *game[10:], ended_at))
+            row = (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, ended_at)
+            copy.write_row(row)
 
 
 def findings(connection: Connection) -> Iterator[str]:

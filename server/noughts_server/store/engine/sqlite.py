@@ -170,10 +170,9 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """Store games whose slots are free; raise IntegrityError if a slot is not."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for game in part:
+        for *key, result, termination, moves, times, fault, plies, allowances, scores in part:
             # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
-            result, termination = +game.result, +game.termination
-            parameters += (*game[:5], result, termination, *game[7:9], game.fault or None, *game[10:])
+            parameters += (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores)
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
