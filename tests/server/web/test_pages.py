@@ -415,7 +415,9 @@ def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_r
 def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(site: Site) -> None:
     text = site.get("/bots/pascal").text
     row = text.partition('<a href="/bots/pascal/against/random">')[2].partition("</tr>")[0]
-    numbers = [int(number) for number in re.findall(r"\d+", " ".join(re.findall(r"<td>([\d /]+)</td>", row)))]
+    numbers = [
+        int(number) for number in re.findall(r"\d+", " ".join(re.findall(r'<td class="spare">([\d /]+)</td>', row)))
+    ]
     assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
     assert "How its newest 8 games ended" in text
     assert re.search(r"median</dt><dd>[\d.]+ (µs|ms|s)</dd>", text)
