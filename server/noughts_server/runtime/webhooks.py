@@ -8,9 +8,9 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from ipaddress import IPv4Address, ip_address, ip_network
@@ -26,15 +26,13 @@ from noughts_server.version import software_version
 
 logger = structlog.get_logger("noughts.webhooks")
 
-Document = Mapping[str, Any]
-FORMATS: Mapping[str, Callable[[Document, str], Document]] = {
+FORMATS: Mapping[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
     "json": lambda document, text: document,
     "discord": lambda document, text: {"content": text, "allowed_mentions": {"parse": []}},
     "slack": lambda document, text: {"text": text.translate({38: "&amp;", 60: "&lt;", 62: "&gt;"})},
 }
 """What a request contains, made of the event's document and its sentence. Names in it must not notify people."""
 TIMEOUT_SECONDS = 10
-_LONGEST_LINE = 4_096
 _NAT64 = ip_network("64:ff9b::/96")
 
 
@@ -61,28 +59,24 @@ class WebhookDelivery:
 
     async def begin_due(self, requests: asyncio.TaskGroup) -> None:
         """Begin a request for each webhook with an event that is due. None of them delays another."""
-        try:
+        with _faults_logged():
             for event in await self._store.read(partial(due_events, now_ms=self._store.now_ms())):
                 requests.create_task(self._deliver(event))
-        except NoughtsError as error:
-            logger.warning("webhook_check_failed", reason=error.reason, error=str(error))
 
     async def _deliver(self, event: Event) -> None:
-        try:
+        with _faults_logged():
             until_ms = self._store.now_ms() + TIMEOUT_SECONDS * 1_000
-            if not await self._store.write(partial(begin_request, event=event, until_ms=until_ms)):
-                return
-            problem = await self._problem(event)
-            await self._store.write(partial(end_request, event=event, problem=problem, now_ms=self._store.now_ms()))
-        except NoughtsError as error:
-            logger.warning("webhook_check_failed", reason=error.reason, error=str(error))
+            if await self._store.write(partial(begin_request, event=event, until_ms=until_ms)):
+                problem = await self._problem(event)
+                end = partial(end_request, event=event, problem=problem, now_ms=self._store.now_ms())
+                await self._store.write(end)
 
     async def _problem(self, event: Event) -> str | None:
         """Send an event; return what is wrong with the answer, or why there is none."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 status = await self._status(event)
-        except Exception as error:  # Whatever an owner's address does must not end the games of the server.
+        except Exception as error:
             problem = str(error)[:400] or f"no answer within {TIMEOUT_SECONDS} s"
         else:
             if 200 <= status < 300:
@@ -111,7 +105,7 @@ class WebhookDelivery:
         connect = partial(
             asyncio.open_connection,
             port=parts.port or (443 if is_tls else 80),
-            limit=_LONGEST_LINE,
+            limit=4_096,
             ssl=self._tls if is_tls else None,
             server_hostname=parts.hostname if is_tls else None,
         )
@@ -121,9 +115,21 @@ class WebhookDelivery:
         return await connect(addresses[-1])
 
 
+@contextmanager
+def _faults_logged() -> Iterator[None]:
+    """Keep faults from the server, because they would end its games."""
+    try:
+        yield
+    except NoughtsError as error:
+        logger.warning("webhook_check_failed", reason=error.reason, error=str(error))
+    except Exception:
+        logger.exception("webhook_check_failed")
+
+
 def request_content(event: Event, timestamp: int) -> bytes:
     """Return the last headers and the body of a request."""
-    document = {"id": event.delivery, "event": event.event, "time": _iso(event.created_at), **event.document}
+    time = datetime.fromtimestamp(event.created_at / 1_000, UTC).isoformat(timespec="milliseconds")
+    document = {"id": event.delivery, "event": event.event, "time": time, **event.document}
     text = EVENTS[event.event].format_map(document)
     body = json.dumps(FORMATS[event.format](document, text)).encode()
     signature = hmac.new(event.secret.encode(), b"%d.%b" % (timestamp, body), hashlib.sha256).hexdigest()
@@ -137,10 +143,6 @@ def request_content(event: Event, timestamp: int) -> bytes:
         "Noughts-Signature": f"sha256={signature}",
     }
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode() + b"\r\n" + body
-
-
-def _iso(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1_000, UTC).isoformat(timespec="milliseconds")
 
 
 async def addresses_of(url: str, *, private: bool) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from noughts_server.limits import Limits
 from noughts_server.runtime import webhooks
@@ -277,3 +278,15 @@ async def test_a_server_that_does_not_lead_delivers_nothing(arena: Arena, receiv
     async with running(WebhookDelivery(arena.store, leads, private=True).run()):
         await asyncio.wait_for(asked.wait(), 60)
     assert receiver.requests == []
+
+
+async def test_a_fault_of_the_store_ends_neither_the_server_nor_the_event(arena: Arena, receiver: Receiver) -> None:
+    await hook(arena, receiver.url)
+    await arena.tournament()
+    arena.execute("ALTER TABLE outbox RENAME TO hidden")
+    with capture_logs() as logs:
+        await deliver(arena)
+    assert [line["event"] for line in logs] == ["webhook_check_failed"]
+    arena.execute("ALTER TABLE hidden RENAME TO outbox")
+    await deliver(arena)
+    assert len(receiver.good()) == 1

@@ -113,9 +113,10 @@ def _append(connection: Connection, webhook_id: int, event: str, document: Mappi
 
 def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
     """Return the oldest event of each webhook that can receive one now."""
-    oldest = select(func.min(outbox.c.id)).group_by(outbox.c.webhook_id)
+    waiting = outbox.alias()
+    oldest = select(func.min(waiting.c.id)).where(waiting.c.webhook_id == webhooks.c.id).scalar_subquery()
     columns = (webhooks.c[name] for name in ("url", "format", "secret", "tried_at", "failures"))
-    found = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id.in_(oldest)))
+    found = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
     return [row for row in found if row.tried_at + _delay_ms(row.failures) <= now_ms]
 
 
