@@ -1,6 +1,7 @@
 """`--dry-run`: what a tournament would be, without playing it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,22 +53,23 @@ def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[in
     counts = sorted({least, most, *(2**power for power in range(2, 7) if least < 2**power < most)})
     with usage_problems():
         settings.schedule.check_entries(most, settings)
-    return [count for count in counts if _is_playable(settings, count)]
-
-
-def _is_playable(settings: TournamentSettings, entries: int) -> bool:
-    try:
-        settings.schedule.check_entries(entries, settings)
-    except FormatError:
-        return False
-    return True
+    playable = []
+    for count in counts:
+        with suppress(FormatError):
+            settings.schedule.check_entries(count, settings)
+            playable.append(count)
+    return playable
 
 
 def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
     documents = [_document(settings, each, pace) for each in forecasts]
-    lines = [f"{_entries(each)}, {_games(each)}: {_duration(settings, each, pace)}" for each in forecasts]
+    lines = []
+    for each in forecasts:
+        eta = _eta(settings, each, pace)
+        duration = "duration not known" if eta is None else f"about {length(max(1, eta))}"
+        lines.append(f"{_entries(each)}, {_games(each)}: {duration}")
     output.announce(
         documents[0] if one else {"dry_run": True, "forecasts": documents},
         f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played",
@@ -92,11 +94,6 @@ def _games(each: Forecast) -> str:
     if each.least != each.most:
         return f"{each.least:,} to {output.count(each.most, 'game')}"
     return output.count(each.most, "game")
-
-
-def _duration(settings: TournamentSettings, each: Forecast, pace: Pace) -> str:
-    eta = _eta(settings, each, pace)
-    return "duration not known" if eta is None else f"about {length(max(1, eta))}"
 
 
 def _document(settings: TournamentSettings, each: Forecast, pace: Pace) -> dict[str, Any]:

@@ -119,7 +119,8 @@ class GameSource(AtServer):
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
-            games = _some(map(_from_message, _at_server(client, name)), name)
+            lines = (_line(game, "") for game in _at_server(client, name))
+            games = _some((game_record(read_document(line)) for line in lines), name)
             return make(Gathered(shown.title or short(shown.name), games, about_of(shown, table)))
 
 
@@ -197,10 +198,5 @@ def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:
     """Return the game as a line of a file of games; thinking times of the two sides only if they differ."""
     shown = document(game)
     keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
-    return {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()} | occasion(
-        event, shown["end_time"] or ""
-    )
-
-
-def _from_message(game: games_pb2.Game) -> GameRecord:
-    return game_record(read_document(_line(game, "")))
+    line = {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()}
+    return line | occasion(event, shown["end_time"] or "")

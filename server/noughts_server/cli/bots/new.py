@@ -40,13 +40,8 @@ def new(
             target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Problem(f"{place}: {error.strerror}") from error
-    spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=_class_of(files, chosen.spec, name))
+    found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
+    spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=found[1] if found else name)
     made = {"name": name, "language": language, "folder": str(place), "spec": spec, "files": sorted(map(str, files))}
     output.show(made, "\n".join(str(place / path) for path in sorted(files)))
     output.hint(f"Next: cd {place} && make check" + (f"   (needs {chosen.needs})" if chosen.build else ""))
-
-
-def _class_of(files: dict[Path, str], spec: str, name: str) -> str:
-    """Return the class in the bot's file, or the bot's name if there is none."""
-    found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
-    return found[1] if found else name
