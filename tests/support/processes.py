@@ -121,7 +121,7 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
 
 
 def eventually(
-    ask: Callable[[], Returned], wanted: Callable[[Returned], object] = bool, seconds: float = 30
+    ask: Callable[[], Returned], wanted: Callable[[Returned], object] = bool, seconds: float = 120
 ) -> Returned:
     """The first answer that is wanted. Asks again until then: another process changes what it is about."""
     deadline = time.monotonic() + seconds

@@ -107,7 +107,7 @@ T = TypeVar("T")
 
 async def eventually(ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
     """Asks again and again until the answer is as wanted."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not wanted(await ask()):  # noqa: ASYNC110  # another process is waited for
             await asyncio.sleep(0.05)
 
