@@ -74,7 +74,11 @@ def main(arguments: Sequence[str]) -> int:
     # A module that is also a program must not start playing here, and need not load `run`.
     vars(noughts_bots).update(run=_not_here, run_async=_not_here_either)
     try:
-        bot = bot_for(*_read(arguments))
+        if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
+            got, expected = repr(" ".join(arguments)), "KIND TARGET [key=value ...]"
+            raise BotSpecError("arguments", got, expected, "see `noughts bot check`")
+        kind, target, *written = arguments
+        bot = bot_for(kind, target, dict(option.split("=", 1) for option in written))
     except BotError as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
@@ -102,15 +106,6 @@ def _not_here(*_: Any, **__: Any) -> None:
 async def _not_here_either(*_: Any, **__: Any) -> None:
     """Replaces `noughts_bots.run_async`."""
     _not_here()
-
-
-def _read(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
-    if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
-        raise BotSpecError(
-            "arguments", repr(" ".join(arguments)), "KIND TARGET [key=value ...]", "see `noughts bot check`"
-        )
-    kind, target, *written = arguments
-    return kind, target, dict(option.split("=", 1) for option in written)
 
 
 def _frames() -> tuple[BinaryIO, BinaryIO]:

@@ -96,7 +96,11 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
         if all(_follows(answer, level) for answer in answers.values()):
             rows = {key: Row(_by_cell(variant, answer.scores)) for key, answer in answers.items()}
             return TableFile(variant, level, rows=rows)
-    return TableFile(variant, 0, rows={key: Row(_chances(variant, answer)) for key, answer in answers.items()})
+    rows = {}
+    for key, answer in answers.items():
+        weights = answer.weights or (1,) * len(answer.candidates)
+        rows[key] = Row(_by_cell(variant, dict(zip(answer.candidates, weights, strict=True))))
+    return TableFile(variant, 0, rows=rows)
 
 
 def _follows(answer: Considered, level: int) -> bool:
@@ -107,11 +111,6 @@ def _follows(answer: Considered, level: int) -> bool:
     if level == 0:
         return dict(zip(answer.candidates, answer.weights, strict=False)) == {c: s for c, s in scores.items() if s}
     return best_of(scores).candidates == answer.candidates and len(set(answer.weights)) <= 1
-
-
-def _chances(variant: Variant, answer: Considered) -> list[int]:
-    weights = answer.weights or (1,) * len(answer.candidates)
-    return _by_cell(variant, dict(zip(answer.candidates, weights, strict=True)))
 
 
 def _by_cell(variant: Variant, ratings: dict[int, int]) -> list[int]:

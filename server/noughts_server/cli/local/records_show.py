@@ -19,7 +19,12 @@ Games = Callable[[str], "Iterator[RecordedGame]"]
 
 def show_game(file: str, number: int, games: Games) -> None:
     """Shows the game at this place of the file, from 1."""
-    game = _at(file, number, games)
+    game = _found(file, number, games)
+    if game is None:
+        count = sum(1 for _ in games(file))
+        if not count:
+            raise UsageProblem(f"{file}: got no games, expected at least one")
+        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
     if output.is_json():
         output.print_json({"number": number, **json_document(game)})
         return
@@ -51,16 +56,6 @@ def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
         times_ms=game.times_ms,
         winning=frozenset(winning_cells(game) or ()),
     )
-
-
-def _at(file: str, number: int, games: Games) -> RecordedGame:
-    game = _found(file, number, games)
-    if game is None:
-        count = sum(1 for _ in games(file))
-        if not count:
-            raise UsageProblem(f"{file}: got no games, expected at least one")
-        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
-    return game
 
 
 def _found(file: str, number: int, games: Games) -> RecordedGame | None:

@@ -44,7 +44,9 @@ def picture(
     if full:
         if any(score is not None for score in scores_of(game)):
             below.append(_scores(game))
-        below.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
+        begin = max(0, len(game.moves) - _MOST_MOVES)
+        last = ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
+        below.append(Text(last, style="dim", no_wrap=True, overflow="ellipsis"))
     board = board_lines(game.variant, game.moves, game.winning_cells, width=room)
     title = output.printable(short_game(game.name))
     if height is not None and (most := height - _FRAME - len(players) - len(below)) < len(board):
@@ -95,11 +97,6 @@ def _scores(game: pb.WatchedGame) -> Text:
     for side, score in enumerate(scores_of(game)):
         text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
     return text
-
-
-def _last_moves(game: pb.WatchedGame) -> str:
-    begin = max(0, len(game.moves) - _MOST_MOVES)
-    return ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
 
 
 def _clock(seconds: float) -> str:
