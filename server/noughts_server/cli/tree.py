@@ -90,6 +90,7 @@ TREE = Group(
                         "extend": "remote.tournament:extend",
                         "pause": "remote.tournament:pause",
                         "cancel": "remote.tournament:cancel",
+                        "wait": "remote.tournament:wait",
                         "show": "remote.tournament:show",
                         "verify": "remote.tournament_verify:verify",
                         "list": "remote.tournament:list_tournaments",

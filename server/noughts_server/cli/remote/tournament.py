@@ -1,5 +1,6 @@
 """`noughts tournament`: organise tournaments on a server."""
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.remote.tournament_end import TournamentEnd
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.times import read_moment
 from noughts_server.cli.tournament_options import FormatOptions
@@ -23,6 +25,10 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 from noughts_server.resource_names import short
+
+_WAIT_SECONDS = 1.0
+_REJECTED, _STOPPED = 1, 3
+"""Exit codes of `wait`."""
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
@@ -232,6 +238,31 @@ def extend(
     Without --games or --rounds, a finished tournament is set to paused, so that bots can join; `start` resumes it.
     """
     _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
+
+
+@command()
+def wait(name: NameArgument, at: AtServer) -> None:
+    """Wait until a tournament is over, then show it.
+
+    The exit code is 0 if it finished, 1 if it is a match whose test accepted H0, and 3 if it was cancelled or its test
+    was not decided.
+    """
+    with at.connected() as client:
+        end, told = TournamentEnd(client, read_tournament(name)), -1
+        while (over := end.look()) is None:
+            if end.games_done != told:
+                told = end.games_done
+                output.note(f"{short(end.name)}: {told:,} games are over")
+            time.sleep(_WAIT_SECONDS)
+        show_tournament(client, over)
+    if code := _verdict(over):
+        raise SystemExit(code)
+
+
+def _verdict(over: pb.Tournament) -> int:
+    if over.state != pb.TOURNAMENT_STATE_FINISHED:
+        return _STOPPED
+    return {"H0": _REJECTED, "continue": _STOPPED}.get(over.match.sprt.decision, 0)
 
 
 @command()

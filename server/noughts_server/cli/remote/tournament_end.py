@@ -21,6 +21,7 @@ class TournamentEnd:
         self._client = client
         self._request = pb.GetTournamentRequest(name=name)
         self._answered_at = time.monotonic()
+        self.name, self.games_done = name, 0
 
     def look(self) -> pb.Tournament | None:
         """Return the tournament if it is over, else None. Raises CallFailed."""
@@ -30,5 +31,5 @@ class TournamentEnd:
             if failed.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
                 raise
             return None
-        self._answered_at = time.monotonic()
+        self._answered_at, self.games_done = time.monotonic(), shown.games_done
         return shown if shown.state in OVER else None

@@ -64,7 +64,8 @@ def test_a_match_with_a_test_ends_with_its_decision(ask: Ask, bots: list[str], n
     for bot in reversed(bots):
         ask(f"tournament join duel --bot {bot}")
     ask("tournament start duel")
-    finished(ask, "duel")
+    waited = noughts(f"tournament wait duel --server {server} --format json")
+    assert json.loads(waited.stdout)["match"]["sprt"]["decision"] == "H1"
     told = ask("tournament show duel")
     assert told["match"]["sprt"]["decision"] == "H1"
     assert told["games"] == told["games_total"] < 100_000
@@ -199,7 +200,9 @@ def test_games_are_filtered_by_bot_result_and_termination(
         assert complaint in noughts(line, code=code, env=env).stderr
 
 
-def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:
+def test_tournament_is_paused_resumed_cancelled_and_waited_for(
+    ask: Ask, bots: list[str], noughts: Any, server: str
+) -> None:
     ask("tournament create long --games 100000 --concurrency 4")
     for bot in bots:
         ask(f"tournament join long --bot {bot}")
@@ -207,6 +210,17 @@ def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -
     assert ask("tournament pause long")["state"] == "paused"
     assert ask("tournament start long")["state"] == "running"
     assert ask("tournament cancel long")["state"] == "cancelled"
+    assert "cancelled" in noughts(f"tournament wait long --server {server}", code=3).stdout
+    ask("tournament create worse --schedule match --sprt elo0=0,elo1=1 --games 4")
+    for bot in bots:
+        ask(f"tournament join worse --bot {bot}")
+    ask("tournament start worse")
+    assert "not decided yet after 4 games" in noughts(f"tournament wait worse --server {server}", code=3).stdout
+    ask("tournament create rejected --schedule match --sprt elo0=500,elo1=1000")
+    for bot in bots:
+        ask(f"tournament join rejected --bot {bot}")
+    ask("tournament start rejected")
+    assert "H0 accepted" in noughts(f"tournament wait rejected --server {server}", code=1).stdout
 
 
 def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
