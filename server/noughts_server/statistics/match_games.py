@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noughts_referee.rules import FAULTS, Result, parse_variant
+from noughts_referee.rules import FAULTS, Result, Termination, parse_variant
 from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
@@ -32,6 +32,9 @@ class MatchGame(NamedTuple):
     """What a repetition would have in common; None if it cannot be recognised, e.g. after a crash."""
 
 
+WALKOVER = MatchGame(None, "walkover")
+"""A game that was lost because a player is withdrawn. It says nothing about strength."""
+
 # By result: the points of the side that moved first, and of the other.
 _POINTS: dict[int, tuple[float | None, float | None]] = {
     Result.FIRST_WINS: (1.0, 0.0),
@@ -46,6 +49,8 @@ def match_game(result: int, termination: int, side: int, moves: bytes, opening: 
 
     A game that ended by a fault is never a repetition, because a crash or a late move would not happen again alike.
     """
+    if termination == Termination.ADJUDICATED and (result != Result.DRAW or not moves):
+        return WALKOVER
     return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
 
 
@@ -105,6 +110,7 @@ class MatchGames:
         self._idle = 0
         """Consecutive repetitions up to the last pair."""
         self._games = 0
+        self._walkover = False
         # By opening: the content of all pairs from it, or None if they differ.
         self._same: dict[Hashable, _Played | None] = {}
 
@@ -130,11 +136,12 @@ class MatchGames:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether the test cannot be decided: after twice as many repeated pairs as there were openings.
+        """Return whether the test cannot be decided: after a walkover, or twice as many repeated pairs as openings.
 
         By then a random order has almost certainly used all openings of a book.
         """
-        return self.sprt is not None and not self.decided and self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
+        idle = self._walkover or self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
+        return self.sprt is not None and not self.decided and idle
 
     def add(self, games: Mapping[int, MatchGame]) -> None:
         """Add games by their slots, from 1. After the end of the test nothing changes."""
@@ -164,6 +171,7 @@ class MatchGames:
         """Count a pair; return whether the counts of pairs have changed."""
         self._games += (one.points is not None) + (other.points is not None)
         if one.points is None or other.points is None:
+            self._walkover |= WALKOVER in (one, other)
             _count_single(self._single, one)
             _count_single(self._single, other)
             return False

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
+from noughts_referee.rules import Result, Termination
+from noughts_server.statistics.match_games import WALKOVER, MatchGame, MatchGames, MatchStatistics, match_game
 from noughts_server.statistics.sprt import Decision, Sprt
 
 
@@ -28,6 +29,16 @@ def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
     assert told.pentanomial == (0, 1, 1, 0, 1)
     assert told.single == (1, 0, 0)
     assert (told.games, told.repeats) == (7, 0)
+
+
+def test_games_lost_by_a_withdrawal_do_not_count() -> None:
+    lost = [
+        match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"")
+        for side, moves in enumerate((b"", b"1"))
+    ]
+    played = match_game(Result.DRAW, Termination.ADJUDICATED, 0, b"1", b"")
+    assert lost == [WALKOVER, WALKOVER]
+    assert counted([played, played, *lost * 9]) == counted([played, played])
 
 
 def test_counts_do_not_depend_on_the_order_in_which_games_end() -> None:

@@ -120,6 +120,18 @@ async def test_a_match_without_a_test_plays_all_games(arena: Arena) -> None:
     assert statistics.estimate.value > 50
 
 
+async def test_games_lost_by_a_withdrawal_end_the_match_without_a_verdict(arena: Arena) -> None:
+    games = await games_of(arena, await arena.tournament(**TEST))
+    lost = {"result": Result.SECOND_WINS, "termination": Termination.ADJUDICATED}
+    await arena.commit([*games[:13], *(game._replace(**lost) for game in games[13:])])
+    ended = await get(arena)
+    assert (ended.state, ended.games_total) == (TournamentState.FINISHED, 14)
+    statistics = stored(ended)
+    assert (statistics.pentanomial.pairs, statistics.games) == (6, 13)
+    assert statistics.sprt is not None
+    assert statistics.sprt.decision is Decision.CONTINUE
+
+
 async def test_nothing_of_a_journaled_game_stays_after_the_decision(arena: Arena) -> None:
     tournament = await arena.tournament(**TEST, time=TimeControl(bank_us=10**9, increment_us=10**7))
     games = await games_of(arena, tournament)
