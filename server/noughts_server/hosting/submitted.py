@@ -367,6 +367,8 @@ class SubmittedBots:
             await self._play_as(submission, spec, self._playing[key])
         except InvalidArgument as error:  # the operator accepts less now than at the submission
             self._bench_for(submission, f"is not a bot that this server accepts: {error}")
+        except (NoughtsError, OSError) as error:  # the next tick starts it again
+            logger.warning("submission_start_failed", bot=submission.resource, error=str(error))
         finally:
             del self._playing[key]
             self._host.installed.pop(key, None)

@@ -105,9 +105,9 @@ def has_referees(connection: Connection) -> bool:
 
 
 def accepted_kinds(connection: Connection) -> frozenset[str]:
-    """Return the kinds of submitted bots that some live referee runs."""
-    accepts = (node.accepts.split(",") for node in alive(connection) if node.kind is NodeKind.REFEREE)
-    return frozenset(kind for kinds in accepts for kind in kinds if kind)
+    """Return the kinds of submitted bots that each live referee runs which runs any, so it can play all their games."""
+    accepts = [frozenset(node.accepts.split(",")) for node in alive(connection) if node.accepts]
+    return frozenset.intersection(*accepts) if accepts else frozenset()
 
 
 def _alive(connection: Connection, now: int) -> tuple[Node, ...]:

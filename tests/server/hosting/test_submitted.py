@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
@@ -32,6 +33,7 @@ from noughts_server.store.engine.schema import bots, programs, submissions
 from noughts_server.store.people.submissions import Submission, Upload, needed_submissions
 from noughts_server.store.people.tokens import authenticate, create_owner, revoke_token
 from tests.support.client import Client, bearing, client_of, refused
+from tests.support.databases import change
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.loopback import until
 from tests.support.shared import made_once
@@ -476,6 +478,22 @@ async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, 
         assert await online(client) == []
         assert "accepting bots of kind wasm" in (await refused(submit(client, token, "mine", FIRST))).trailing
         await submit(client, token, "lots", lots, "wasm")
+
+
+async def test_a_program_that_cannot_be_read_ends_no_server_and_plays_once_it_can(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL)
+        for name, content in (("one", GOOD), ("two", FIRST)):
+            await submit(client, token, name, content)
+        change(tmp_path / "x.sqlite", "UPDATE programs SET content = CAST(content || x'0a' AS BLOB)")
+        await client.create(token)
+        for bot in ("one", "two"):
+            await client.join(token, bot)
+        with capture_logs() as logs:
+            await client.start(token)
+            await until(lambda: any(line["event"] == "submission_start_failed" for line in logs))
+        change(tmp_path / "x.sqlite", "UPDATE programs SET content = substr(content, 1, length(content) - 1)")
+        await client.until(lambda cup: cup.games_done == 2)
 
 
 async def test_what_was_handed_in_plays_on_after_a_restart(tmp_path: Path) -> None:

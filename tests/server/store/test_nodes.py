@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import WrongState
-from noughts_server.store.nodes import LIFETIME_MS, Node, NodeKind, alive, beat, has_referees, leave
+from noughts_server.store.nodes import LIFETIME_MS, Node, NodeKind, accepted_kinds, alive, beat, has_referees, leave
 from noughts_server.store.tournaments.claims import MOST_DEATHS, HeldClaim, claim_next, hand_over
 from noughts_server.store.tournaments.tournaments import Tournament, pause_tournament, start_tournament
 from tests.support.arena import NOW, Arena, made_up
@@ -51,6 +51,18 @@ async def test_nodes_live_while_they_say_so_and_the_oldest_comes_first(arena: Ar
     assert found.alive[0] == SERVER
     await arena.store.write(partial(leave, name=ANNA.name))
     assert await arena.store.read(alive) == (SERVER, BERT)
+
+
+async def test_servers_leave_to_referees_what_all_accept_that_accept_any(arena: Arena) -> None:
+    """A game of two kinds that no referee accepts together needs a server."""
+    await live(arena, SERVER, ANNA)
+    assert await arena.store.read(accepted_kinds) == frozenset()
+    await live(arena, BERT._replace(accepts="wasm"))
+    assert await arena.store.read(accepted_kinds) == {"wasm"}
+    await live(arena, Node("referee-dora", NodeKind.REFEREE, 1, "py,wasm"))
+    assert await arena.store.read(accepted_kinds) == {"wasm"}
+    await live(arena, Node("referee-ed", NodeKind.REFEREE, 1, "py"))
+    assert await arena.store.read(accepted_kinds) == frozenset()
 
 
 async def test_a_unit_is_held_by_one_referee_while_it_lives(arena: Arena) -> None:
