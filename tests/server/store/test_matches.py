@@ -122,8 +122,8 @@ async def test_a_match_without_a_test_plays_all_games(arena: Arena) -> None:
 
 async def test_games_lost_by_a_withdrawal_end_the_match_without_a_verdict(arena: Arena) -> None:
     games = await games_of(arena, await arena.tournament(**TEST))
-    lost = {"result": Result.SECOND_WINS, "termination": Termination.ADJUDICATED}
-    await arena.commit([*games[:13], *(game._replace(**lost) for game in games[13:])])
+    lost = [game._replace(result=Result.SECOND_WINS, termination=Termination.ADJUDICATED) for game in games[13:]]
+    await arena.commit(games[:13] + lost)
     ended = await get(arena)
     assert (ended.state, ended.games_total) == (TournamentState.FINISHED, 14)
     statistics = stored(ended)
