@@ -1,6 +1,8 @@
 """Events reach a real HTTP server that fails, hangs and comes back."""
 
 import asyncio
+import math
+import re
 import socket
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -10,6 +12,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from noughts_referee.rules import Result
+from noughts_server.competition.formats import MATCH
 from noughts_server.limits import Limits
 from noughts_server.runtime import webhooks
 from noughts_server.runtime.endless_work import running
@@ -22,7 +26,7 @@ from tests.support.arena import NOW, Arena, open_arena
 from tests.support.authority import Authority
 from tests.support.receiver import Receiver, receiving
 
-START, END, LEFT, _ = EVENTS
+START, END, LEFT, DECIDED, _ = EVENTS
 HOUR = 3_600_000
 
 
@@ -246,6 +250,30 @@ async def test_format_decides_what_a_request_contains(arena: Arena, receiver: Re
         },
     }
     assert request.document == expected[format]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_decision_of_a_match_is_delivered_before_its_end(arena: Arena, receiver: Receiver, format: str) -> None:
+    await hook(arena, receiver.url, format)
+    match = await arena.tournament(schedule=MATCH, games_per_pair=400, sprt="elo0=0,elo1=400")
+    won = {0: Result.FIRST_WINS, 1: Result.SECOND_WINS}
+    played = await arena.play(match)
+    games = [game._replace(result=won[game.first], moves=bytes([game.ordinal // 2, 0])) for game in played]
+    await arena.commit(games[:200])
+    await arena.commit(games[200:])
+    for _ in range(3):
+        await deliver(arena)
+        pass_time(arena)
+    assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START, DECIDED, END]
+    document = receiver.good()[1].document
+    if format == "json":
+        pairs = document["pentanomial"][4]
+        assert (document["decision"], document["games_done"], document["games_total"]) == ("H1", 2 * pairs, 2 * pairs)
+        assert (document["pentanomial"], document["repeats"]) == ([0, 0, 0, 0, pairs], 0)
+        assert document["llr"] > math.log(19)
+    else:
+        text = document["content" if format == "discord" else "text"]
+        assert re.fullmatch(r"The test of cup is decided: H1 \(LLR \d\.\d\d, \d+ games\)\.", text)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from noughts_server.competition.formats import MATCH
 from noughts_server.errors import LimitReached, NotFound, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.store.engine.database import Connection
@@ -15,7 +16,7 @@ from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.tournaments import cancel_tournament, pause_tournament, start_tournament
 from tests.support.arena import NOW, Arena
 
-START, END, LEFT, _ = webhooks.EVENTS
+START, END, LEFT, *_ = webhooks.EVENTS
 
 
 async def hook(arena: Arena, owner: str = "alice", events: str = "", most: int = 9) -> Webhook:
@@ -96,6 +97,13 @@ async def test_what_is_rolled_back_is_not_reported(arena: Arena) -> None:
     with pytest.raises(KeyError):
         await arena.store.write(fails)
     assert await told(arena) == []
+
+
+async def test_match_that_ends_without_a_decision_reports_no_decision(arena: Arena) -> None:
+    await hook(arena)
+    match = await arena.tournament(schedule=MATCH, games_per_pair=4, sprt="elo0=0,elo1=5")
+    await arena.commit(await arena.play(match))
+    assert [event for _, event in await told(arena)] == [START, END]
 
 
 async def test_pause_and_resume_are_no_events(arena: Arena) -> None:

@@ -164,6 +164,8 @@ def _commit_tournament(
     finished = advance.games_done == total and not kind.endless
     _store_progress(connection, row, advance, now_ms if finished else None)
     if finished:
+        if kind.counts_pairs:
+            report.changes.matches[row.id].report_decision(connection, now_ms)
         report_event(connection, "tournament.finished", row.id, now_ms)
     report.games += stored
     report.progress.append(

@@ -14,6 +14,7 @@ from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, est
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics, counted_game
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.store.engine.schema import games, tournaments
+from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_options
 
 _COLUMNS = games.c.ordinal, games.c.result, games.c.termination, games.c.moves, games.c.opening_plies
@@ -44,6 +45,21 @@ class StoredMatch:
         if self.games.over:
             values |= {"games_total": self.games.known, "base_games_per_pair": self.games.known}
         connection.execute(update(tournaments).where(tournaments.c.id == self._id).values(values))
+
+    def report_decision(self, connection: Connection, now_ms: int) -> None:
+        """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
+        found = self.games.statistics()
+        if found.sprt is not None and self.games.decided:
+            report_event(
+                connection,
+                "match.decided",
+                self._id,
+                now_ms,
+                decision=found.sprt.decision,
+                llr=found.sprt.llr,
+                pentanomial=found.pentanomial,
+                repeats=found.repeats,
+            )
 
     def _add(self, stored: Iterable[Any]) -> None:
         self.games.add({game.ordinal: counted_game(game, self._variant) for game in stored})

@@ -21,6 +21,7 @@ EVENTS: Mapping[str, str] = {
     "tournament.started": "Tournament {title} has started ({variant}).",
     "tournament.finished": "Tournament {title} is {state}; {games_done:,} games were played.",
     "bot.withdrawn": "{entry} was withdrawn from tournament {title} ({reason}).",
+    "match.decided": "The test of {title} is decided: {decision} (LLR {llr:.2f}, {games_done:,} games).",
     TEST: "This is a test of {webhook}.",
 }
 """The events, each with a sentence for people that contains facts of its document."""
