@@ -228,7 +228,7 @@ class SharedPlay:
             supply.stored([game for game in report.games if game.tournament == key])
             supply.look()
         if report.stale:
-            logger.error("games_refused", games=report.stale)
+            logger.warning("games_refused", games=report.stale)
 
     async def _look(self) -> None:
         local = self.local
