@@ -5,6 +5,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +15,17 @@ from typer import Argument, Option
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli import output
+from noughts_server.cli import format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.remote.run_there import started_tournament
+from noughts_server.cli.remote.tournament import CreateOptions
 from noughts_server.cli.typed_names import read_tournament
+from noughts_server.client.client import Client
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
-from noughts_server.resource_names import short
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.resource_names import bot_name, short
 
 _TRIAL = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
@@ -48,12 +53,18 @@ def submit(
     enter: Annotated[
         list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")
     ] = None,
+    test_against: Annotated[
+        str, Option("--test-against", metavar="VERSION", help="Version of the bot to play a match against")
+    ] = "",
+    sprt: format_options.SprtOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.
 
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
-    version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`.
+    version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`, and
+    `--test-against` also needs `play` and `organise`. Its match is unrated, of --variant (default: tictactoe), with
+    random openings and the test --sprt (default: elo0=0,elo1=5).
     """
     prefix, _, path = str(file).partition(":")
     if prefix in ("py", "wasm") and not file.exists():
@@ -67,14 +78,29 @@ def submit(
         variant=variant,
     )  # fmt: skip
     entered = [read_tournament(each) for each in enter or ()]
+    if sprt and not test_against:
+        raise UsageProblem(f"--sprt {sprt}: got no match, expected --test-against VERSION as well")
+    match = _match(variant or "tictactoe", sprt or "elo0=0,elo1=5") if test_against else None
+    played = None
     with at.connected() as client:
+        if match:
+            _require_version(client, announced.bot, test_against)
         with _progress(len(content)) as sent:
             requests = submission_requests(announced, content, sent)
             answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
         made = answer.version
+        label = f"{announced.bot}, version {made.submission.version}"
+        if match and answer.unchanged:
+            text = f"--test-against {test_against}: this file is {label}, so there is no new version to test"
+            raise Problem(text, "Test other versions with `noughts tournament create NAME --schedule match`.")
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
+        if match:
+            match = replace(match, title=f"{label} against version {test_against}")
+            entering = [(made.submission.version, made.name), (test_against, bot_name(announced.bot, test_against))]
+            with started_tournament(client, match, entering, "test") as played:
+                pass
     document = {
         "bot_version": made.name,
         "kind": made.submission.kind,
@@ -82,13 +108,30 @@ def submit(
         "sha256": made.submission.sha256.hex(),
         "unchanged": answer.unchanged,
         "entered": entered,
+        "match": played,
     }
-    label = f"{announced.bot}, version {made.submission.version}"
     tried = f": the server has tested it and runs it ({made.submission.size:,} bytes)."
     said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
-    output.show(document, "\n".join([*said, *(f"It is entered in {short(tournament)}." for tournament in entered)]))
-    if not entered and not answer.unchanged:
+    said += [f"It is entered in {short(tournament)}." for tournament in entered]
+    if played:
+        said.append(f"It plays against version {test_against} in {short(played)}.")
+        output.hint(f"Wait for the result: noughts tournament wait {short(played)}")
+    output.show(document, "\n".join(said))
+    if not entered and not played and not answer.unchanged:
         output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+
+
+def _match(variant: str, sprt: str) -> TournamentSettings:
+    """Return the settings of a match of two versions. Raises UsageProblem."""
+    openings = "none" if options.read_variant(variant).agreement else "random:2"
+    return CreateOptions(variant, openings=openings, schedule="match", sprt=sprt).settings({}, rated=False)
+
+
+def _require_version(client: Client, bot: str, version: str) -> None:
+    """Raise Problem if a bot has no such version among the newest 100."""
+    found = client.call(client.bots.GetBot, pb.GetBotRequest(name=bot_name(bot))).versions
+    if bot_name(bot, version) not in {each.name for each in found}:
+        raise Problem(f"--test-against {version}: {bot} has no such version among its newest 100")
 
 
 def _read(file: Path) -> tuple[bytes, str]:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from secrets import token_hex
 
@@ -43,11 +43,16 @@ def play_there(client: Client, specs: Sequence[BotSpec], settings: TournamentSet
                 name = free_name(client, label)
                 stack.enter_context(_bot_run(client, spec, name))
                 entering.append((label, bot_name(name)))
-        return _play(client, settings, entering)
+        with started_tournament(client, settings, entering, "run") as name:
+            return _watch(client, name)
 
 
-def _play(client: Client, settings: TournamentSettings, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
-    message = settings_message(settings, name=f"tournaments/run-{token_hex(4)}")
+@contextmanager
+def started_tournament(
+    client: Client, settings: TournamentSettings, entering: Iterable[tuple[str, str]], prefix: str
+) -> Iterator[str]:
+    """Start a tournament of bots, each after its label, and yield its name. An error in the block cancels it."""
+    message = settings_message(settings, name=f"tournaments/{prefix}-{token_hex(4)}")
     request = pb.CreateTournamentRequest(tournament=message)
     made = client.call(client.tournaments.CreateTournament, request).tournament
     try:
@@ -62,7 +67,7 @@ def _play(client: Client, settings: TournamentSettings, entering: Sequence[tuple
                 joining.label = ""
                 client.call(client.tournaments.JoinTournament, joining)
         client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
-        return _watch(client, made.name)
+        yield made.name
     except BaseException:
         with suppress(CallFailed):
             client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))

@@ -50,16 +50,8 @@ class StoredMatch:
         """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
         found = self.games.statistics()
         if found.sprt is not None and self.games.decided:
-            report_event(
-                connection,
-                "match.decided",
-                self._id,
-                now_ms,
-                decision=found.sprt.decision,
-                llr=found.sprt.llr,
-                pentanomial=found.pentanomial,
-                repeats=found.repeats,
-            )
+            facts = found.sprt._asdict() | {"pentanomial": found.pentanomial, "repeats": found.repeats}
+            report_event(connection, "match.decided", self._id, now_ms, **facts)
 
     def _add(self, stored: Iterable[Any]) -> None:
         self.games.add({game.ordinal: counted_game(game, self._variant) for game in stored})

@@ -1,0 +1,48 @@
+"""A new version of a submitted bot is tested against an earlier one by the server that runs both."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import asked, environment, first_line, started, told
+
+pytestmark = pytest.mark.processes
+
+BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
+
+
+def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    file = tmp_path / "mine.py"
+    file.write_text(BOT.format("position.free[0]"))
+    with ExitStack() as stack:
+        serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
+        address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
+        scopes = "--scope play --scope submit --scope organise"
+        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        assert asked(f"bot submit {file}", env)["match"] is None
+        testing = ["bot", "submit", str(file), "--test-against"]
+        refused = told([*testing, "1"], env, code=1).stderr
+        assert "--test-against 1: this file is mine, version 1, so there is no new version to test" in refused
+        file.write_text(BOT.format("position.free[-1]"))
+        refused = told([*testing, "7"], env, code=1).stderr
+        assert "--test-against 7: mine has no such version" in refused
+        refused = told([*testing, "1", "--sprt", "elo0=1"], env, code=2).stderr
+        assert "--sprt elo0=1: got no elo1" in refused
+        # So different hypotheses are decided after a few pairs of games.
+        made = asked(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200", env)
+        assert (made["bot_version"], made["unchanged"]) == ("bots/mine/versions/2", False)
+        over = json.loads(told(["tournament", "wait", made["match"], "--format", "json"], env).stdout)
+        assert over["match"]["sprt"]["decision"] == "H1"
+        assert [row["name"] for row in sorted(over["standings"], key=lambda row: row["name"])] == ["1", "2"]
+        assert (over["title"], over["rated"]) == ("mine, version 2 against version 1", False)
+
+
+def test_sprt_without_a_version_to_test_against_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(BOT.format("position.free[0]"))
+    line = ["bot", "submit", str(file), "--sprt", "elo0=0,elo1=5", "--server", "127.0.0.1:1"]
+    assert "expected --test-against VERSION as well" in told(line, environment(), code=2).stderr
