@@ -271,3 +271,5 @@ def _store_progress(connection: Connection, row: Row[Any], advance: Advance, end
             .where(tournaments.c.id == row.id)
             .values(state=TournamentState.FINISHED, ended_at=ended_at)
         )
+        held = (units.c.tournament_id == row.id) & units.c.holder.is_not(None)
+        connection.execute(update(units).where(held).values(holder=None))

@@ -116,7 +116,7 @@ async def test_a_fork_bomb_is_bounded_and_gone_with_its_leader(place: dict[str, 
         forked = int(ended.out.removeprefix("refused after ").partition(":")[0])
         # The limit of an ordinary user counts all tasks of that user, which begin and end meanwhile.
         assert 0 < forked <= (1_000 if os.getuid() else 40)
-        assert marked(place["marker"]) == []
+        await until(lambda: not marked(place["marker"]))  # on a busy machine, some take longer to die
 
 
 async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
