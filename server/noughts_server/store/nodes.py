@@ -105,7 +105,7 @@ def has_referees(connection: Connection) -> bool:
 
 
 def accepted_kinds(connection: Connection) -> frozenset[str]:
-    """Return the kinds of submitted bots that each live referee runs which runs any, so it can play all their games."""
+    """Return the kinds of submitted bots that all live referees accept, apart from those that accept none."""
     accepts = [frozenset(node.accepts.split(",")) for node in alive(connection) if node.accepts]
     return frozenset.intersection(*accepts) if accepts else frozenset()
 
