@@ -197,6 +197,8 @@ class Tournament(_message.Message):
     FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
     STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    THROUGHPUT_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -258,6 +260,12 @@ class Tournament(_message.Message):
     sprt: _builtins.str
     """The sequential probability ratio test that ends a match: `elo0=ELO,elo1=ELO` and optionally `alpha=P`, `beta=P`,
     `model=logistic` or `model=normalized`. `games_per_pair` is then the largest number of games. Empty: no test.
+    """
+    priority: _builtins.int
+    """Of the running tournaments with a `throughput`, those with the highest priority get the next games; at most 1,000."""
+    throughput: _builtins.int
+    """The share of the referees' games, in percent; at most 1,000. Running tournaments of equal priority share in
+    proportion to it: 75 and 25 mean three games to one. 0: it does not share, and begins games whenever it can.
     """
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
@@ -348,12 +356,14 @@ class Tournament(_message.Message):
         forfeit_after: _builtins.int = ...,
         stop_when_decided: _builtins.bool = ...,
         sprt: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        throughput: _builtins.int = ...,
         match: Global___MatchStatistics | None = ...,
         openings: Global___Openings | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

@@ -24,7 +24,7 @@ from noughts_server.cli.output import printing
 
 _PANELS = {
     "Game": "--variant --opening-rule --games --concurrency --seed --draw-after --fuel --schedule --rounds "
-    "--stop-when-decided --first --mark --training-games --against",
+    "--stop-when-decided --priority --throughput --first --mark --training-games --against",
     "Openings": "--openings --openings-order --symmetries",
     "Time control": "--time --time-of --margin --margin-of --live-scores --time-class --move-timeout",
     "Players": "--forfeit-after --start-timeout --processes --affinity --memory --memory-total --require-lock "

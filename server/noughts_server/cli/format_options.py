@@ -52,6 +52,20 @@ ForfeitAfterOption = Annotated[
         help="Number of crashes, illegal moves or late moves after which a bot is withdrawn",
     ),
 ]
+PriorityOption = Annotated[
+    int,
+    Option("--priority", max=OPTIONS["priority"].most, min=0, help="Rank among tournaments with a --throughput"),
+]
+ThroughputOption = Annotated[
+    int,
+    Option(
+        "--throughput",
+        max=OPTIONS["throughput"].most,
+        min=0,
+        metavar="PERCENT",
+        help="Share of the games of all tournaments with one. Default: 0 (does not share)",
+    ),
+]
 DryRunOption = Annotated[
     bool, Option("--dry-run", help="Show the number of games and the expected duration, without playing")
 ]

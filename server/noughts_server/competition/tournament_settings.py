@@ -48,6 +48,10 @@ class TournamentSettings:
     """Whether an encounter of a knockout ends as soon as one side cannot be overtaken."""
     sprt: str = field(default="", metadata=_option(200))
     """The test that ends a match, as `Sprt.parse` reads it; empty means none: all games are played."""
+    priority: int = field(default=0, metadata=_option(1_000))
+    """Of several running tournaments with a throughput, those with the highest priority get the next games."""
+    throughput: int = field(default=0, metadata=_option(1_000))
+    """In proportion to it, in percent, tournaments of equal priority share each referee; 0 means it does not share."""
     openings: Openings = field(default_factory=Openings)
     """The openings; both games of an encounter have the same one."""
     title: str = ""

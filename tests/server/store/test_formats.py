@@ -216,6 +216,8 @@ async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_
         ({"stop_when_decided": True}, "stop_when_decided"),
         ({"schedule": SWISS, "games_per_pair": 3}, "games_per_pair"),
         ({"draw_after": -1}, "draw_after"),
+        ({"priority": 1_001}, "priority"),
+        ({"throughput": 1_001}, "throughput"),
     ],
 )
 async def test_what_a_format_has_no_use_for_is_refused(arena: Arena, others: dict[str, Any], field: str) -> None:

@@ -42,6 +42,8 @@ class CreateOptions(FormatOptions):
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
     live_scores: Annotated[bool, Option("--live-scores", help="Show the bots' scores even during timed games")] = False
     keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores with the games")] = False
+    priority: format_options.PriorityOption = 0
+    throughput: format_options.ThroughputOption = 0
 
 
 @command()
@@ -75,6 +77,8 @@ def create(
         own_times,
         live_scores=playing.live_scores,
         keep_scores=playing.keep_scores,
+        priority=playing.priority,
+        throughput=playing.throughput,
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )

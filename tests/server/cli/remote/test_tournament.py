@@ -33,9 +33,10 @@ def finished(ask: Ask, name: str) -> None:
 
 
 def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
-    created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup'")
+    created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup' --priority 2 --throughput 75")
     assert created["tournament"] == "tournaments/spring"
     assert (created["state"], created["games"], created["seed"], created["seed_given"]) == ("open", 0, None, True)
+    assert (created["priority"], created["throughput"]) == (2, 75)
     assert created["absence_limit"] == 600
     text = noughts(f"tournament show spring --server {server}").stdout
     assert "An entry that keeps its games waiting for 10 min loses its remaining games." in text
