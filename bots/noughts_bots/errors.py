@@ -15,15 +15,10 @@ from collections.abc import Iterable
 class BotError(ValueError):
     """A bot that cannot be provided as requested."""
 
-    subject: str
-    """What the error is about, e.g. `bot 'nextstep', option depth`."""
-    got: str
-    expected: str
-    advice: str
-
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
         super().__init__(f"{subject}: got {got}, expected {expected}; {advice}")
         self.subject = subject
+        """What the error is about, e.g. `bot 'nextstep', option depth`."""
         self.got = got
         self.expected = expected
         self.advice = advice

@@ -237,7 +237,7 @@ def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
 def _read_value(option: Option, row: ReferenceBot, spec: BotSpec, value: str) -> Any:
     try:
         return option.read(value)
-    except ValueError:
+    except (KeyError, ValueError):
         subject = f"bot {str(spec)!r}, option {option.name}"
         raise BotSpecError(subject, value, option.expected, f"write {row.syntax}") from None
 

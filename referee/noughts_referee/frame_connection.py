@@ -23,7 +23,7 @@ from noughts_referee.frame_encoding import (
     choice,
     choice_reason,
     ends_columns,
-    openings,
+    opening,
     reasons,
     scores,
     starts_columns,
@@ -189,9 +189,7 @@ class FrameConnection:
         """
         self.close(closed)
         self.capacity_timed = self.capacity_untimed = 0
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
+        self._end_grace()
         return self._questions.let_go()
 
     def opened_earlier(self, game: Game, took_us: int) -> None:
@@ -201,9 +199,7 @@ class FrameConnection:
     def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
         """End the running games of a bot that will not come back as lost; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
+        self._end_grace()
         self._referee.forfeit(self.player, termination, fault)
 
     async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
@@ -248,9 +244,7 @@ class FrameConnection:
         self.player.network_us = 0
         self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
         self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
+        self._end_grace()
         self._questions.carry_over(lambda: self._referee.joined(self.player, self))
         self.on_presence()
 
@@ -266,6 +260,11 @@ class FrameConnection:
             self._questions.held()
             self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
+
+    def _end_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
 
     # From the bot: answers.
 
@@ -408,8 +407,8 @@ class FrameConnection:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
         if outbox.openings:
-            frame.openings.extend(openings(player, outbox.openings))
             asked = outbox.openings
+            frame.openings.extend([opening(player, game) for game in asked])
             timed = [game for game in asked if game.time is not None]
             self._questions.written([game.handle for game in asked], [game.ply for game in asked], timed)
         if outbox.ends:

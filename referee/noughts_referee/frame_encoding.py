@@ -85,12 +85,8 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
     return starts
 
 
-def openings(player: Player, games: list[Game]) -> list[pb.Opening]:
-    """Return the opening choices that the player must make, one message for each game."""
-    return [_opening(player, game) for game in games]
-
-
-def _opening(player: Player, game: Game) -> pb.Opening:
+def opening(player: Player, game: Game) -> pb.Opening:
+    """Return the opening choice that the player must make."""
     conditions, asked = game.conditions, game.opening
     side = game.side_of(player)
     return pb.Opening(

@@ -1,5 +1,7 @@
 """`fives`: adds up the values of all windows of k cells for their empty cells, in any variant."""
 
+from functools import cache
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_referee.rules import Position, Variant
@@ -41,7 +43,7 @@ class Fives(CachingBot):
 
     def __init__(self) -> None:
         super().__init__()
-        self._boards: dict[Variant, _Board] = {}
+        self._board = cache(_Board)
 
     def plays(self, variant: Variant) -> bool:
         return len(set(map(len, variant.line_cells))) == 1
@@ -50,9 +52,7 @@ class Fives(CachingBot):
         return super().consider(position) if position.variant.cells <= _REMEMBERED_BOARD else self.work_out(position)
 
     def work_out(self, position: Position) -> Considered:
-        board = self._boards.get(position.variant)
-        if board is None:
-            board = self._boards[position.variant] = _Board(position.variant)
+        board = self._board(position.variant)
         priorities = board.priorities(position.own, position.opponent, position.free)
         if not position.own | position.opponent:
             openings = tuple(cell for cell in board.openings if cell in priorities)

@@ -1,5 +1,7 @@
 """`minimax`: sees everything and takes the first best cell, unless options limit its depth or prefer fast wins."""
 
+from functools import cache
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
@@ -37,7 +39,7 @@ class Minimax(CachingBot):
         self.depth = depth
         if depth is None:
             self.variants = (f"cells<={_LARGEST_FASTER if faster else _LARGEST_BOARD}",)
-        self._searches: dict[Variant, FullSearch | DepthSearch] = {}
+        self._search = cache(self._new_search)
 
     def plays(self, variant: Variant) -> bool:
         return self.depth is not None or variant.cells <= (_LARGEST_FASTER if self.faster else _LARGEST_BOARD)
@@ -52,12 +54,9 @@ class Minimax(CachingBot):
             score_finished = _first_line if self.faster else _opponent_first
             free = variant.free_cells(own | opponent)
             return {cell: score_finished(variant, own | 1 << cell, opponent) for cell in free}
-        search = self._searches.get(variant)
-        if search is None:
-            search = self._searches[variant] = self._search(variant)
-        return search.scores(own, opponent)
+        return self._search(variant).scores(own, opponent)
 
-    def _search(self, variant: Variant) -> "FullSearch | DepthSearch":
+    def _new_search(self, variant: Variant) -> "FullSearch | DepthSearch":
         if self.faster or self.depth is not None:
             scale = Scale(_LOST, _DRAWN, _DRAWN, _WON, step=1 if self.faster else 0)
             return DepthSearch(variant, self.depth or variant.cells, scale)

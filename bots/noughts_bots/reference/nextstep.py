@@ -1,5 +1,7 @@
 """`nextstep`: looks ahead to a depth on the scale 8..32, in any variant."""
 
+from functools import cache
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.depth_search import DepthSearch, Scale
@@ -43,7 +45,7 @@ class NextStep(CachingBot):
     def __init__(self, depth: int | None = None) -> None:
         super().__init__()
         self.depth = depth
-        self._searches: dict[Variant, DepthSearch] = {}
+        self._search = cache(self._new_search)
 
     def work_out(self, position: Position) -> Considered:
         return best_of(self._scores(position.variant, position.own, position.opponent))
@@ -53,11 +55,10 @@ class NextStep(CachingBot):
         if variant.has_line(own) or variant.has_line(opponent):
             free = variant.free_cells(own | opponent)
             return {cell: _score_finished(variant, own | 1 << cell, opponent) for cell in free}
-        search = self._searches.get(variant)
-        if search is None:
-            depth = self.depth or default_depth(variant)
-            search = self._searches[variant] = DepthSearch(variant, depth, _FIN_SCALE)
-        return search.scores(own, opponent)
+        return self._search(variant).scores(own, opponent)
+
+    def _new_search(self, variant: Variant) -> DepthSearch:
+        return DepthSearch(variant, self.depth or default_depth(variant), _FIN_SCALE)
 
 
 def _score_finished(variant: Variant, own: int, opponent: int) -> int:

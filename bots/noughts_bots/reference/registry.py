@@ -18,7 +18,7 @@ class Option:
     expected: str
     """The allowed values in words, e.g. `1..9`."""
     read: Callable[[str], Any]
-    """Parses the text of a value. Raises ValueError for an invalid text."""
+    """Parses the text of a value. Raises ValueError or KeyError for an invalid text."""
     required: bool = False
     """Whether there is no default."""
 
@@ -62,14 +62,7 @@ def _whole_number(name: str, allowed: range) -> Option:
 
 
 def _yes_or_no(name: str) -> Option:
-    values = {"true": True, "false": False}
-
-    def read(text: str) -> bool:
-        if text not in values:
-            raise ValueError(f"{text} is neither true nor false")
-        return values[text]
-
-    return Option(name, "true|false", read)
+    return Option(name, "true|false", {"true": True, "false": False}.__getitem__)
 
 
 _DEPTHS = range(1, 10)

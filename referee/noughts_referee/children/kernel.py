@@ -26,7 +26,11 @@ def is_linux() -> bool:
 def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char]) -> int:
     """Make a system call by number. Bytes are passed by address. Raises OSError."""
     words = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
-    result = int(_libc.syscall(ctypes.c_long(number), *words))
+    return _checked(_libc.syscall(ctypes.c_long(number), *words))
+
+
+def _checked(result: int) -> int:
+    """Return the result of a call. Raises OSError for a negative one."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
@@ -42,8 +46,7 @@ def close_files(first: int, last: int = _HIGHEST_FD) -> None:
 def control_process(option: int, *arguments: int | bytes) -> None:
     """Call `prctl(2)`. Raises OSError."""
     words = [ctypes.c_ulong(argument) if isinstance(argument, int) else argument for argument in arguments]
-    if _libc.prctl(option, *words, *[ctypes.c_ulong(0)] * (4 - len(words))) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    _checked(_libc.prctl(option, *words, *[ctypes.c_ulong(0)] * (4 - len(words))))
 
 
 def may_become_another_user() -> bool:
@@ -55,8 +58,7 @@ def may_become_another_user() -> bool:
 def _capabilities() -> tuple[int, int]:
     """Return the first 32 effective and permitted capabilities of this process."""
     header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
-    if _libc.capget(header, sets) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    _checked(_libc.capget(header, sets))
     effective, permitted, *_ = struct.unpack("=6I", sets.raw)
     return effective, permitted
 
@@ -78,7 +80,6 @@ def drop_capabilities(*, but_reading: bool) -> None:
     _, permitted = _capabilities()
     kept = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
     header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), struct.pack("=6I", kept, kept, kept, 0, 0, 0)
-    if _libc.capset(header, sets) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    _checked(_libc.capset(header, sets))
     if kept:
         control_process(_AMBIENT, _AMBIENT_RAISE, _MAY_SEARCH_AND_READ)

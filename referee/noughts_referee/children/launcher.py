@@ -1,5 +1,6 @@
 """The interface that starts child players: it turns a command into a process with three pipes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -24,23 +25,26 @@ class ChildCommand:
     """The cores that it can run on; empty: all of them."""
 
 
-class Started(Protocol):
-    pid: int
-    """Leader of its own session and process group."""
-    stdin: int
-    """Our ends of its pipes: non-blocking file descriptors, which the caller closes."""
-    stdout: int
-    stderr: int
-    scratch: str
-    """Its own folder, which is removed at its end."""
-    ended_for: str
-    """After its end: why the launcher ended it, a phrase that follows "it"; empty if the launcher did not."""
-    processor_seconds: float
-    """After its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
+class Started(ABC):
+    """A child that a launcher has started."""
 
+    def __init__(self, pid: int, pipes: tuple[int, int, int], scratch: str) -> None:
+        self.pid = pid
+        """Leader of its own session and process group."""
+        self.stdin, self.stdout, self.stderr = pipes
+        """Our ends of its pipes: non-blocking file descriptors, which the caller closes."""
+        self.scratch = scratch
+        """Its own folder, which is removed at its end."""
+        self.ended_for = ""
+        """After its end: why the launcher ended it, a phrase that follows "it"; empty if the launcher did not."""
+        self.processor_seconds = 0.0
+        """After its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
+
+    @abstractmethod
     async def wait(self) -> int:
         """Return its exit code after its whole session has ended; negative: the signal. Repeatable and cancellable."""
 
+    @abstractmethod
     def kill(self, signal: int) -> None:
         """Send a signal to the whole process group, if it still exists."""
 

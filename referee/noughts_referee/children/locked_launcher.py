@@ -14,30 +14,20 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
-from noughts_referee.children.launcher import ChildCommand
+from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.sandbox import Limits, LockIncomplete, gaps
 from noughts_referee.children.scratch import OwnedFolder, scratch_of
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
+_Ending = asyncio.Future[tuple[int, str, float]]
+"""Gets the exit code of a child, why it was ended, and its processor time."""
 _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME")
 
 
-class LockedChild:
-    def __init__(
-        self,
-        zygote: "_Zygote",
-        number: int,
-        pid: int,
-        pipes: tuple[int, int, int],
-        scratch: str,
-        ended: "asyncio.Future[tuple[int, str, float]]",
-    ) -> None:
-        self.pid = pid
-        self.stdin, self.stdout, self.stderr = pipes
-        self.scratch = scratch
-        self.ended_for = ""
-        self.processor_seconds = 0.0
+class LockedChild(Started):
+    def __init__(self, zygote: "_Zygote", number: int, ended: _Ending, pid: int, pipes: tuple[int, int, int]) -> None:
+        super().__init__(pid, pipes, scratch_of(zygote.scratch, number))
         self._zygote = zygote
         self._number = number
         self._ended = ended
@@ -112,12 +102,12 @@ class _Zygote:
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
-        self._ended: dict[int, asyncio.Future[tuple[int, str, float]]] = {}
+        self._ended: dict[int, _Ending] = {}
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
         self._folder = OwnedFolder("noughts-lock-")
-        self._scratch = self._folder.path
+        self.scratch = self._folder.path
         try:
             self._socket, self._process = self._fork(entry, limits)
         except BaseException:
@@ -128,8 +118,8 @@ class _Zygote:
 
     def _fork(self, entry: str, limits: Limits) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
         """Start the zygote's process, and return our end of its socket. Raises OSError."""
-        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users must reach their own folders
-        settings = {"entry": entry, "limits": asdict(limits), "scratch": self._scratch}
+        os.chmod(self.scratch, 0o711)  # noqa: S103  # children of other users must reach their own folders
+        settings = {"entry": entry, "limits": asdict(limits), "scratch": self.scratch}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
@@ -178,7 +168,7 @@ class _Zygote:
         ours = (asking, hearing, reading)
         for fd in ours:
             os.set_blocking(fd, False)
-        return LockedChild(self, number, pid, ours, scratch_of(self._scratch, number), ended)
+        return LockedChild(self, number, ended, pid, ours)
 
     def _abandon(self, number: int) -> None:
         """Kill a child whose start has failed."""

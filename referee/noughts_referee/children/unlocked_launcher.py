@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from noughts_proto.child_kinds import child_kind
-from noughts_referee.children.launcher import ChildCommand
+from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.scratch import OwnedFolder, remove_tree
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
@@ -31,13 +31,9 @@ def command_line(command: ChildCommand) -> list[str]:
     return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]
 
 
-class UnlockedChild:
+class UnlockedChild(Started):
     def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
-        self.pid = process.pid
-        self.stdin, self.stdout, self.stderr = pipes
-        self.scratch = scratch
-        self.ended_for = ""
-        self.processor_seconds = 0.0
+        super().__init__(process.pid, pipes, scratch)
         self._process = process
         self._ended: asyncio.Task[int] | None = None
 

@@ -1,91 +1,52 @@
 """The rules of the games: pure, immutable, standard library only. The project has no other rules."""
 
-from noughts_referee.rules.agreement import Choice, OpeningChoice, Put, Take
-from noughts_referee.rules.boards import Board
-from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
-from noughts_referee.rules.chance import (
-    Draws,
-    OldSeed,
-    apart,
-    bits_at,
-    commitment,
-    first_choice,
-    first_choices,
-    game_seed,
-    side_seed,
-    side_seeds,
-)
-from noughts_referee.rules.invalid import InvalidInput
-from noughts_referee.rules.last_move import LastMove, MovesError, last_move
-from noughts_referee.rules.openings import OPENING_RULES
-from noughts_referee.rules.outcome import (
-    DRAWN,
-    FAULTS,
-    FORFEITS,
-    GONE,
-    ON_THE_BOARD,
-    VOID,
-    Outcome,
-    Result,
-    Termination,
-    in_words,
-    lost,
-    won,
-)
-from noughts_referee.rules.position import Position, PositionError, free_of_each
-from noughts_referee.rules.variant import Variant, VariantError, members
-from noughts_referee.rules.variant_plugins import plugin_names, plugin_package
-from noughts_referee.rules.variants import OWN_NAMES, base_name, canonical_name, covers, is_family, parse_variant
-
-__all__ = [
-    "DRAWN",
-    "FAULTS",
-    "FORFEITS",
-    "GONE",
-    "ON_THE_BOARD",
-    "OPENING_RULES",
-    "OWN_NAMES",
-    "VOID",
-    "Board",
-    "Choice",
-    "Draws",
-    "InvalidInput",
-    "LastMove",
-    "MovesError",
-    "OldSeed",
-    "OpeningChoice",
-    "Outcome",
-    "Position",
-    "PositionError",
-    "Put",
-    "Result",
-    "Take",
-    "Termination",
-    "Variant",
-    "VariantError",
-    "apart",
-    "base_name",
-    "bits_at",
-    "canonical_name",
-    "cell_name",
-    "cell_names",
-    "column_name",
-    "commitment",
-    "covers",
-    "first_choice",
-    "first_choices",
-    "free_of_each",
-    "game_seed",
-    "in_words",
-    "is_family",
-    "last_move",
-    "lost",
-    "members",
-    "parse_variant",
-    "placed_wrongly",
-    "plugin_names",
-    "plugin_package",
-    "side_seed",
-    "side_seeds",
-    "won",
-]
+from noughts_referee.rules.agreement import Choice as Choice
+from noughts_referee.rules.agreement import OpeningChoice as OpeningChoice
+from noughts_referee.rules.agreement import Put as Put
+from noughts_referee.rules.agreement import Take as Take
+from noughts_referee.rules.boards import Board as Board
+from noughts_referee.rules.cells import cell_name as cell_name
+from noughts_referee.rules.cells import cell_names as cell_names
+from noughts_referee.rules.cells import column_name as column_name
+from noughts_referee.rules.cells import placed_wrongly as placed_wrongly
+from noughts_referee.rules.chance import Draws as Draws
+from noughts_referee.rules.chance import OldSeed as OldSeed
+from noughts_referee.rules.chance import apart as apart
+from noughts_referee.rules.chance import bits_at as bits_at
+from noughts_referee.rules.chance import commitment as commitment
+from noughts_referee.rules.chance import first_choice as first_choice
+from noughts_referee.rules.chance import first_choices as first_choices
+from noughts_referee.rules.chance import game_seed as game_seed
+from noughts_referee.rules.chance import side_seed as side_seed
+from noughts_referee.rules.chance import side_seeds as side_seeds
+from noughts_referee.rules.invalid import InvalidInput as InvalidInput
+from noughts_referee.rules.last_move import LastMove as LastMove
+from noughts_referee.rules.last_move import MovesError as MovesError
+from noughts_referee.rules.last_move import last_move as last_move
+from noughts_referee.rules.openings import OPENING_RULES as OPENING_RULES
+from noughts_referee.rules.outcome import DRAWN as DRAWN
+from noughts_referee.rules.outcome import FAULTS as FAULTS
+from noughts_referee.rules.outcome import FORFEITS as FORFEITS
+from noughts_referee.rules.outcome import GONE as GONE
+from noughts_referee.rules.outcome import ON_THE_BOARD as ON_THE_BOARD
+from noughts_referee.rules.outcome import VOID as VOID
+from noughts_referee.rules.outcome import Outcome as Outcome
+from noughts_referee.rules.outcome import Result as Result
+from noughts_referee.rules.outcome import Termination as Termination
+from noughts_referee.rules.outcome import in_words as in_words
+from noughts_referee.rules.outcome import lost as lost
+from noughts_referee.rules.outcome import won as won
+from noughts_referee.rules.position import Position as Position
+from noughts_referee.rules.position import PositionError as PositionError
+from noughts_referee.rules.position import free_of_each as free_of_each
+from noughts_referee.rules.variant import Variant as Variant
+from noughts_referee.rules.variant import VariantError as VariantError
+from noughts_referee.rules.variant import members as members
+from noughts_referee.rules.variant_plugins import plugin_names as plugin_names
+from noughts_referee.rules.variant_plugins import plugin_package as plugin_package
+from noughts_referee.rules.variants import OWN_NAMES as OWN_NAMES
+from noughts_referee.rules.variants import base_name as base_name
+from noughts_referee.rules.variants import canonical_name as canonical_name
+from noughts_referee.rules.variants import covers as covers
+from noughts_referee.rules.variants import is_family as is_family
+from noughts_referee.rules.variants import parse_variant as parse_variant

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from noughts_referee.rules.chance import Draws
@@ -18,6 +19,7 @@ class PositionError(InvalidInput):
     text = "position {got!r}: expected {expected}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Position:
     """The position that a bot must answer.
 
@@ -25,46 +27,24 @@ class Position:
     to try moves, use `copy()`.
     """
 
-    __slots__ = (
-        "limit_us",
-        "memo",
-        "moves",
-        "opponent",
-        "opponent_clock_us",
-        "own",
-        "own_clock_us",
-        "seed",
-        "side",
-        "variant",
-    )
-
     variant: Variant
-    own: int
+    _: KW_ONLY
+    own: int = 0
     """The stones of the side to move, as a set of cells (bit `c` = cell `c`)."""
-    opponent: int
-    side: int
+    opponent: int = 0
+    side: int = 0
     """The side to move: 0 moved first (X), 1 second (O)."""
-    moves: list[int]
+    moves: list[int] = field(default_factory=list, init=False)
     """Cells in the order played; empty if the position was set up instead of played."""
-    seed: int
+    seed: int = 0
     """The bot's seed in this game: its only source of randomness, through `rng()`."""
-    own_clock_us: int
+    own_clock_us: int = field(default=0, init=False)
     """The mover's clock in microseconds: the rest of its base time, or the limit of a move; 0 without a limit."""
-    opponent_clock_us: int
-    limit_us: int
+    opponent_clock_us: int = field(default=0, init=False)
+    limit_us: int = field(default=0, init=False)
     """The limit of this move in microseconds: `own_clock_us`, or the limit of each move if that is smaller."""
-    memo: Any
+    memo: Any = field(default=None, init=False)
     """Data that the bot keeps with the game. None until the bot sets it, and when the game is resumed."""
-
-    def __init__(self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0) -> None:
-        self.variant = variant
-        self.own = own
-        self.opponent = opponent
-        self.side = side
-        self.moves = []
-        self.seed = seed
-        self.own_clock_us = self.opponent_clock_us = self.limit_us = 0
-        self.memo = None
 
     @classmethod
     def after(cls, variant: Variant, moves: Iterable[int], *, seed: int = 0) -> "Position":

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import cache
 
 from noughts_bots.bot import GameEnd, GameInfo, TimeLimits
 from noughts_bots.reference.caching_bot import CachingBot
@@ -53,7 +54,7 @@ class ThreatsBot(CachingBot):
         # Limits of the latest game. All timed games of a session belong to one tournament, so their limits are equal.
         self._limits = TimeLimits()
         self._running: set[str] = set()
-        self._boards: dict[Variant, Board] = {}
+        self._board = cache(_board)
         # Kept between moves only in games with a clock. Without one nothing can depend on earlier play.
         self._table: Table = {}
         self._table_of: Variant | None = None
@@ -99,13 +100,6 @@ class ThreatsBot(CachingBot):
         thought.think(effort)
         return thought.considered
 
-    def _board(self, variant: Variant) -> Board:
-        board = self._boards.get(variant)
-        if board is None:
-            ruled = base_name(variant.name) in _FIVE_IN_A_ROW
-            board = self._boards[variant] = RuledBoard(variant) if ruled else Board(variant)
-        return board
-
     def _seconds(self, left: float) -> float:
         """Return the time for a move, given the remaining time. Both are seconds."""
         if self._limits.bank:
@@ -118,3 +112,7 @@ class ThreatsBot(CachingBot):
         # set, so this counts at most the largest number of concurrent games, by default one.)
         seconds /= max(1, min(len(self._running), self.max_games or 1))
         return max(0.0, seconds * (1 - _RESERVE_SHARE) - _RESERVE_SECONDS)
+
+
+def _board(variant: Variant) -> Board:
+    return RuledBoard(variant) if base_name(variant.name) in _FIVE_IN_A_ROW else Board(variant)

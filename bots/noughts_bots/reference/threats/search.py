@@ -87,7 +87,7 @@ class Search:
         entry = self._table.get(key)
         if entry is not None:
             known_depth, value, kind, hint = entry
-            value = _from_table(value, ply)
+            value = _nearer(value, -ply)
             if (known_depth >= depth or abs(value) > CERTAIN) and (
                 kind == _EXACT or (kind == _AT_LEAST and value >= beta) or (kind == _AT_MOST and value <= alpha)
             ):
@@ -120,7 +120,7 @@ class Search:
         kind = _AT_LEAST if best >= beta else _EXACT if best > alpha else _AT_MOST
         if len(self._table) >= _TABLE_ENTRIES:
             self._table.clear()
-        self._table[key] = (depth, _to_table(best, ply), kind, best_cell)
+        self._table[key] = (depth, _nearer(best, ply), kind, best_cell)
         return best
 
     def _try(
@@ -205,10 +205,6 @@ def evaluation(own: Stones, other: Stones) -> int:
     )
 
 
-def _to_table(value: int, ply: int) -> int:
-    """Store a proven result by its distance from the position itself."""
-    return value + ply if value > CERTAIN else value - ply if value < -CERTAIN else value
-
-
-def _from_table(value: int, ply: int) -> int:
-    return value - ply if value > CERTAIN else value + ply if value < -CERTAIN else value
+def _nearer(value: int, plies: int) -> int:
+    """Return a proven result as so many half-moves nearer. In the table, distances count from the position itself."""
+    return value + plies if value > CERTAIN else value - plies if value < -CERTAIN else value
