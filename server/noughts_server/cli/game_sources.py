@@ -22,11 +22,10 @@ from noughts_server.client.client import Client
 from noughts_server.records.formats import FormatError
 from noughts_server.records.game_records import GamesFileError, game_record, game_records
 from noughts_server.records.json_lines import LINE_KEYS, read_document
-from noughts_server.records.recorded_game import occasion
 from noughts_server.records.replay import recorded
 from noughts_server.resource_names import short
 from noughts_server.tables.about import About
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.tables.tally import Tally
 
 Made = TypeVar("Made")
@@ -42,7 +41,7 @@ class Gathered(NamedTuple):
     """A tournament that has been found."""
 
     title: str
-    games: Iterable[GameRecord]
+    games: Iterable[RecordedGame]
     about: "About"
 
     def tally(self) -> Tally:
@@ -180,7 +179,7 @@ def _begins_with(path: Path, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _some(games: Iterable[GameRecord], source: str) -> Iterator[GameRecord]:
+def _some(games: Iterable[RecordedGame], source: str) -> Iterator[RecordedGame]:
     """The games. Raises Problem if there is none."""
     empty = True
     for game in games:

@@ -6,7 +6,8 @@ from typing import Self
 from noughts_referee.rules import Termination, VariantError, canonical_name
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.reading import read_opening
-from noughts_server.records.recorded_game import RESULTS, SCORES, RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import RecordError, variant_of
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 _OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
 
@@ -62,8 +63,7 @@ class Wanted:
     def _has_result(self, game: RecordedGame) -> bool:
         if self.result in RESULTS:
             return game.result == self.result
-        score = SCORES.get(game.result)
-        if score is None:
+        if (score := game.score) is None:
             return False
         wanted = _OF_A_BOT[self.result or ""]
         # A bot that plays itself has both sides.

@@ -13,9 +13,10 @@ from typing import IO
 
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
-from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
+from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.result_lists import CSV_HEAD, csv_text, pgn_text, read_csv, read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
+from noughts_server.tables.recorded_game import RecordedGame
 
 FORMATS = (".jsonl", ".sgf", ".psq", ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")

@@ -1,11 +1,12 @@
 """Games of files as tables and reports need them, in any format."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from noughts_server.records.formats import read_games
-from noughts_server.records.recorded_game import RecordedGame, RecordError
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.records.recorded_game import RecordError
+from noughts_server.tables.recorded_game import RecordedGame
 
 _UNKNOWN = "unknown"
 
@@ -19,32 +20,23 @@ class GamesFileError(Exception):
         self.line = line
 
 
-def game_records(path: Path) -> Iterator[GameRecord]:
+def game_records(path: Path) -> Iterator[RecordedGame]:
     """Yield the games in a file, or in a folder of `.psq` files, in order, one at a time in memory.
 
     Moves are not checked against the rules. Raises FormatError, OSError, GamesFileError.
     """
     for line, game, file in read_games(str(path)):
-        try:
-            if isinstance(game, RecordError):
-                raise game
-            yield game_record(game)
-        except RecordError as error:
-            raise GamesFileError(path, line, file, error) from None
+        if isinstance(game, RecordError):
+            raise GamesFileError(path, line, file, game)
+        yield game_record(game)
 
 
-def game_record(game: RecordedGame) -> GameRecord:
-    return GameRecord(
+def game_record(game: RecordedGame) -> RecordedGame:
+    """Return the game with a name for whatever is not known."""
+    return replace(
+        game,
         variant=game.variant or _UNKNOWN,
         first=game.first or f"{_UNKNOWN} X",
         second=game.second or f"{_UNKNOWN} O",
-        seed=game.seed or 0,
-        moves=game.moves,
-        result=game.result,
         termination=game.termination or _UNKNOWN,
-        times_us=[round(time * 1000) for time in game.times_ms],
-        opening=game.opening,
-        agreed=game.agreed,
-        fault=game.fault,
-        date=game.occasion.get("date", ""),
     )

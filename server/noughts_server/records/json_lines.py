@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from noughts_server.records.recorded_game import LONGEST_MS, RESULTS, Placed, RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import LONGEST_MS, Placed, RecordError, variant_of
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 LINE_KEYS = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
@@ -99,9 +100,8 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document["opening"] = list(record.opening)
     if record.first_time or record.second_time:
         document |= {"first_time": record.first_time, "second_time": record.second_time}
-    loser = {"1-0": 1, "0-1": 0}.get(record.result)
-    if record.fault and loser is not None and "fault" not in record.more:
-        document["fault"] = record.lost_by(loser) | {"reason": record.fault}
+    if record.fault and record.loser is not None and "fault" not in record.more:
+        document["fault"] = record.lost_by(record.loser) | {"reason": record.fault}
     if record.times_ms:
         document["times_ms"] = list(record.times_ms)
     document |= record.more

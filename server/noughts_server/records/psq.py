@@ -16,7 +16,6 @@ from collections.abc import Iterable
 
 from noughts_referee.rules import MovesError, Termination, last_move
 from noughts_server.records.recorded_game import (
-    RecordedGame,
     RecordError,
     five_in_a_row,
     flat_variant,
@@ -24,6 +23,7 @@ from noughts_server.records.recorded_game import (
     point,
     variant_of,
 )
+from noughts_server.tables.recorded_game import RecordedGame
 
 _HEAD = re.compile(r"piskvorky\s+(\d{1,3})\s*x\s*(\d{1,3})\s*(?:,[^,]*)?(?:,\s*(\d+)\s*)?\.?\s*", re.IGNORECASE)
 _MOVE = re.compile(r"\s*\d{1,3}\s*,\s*\d{1,3}\s*(?:,\s*-?\d+\s*)?")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
-from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError, score_column, variant_of
+from noughts_server.records.recorded_game import Placed, RecordError, score_column, variant_of
+from noughts_server.tables.recorded_game import RecordedGame
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame

@@ -10,16 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from noughts_server.records.recorded_game import (
-    RESULT_SPELLINGS,
-    RESULTS,
-    Placed,
-    RecordedGame,
-    RecordError,
-    check_names,
-    occasion,
-    one_line,
-)
+from noughts_server.records.recorded_game import RESULT_SPELLINGS, Placed, RecordError, check_names
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line
 
 _COLUMNS = ("white", "black", "result")
 _EXPECTED_ROW = "white,black,result as in `alpha,beta,1-0`"

@@ -1,17 +1,13 @@
 """Results of games from a file in any format of `formats`."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from noughts_referee.rules import FAULTS
 from noughts_server.records.formats import FORMATS, read_games
-from noughts_server.records.recorded_game import SCORES, Placed, RecordedGame, RecordError
-
-_VOID = "*"
-_FAULTS = frozenset(map(str, FAULTS))
+from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.tables.tally import Tally
 
 
 class ResultsError(ValueError):
@@ -24,31 +20,20 @@ class ResultsError(ValueError):
         self.expected = expected
 
 
-@dataclass(slots=True)
-class Results:
-    """The games in a file, counted by players and score."""
-
-    counts: dict[tuple[str, str, float], int] = field(default_factory=dict)
-    players: dict[str, None] = field(default_factory=dict)
-    """All players, in the order of the file."""
-    void: int = 0
-    """Games without a result, which do not count."""
-    forfeits: dict[str, int] = field(default_factory=dict)
-    """Games lost through a fault, by loser."""
-    repeats: int = 0
-    """Repeated games of deterministic players, which count once."""
-    games: int = 0
-    """Games with a result, including repeats and forfeits."""
-
-
-def read_results(path: Path, *, forfeits: bool = True) -> Results:
-    """Return the results in a file; without `forfeits`, games lost through a fault do not count.
+def read_results(path: Path, *, forfeits: bool = True) -> tuple[Tally, int]:
+    """Return the results in a file, and how many games have none; without `forfeits`, losses by a fault do not count.
 
     The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
     Raises ResultsError, FormatError and OSError.
     """
     form = "" if path.suffix.lower() in FORMATS else _guessed(path)
-    return _counted(_games(read_games(str(path), form=form)), forfeits=forfeits)
+    tally, void = Tally(forfeits=forfeits), 0
+    for game in _games(read_games(str(path), form=form)):
+        if game.score is None:
+            void += 1
+        else:
+            tally.add(game)
+    return tally, void
 
 
 def _guessed(path: Path) -> str:
@@ -73,41 +58,5 @@ def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
             expected = "games of one variant in a file"
             raise ResultsError(line, f"a game of {game.variant} after games of {variant}", expected, file)
         variant = variant or game.variant
-        yield game
-
-
-def _counted(games: Iterable[RecordedGame], *, forfeits: bool) -> Results:
-    results = Results()
-    # By opening and players: how often each game was played.
-    known: defaultdict[tuple[Any, ...], dict[tuple[tuple[int, ...], float], int]] = defaultdict(dict)
-    for game in games:
-        if game.result == _VOID:
-            results.void += 1
-            continue
-        score = SCORES[game.result]
-        results.players.setdefault(game.first)
-        results.players.setdefault(game.second)
-        results.games += 1
-        forfeit = game.termination.lower().replace(" ", "_") in _FAULTS and score != 0.5
-        if forfeit:
-            loser = game.second if score == 1.0 else game.first
-            results.forfeits[loser] = results.forfeits.get(loser, 0) + 1
-            if not forfeits:
-                continue
-        if game.moves and not forfeit:
-            played = known[game.first, game.second, game.opening]
-            played[game.moves, score] = played.get((game.moves, score), 0) + 1
-        else:
-            _count(results, game.first, game.second, score, 1)
-    for start, played in known.items():
-        # With randomness, the same start leads to several games, and each is a separate result.
-        always = len(played) == 1
-        for (_, score), times in played.items():
-            results.repeats += times - 1 if always else 0
-            _count(results, start[0], start[1], score, 1 if always else times)
-    return results
-
-
-def _count(results: Results, first: str, second: str, score: float, times: int) -> None:
-    key = (first, second, score)
-    results.counts[key] = results.counts.get(key, 0) + times
+        ending = game.termination.lower().replace(" ", "_")
+        yield game if ending == game.termination else replace(game, termination=ending)

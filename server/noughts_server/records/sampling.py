@@ -12,7 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from noughts_server.records.recorded_game import SCORES, RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import RecordError, variant_of
+from noughts_server.tables.recorded_game import RecordedGame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +36,9 @@ class Sample(NamedTuple):
 
 def samples(record: RecordedGame) -> Iterator[Sample]:
     """Yield the samples of a game. Raises RecordError."""
-    if record.result not in SCORES:
+    if record.score is None:
         return
-    score = round(2 * SCORES[record.result]) - 1
+    score = round(2 * record.score) - 1
     board = bytearray(variant_of(record.variant).cells)
     for ply, cell in enumerate(record.moves):
         side = ply & 1
@@ -68,7 +69,7 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
     count, variants = 0, dict[str, None]()
     for record in read():
         variants[record.variant] = None
-        if record.result in SCORES:
+        if record.score is not None:
             count += max(0, len(record.moves) - record.first_chosen)
         if len(variants) > 1:
             raise RecordError(f"games of {' and '.join(variants)}", "games of a single variant: all on the same board")

@@ -14,18 +14,16 @@ from noughts_bots.gomocup.protocol import FREESTYLE, RULES
 from noughts_referee.rules import FAULTS, Termination, Variant
 from noughts_server.records.recorded_game import (
     Placed,
-    RecordedGame,
     RecordError,
     five_in_a_row,
     flat_variant,
     milliseconds,
-    occasion,
-    one_line,
     point,
     score_column,
     variant_of,
 )
 from noughts_server.records.sgf_grammar import Node, read_trees, written
+from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOVES_A_LINE = 10

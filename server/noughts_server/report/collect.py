@@ -1,19 +1,17 @@
 """Collect the content of a report in one pass over the games, in little memory."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from noughts_referee.rules import FAULTS
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
 from noughts_server.tables.about import About
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
 
 MOST_FAULTS = 50
 """Games ended by a fault that are shown in addition to the sample."""
-_FAULTS = frozenset(str(fault) for fault in FAULTS)
-_POINTS = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 _MOST_STEPS = 512
 
 
@@ -22,7 +20,7 @@ class ShownGame(NamedTuple):
 
     number: int
     """Its position among the games, from 1."""
-    game: GameRecord
+    game: RecordedGame
 
 
 class Sample:
@@ -37,11 +35,11 @@ class Sample:
         self._even: list[ShownGame] = []
         self._faults: list[ShownGame] = []
 
-    def add(self, number: int, game: GameRecord) -> None:
+    def add(self, number: int, game: RecordedGame) -> None:
         """Keep the game or drop it."""
         if not self._most:
             return
-        if game.termination in _FAULTS and len(self._faults) < MOST_FAULTS:
+        if game.by_fault and len(self._faults) < MOST_FAULTS:
             self._faults.append(ShownGame(number, game))
         if (number - 1) % self.stride:
             return
@@ -77,24 +75,22 @@ class MatchCourse:
         self._three = [0, 0, 0]
         self._pairs = MatchGames()
         self._trinomial, self._pentanomial = _Thinned(), _Thinned()
-        self._before: GameRecord | None = None
+        self._before: RecordedGame | None = None
 
-    def add(self, game: GameRecord) -> None:
+    def add(self, game: RecordedGame) -> None:
         """Add the next game. Void games do not count."""
         self._games += 1
-        score = _POINTS.get(game.result)
-        own = None if score is None else score if game.first == self.label else 1 - score
+        own = game.score if game.score is None or game.first == self.label else 1 - game.score
         if own is not None:
             self._three[round(own * 2)] += 1
             self._trinomial.add(self._games, lambda: tuple(self._three))
         if not self._paired:
             return
-        opening = tuple(game.opening)
-        told = game.moves and game.termination not in _FAULTS
-        self._pairs.add({self._games: MatchGame(own, opening, tuple(game.moves) if told else None)})
+        moves = None if game.by_fault else game.moves or None
+        self._pairs.add({self._games: MatchGame(own, game.opening, moves)})
         before, self._before = self._before, None if self._games % 2 == 0 else game
         if before is not None:
-            self._paired = before.first == game.second and tuple(before.opening) == opening
+            self._paired = before.first == game.second and before.opening == game.opening
             self._pentanomial.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
 
     def statistics(self) -> MatchStatistics:
@@ -151,7 +147,7 @@ class Collected(NamedTuple):
 
 def collect(
     title: str,
-    games: Iterable[GameRecord],
+    games: Iterable[RecordedGame],
     *,
     most_games: int,
     about: About = About(),  # immutable
@@ -173,13 +169,13 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def _printable(game: GameRecord) -> GameRecord:
+def _printable(game: RecordedGame) -> RecordedGame:
     texts = (game.variant, game.first, game.second, game.termination, game.fault)
     if all(map(str.isprintable, texts)):
         return game
     variant, first, second, termination, fault = map(printable, texts)
-    return game._replace(variant=variant, first=first, second=second, termination=termination, fault=fault)
+    return replace(game, variant=variant, first=first, second=second, termination=termination, fault=fault)
 
 
 def faults_of(shown: Iterable[ShownGame]) -> Iterator[ShownGame]:
-    return (each for each in shown if each.game.termination in _FAULTS)
+    return (each for each in shown if each.game.by_fault)

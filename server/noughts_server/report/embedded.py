@@ -38,18 +38,12 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
             continue
         players = [labels.setdefault(name, len(labels)) for name in (game.first, game.second)]
         ending = [game.result, in_words(game.termination), game.first_chosen, moves]
-        times = [_brief(microseconds) for microseconds in game.times_us]
+        times = [round(time, 2) if time < 10 else round(time) for time in game.times_ms]
         won = list(variant.won_with(moves)) if game.termination == _LINE else []
         of_variant = variants.setdefault(game.variant, len(variants))
         games.append([number, of_variant, *players, *ending, times, won, game.fault])
     document = {"labels": list(labels), "variants": [geometry(name) for name in variants], "games": games}
     return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)  # noqa: S704
-
-
-def _brief(microseconds: int) -> float | int:
-    """Return rounded milliseconds."""
-    milliseconds = microseconds / 1000
-    return round(milliseconds, 2) if milliseconds < 10 else round(milliseconds)
 
 
 @cache

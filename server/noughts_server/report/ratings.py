@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from noughts_server.competition.score import Score
 from noughts_server.report.charts import RatingBar
 from noughts_server.statistics.batch_fit import FitError
 from noughts_server.statistics.batch_ratings import BatchRatings, rate
-from noughts_server.statistics.rated_games import GameResult, count_games
+from noughts_server.statistics.rated_games import count_pairs
 from noughts_server.tables.table import Column, Table, Unit
 from noughts_server.tables.tally import Tally
 
@@ -27,7 +26,8 @@ def rated(tally: Tally) -> Rated | None:
 
     If the games cannot compare all bots, each gets two virtual draws against the pool, and a sentence says so.
     """
-    games = count_games(_results(tally.independent), tally.labels)
+    pairs = ((*pair, score.counts) for pair, score in tally.independent.items() if pair[0] != pair[1])
+    games = count_pairs(pairs, tally.labels)
     try:
         ratings = rate(games)
         if len(ratings.groups) > 1:
@@ -58,14 +58,6 @@ def rated(tally: Tally) -> Rated | None:
             " the same from there; they count once here."
         )
     return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], lines)
-
-
-def _results(scores: dict[tuple[str, str], Score]) -> Iterator[GameResult]:
-    for (first, second), score in scores.items():
-        if first != second:
-            yield GameResult(first, second, 1.0, score.wins)
-            yield GameResult(first, second, 0.5, score.draws)
-            yield GameResult(first, second, 0.0, score.losses)
 
 
 def _about_advantage(ratings: BatchRatings) -> Iterator[str]:

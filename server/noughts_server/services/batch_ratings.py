@@ -45,15 +45,10 @@ class BatchRater:
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:
     # These load numpy and scipy: import them with the first request, not when the server starts.
     from noughts_server.statistics.batch_ratings import rate
-    from noughts_server.statistics.rated_games import GameResult, count_games
+    from noughts_server.statistics.rated_games import count_pairs
 
-    games = (
-        GameResult(pair.first, pair.second, points, times)
-        for pair in pairs
-        for points, times in ((1.0, pair.score.wins), (0.5, pair.score.draws), (0.0, pair.score.losses))
-        if times
-    )
-    return _message(rate(count_games(games), anchors=anchors, prior=prior))
+    games = count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs)
+    return _message(rate(games, anchors=anchors, prior=prior))
 
 
 def _message(ratings: "BatchRatings") -> pb.GetBatchRatingsResponse:

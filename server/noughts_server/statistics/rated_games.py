@@ -69,6 +69,17 @@ def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> Rat
     return count_columns(tuple(places), table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), score, times_of)
 
 
+def count_pairs(pairs: Iterable[tuple[str, str, Sequence[int]]], players: Iterable[str] = ()) -> RatedGames:
+    """Count the games of pairs: first mover, second mover, and the first mover's wins, draws and losses."""
+    results = (
+        GameResult(first, second, score, times)
+        for first, second, counts in pairs
+        for score, times in zip((1.0, 0.5, 0.0), counts, strict=True)
+        if times
+    )
+    return count_games(results, players)
+
+
 def count_columns(
     players: Sequence[str], first: Integers, second: Integers, score: Floats, times: Floats | None = None
 ) -> RatedGames:

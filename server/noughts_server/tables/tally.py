@@ -4,16 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_referee.rules import FAULTS, Termination
+from noughts_referee.rules import Termination
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import Crosstable
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.standings import RankedEntry, ranked
 from noughts_server.tables.time_histogram import TimeHistogram
 
 _RESULTS = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
-_FAULTS = frozenset(str(fault) for fault in FAULTS)
 _TIMEOUT = str(Termination.TIMEOUT)
 
 
@@ -59,10 +58,16 @@ class Tally:
 
     def __init__(
         self,
-        games: Iterable[GameRecord] = (),
+        games: Iterable[RecordedGame] = (),
         about: About = About(),  # immutable
+        *,
+        forfeits: bool = True,
     ) -> None:
-        """Count these games of a tournament; labels in `about` need not have played."""
+        """Count these games of a tournament; labels in `about` need not have played.
+
+        Without `forfeits`, games lost by a fault only count in `games` and `faults`.
+        """
+        self._forfeits = forfeits
         self.labels: dict[str, None] = dict.fromkeys(about.order or about.bye_points)
         self._about = about
         self._dates: set[str] = set()
@@ -82,34 +87,36 @@ class Tally:
         for game in games:
             self.add(game)
 
-    def add(self, game: GameRecord) -> None:
+    def add(self, game: RecordedGame) -> None:
         first, second, moves = game.first, game.second, game.moves
         self.labels.setdefault(first)
         self.labels.setdefault(second)
-        if game.date:
-            self._dates.add(game.date)
+        if date := game.occasion.get("date"):
+            self._dates.add(date)
         self.variants[game.variant] += 1
+        if game.by_fault and game.loser is not None:
+            self.faults[(first, second)[game.loser]][game.termination] += 1
+            if not self._forfeits:
+                return
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
         self.terminations[game.termination].add(game.result, plies)
         if moves or game.termination != "adjudicated":  # else an entry was withdrawn before the game began
-            self.openings[tuple(game.opening)].add(game.result, plies)
+            self.openings[game.opening].add(game.result, plies)
         # Result files have no moves, so repeats cannot be recognised.
         played = hash((first, second, *moves)) if moves else ~self.games
         self._distinct.add(played)
-        if moves and game.result in _RESULTS and game.termination not in _FAULTS:
-            start = (first, second, tuple(game.opening))
+        if moves and game.result in _RESULTS and not game.by_fault:
+            start = (first, second, game.opening)
             if start not in self._same:
                 self._same[start] = _Repeated(played, game.result, 1)
             elif (before := self._same[start]) is not None:
                 same = before.played == played and before.result == game.result
                 self._same[start] = before._replace(times=before.times + 1) if same else None
-        if game.termination in _FAULTS and game.result in ("1-0", "0-1"):
-            self.faults[second if game.result == "1-0" else first][game.termination] += 1
-        if game.times_us:
+        if game.times_ms:
             begin = game.first_chosen
             for side, label in enumerate((first, second)):
-                self.times[label].add(game.times_us[begin + (begin + side) % 2 :: 2])
+                self.times[label].add(round(time * 1000) for time in game.times_ms[begin + (begin + side) % 2 :: 2])
 
     @property
     def games(self) -> int:

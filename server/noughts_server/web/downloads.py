@@ -8,9 +8,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion, score_column
+from noughts_server.records.recorded_game import RecordError, score_column
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
+from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.web.documents import Document, csv_text
 from noughts_server.web.upstream import Failure, Upstream
 

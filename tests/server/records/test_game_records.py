@@ -33,8 +33,8 @@ def test_a_line_is_a_game(tmp_path: Path) -> None:
     more = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
     plain, full = game_records(written(tmp_path, LINE, "", LINE | more))
     assert (plain.first, plain.second, list(plain.moves), plain.result) == ("A", "B", [4, 0, 8], "1-0")
-    assert (list(plain.times_us), plain.opening, plain.first_chosen) == ([], (), 0)
-    assert (full.times_us, full.opening, full.fault) == ([1500, 0, 2000], (4,), "resigned")
+    assert (plain.times_ms, plain.opening, plain.first_chosen) == ((), (), 0)
+    assert (full.times_ms, full.opening, full.fault) == ((1.5, 0, 2), (4,), "resigned")
 
 
 def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> No
 
 def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
     (game,) = game_records(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]}))
-    assert game.times_us == [1000, 2000, 3000, 4_000_000]
+    assert game.times_ms == (1, 2, 3, 4000)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from noughts_server.openings.reading import OpeningsFileError, read_openings_fil
 from noughts_server.openings.settings import Openings
 from noughts_server.records.formats import FORMATS, WITHOUT_MOVES, read_games, writing_games
 from noughts_server.records.game_records import GamesFileError, game_records
-from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.replay import check_games
 from noughts_server.records.sampling import samples
+from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.settings import examples
 
 GAMES = [

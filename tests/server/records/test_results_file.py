@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from noughts_server.competition.score import Score
 from noughts_server.records.formats import writing_games
-from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.results_file import ResultsError, read_results
+from noughts_server.tables.recorded_game import RecordedGame
 
 GAME = '{"variant": "tictactoe", "first": "a", "second": "b", "moves": [], "result": "1-0"}'
 
@@ -23,19 +25,19 @@ def written(folder: Path, text: str) -> Path:
 
 def test_rows_are_games_with_or_without_a_heading(tmp_path: Path) -> None:
     rows = "a,b,1-0\n\n a , b ,1/2-1/2\nb,a,0\nb,a,*\na,b,1-0\n"
-    expected = {("a", "b", 1.0): 2, ("a", "b", 0.5): 1, ("b", "a", 0.0): 1}
+    expected = {("a", "b"): Score(2, 1, 0), ("b", "a"): Score(0, 0, 1)}
     for text in (rows, "white,black,result\n" + rows, "\ufeffWhite, Black, Result\r\n" + rows.replace("\n", "\r\n")):
-        results = read_results(written(tmp_path, text))
-        assert results.counts == expected
-        assert (results.games, results.void, list(results.players)) == (4, 1, ["a", "b"])
+        results, void = read_results(written(tmp_path, text))
+        assert results.independent == expected
+        assert (results.games, void, list(results.labels)) == (4, 1, ["a", "b"])
 
 
 def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> None:
     text = "result,round,black,white,termination\n1-0,1,b,a,timeout\n0-1,1,b,a,line\n"
-    assert read_results(written(tmp_path, text)).forfeits == {"b": 1}
-    without = read_results(written(tmp_path, text), forfeits=False)
-    assert without.counts == {("a", "b", 0.0): 1}
-    assert without.forfeits == {"b": 1}
+    assert read_results(written(tmp_path, text))[0].faults == {"b": {"timeout": 1}}
+    without, _ = read_results(written(tmp_path, text), forfeits=False)
+    assert without.independent == {("a", "b"): Score(0, 0, 1)}
+    assert without.faults == {"b": {"timeout": 1}}
 
 
 @pytest.mark.parametrize(
@@ -77,30 +79,30 @@ def game(first: str, second: str, moves: list[int], result: str = "1-0", **more:
 
 def test_a_game_that_is_always_the_same_counts_once(tmp_path: Path) -> None:
     lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, *[game("b", "a", [0, 1], "0-1")] * 3, game("c", "a", [8])]
-    results = read_results(written(tmp_path, "\n".join(lines)))
-    assert results.counts == {("a", "b", 1.0): 1, ("b", "a", 0.0): 1, ("c", "a", 1.0): 1}
+    results, _ = read_results(written(tmp_path, "\n".join(lines)))
+    assert results.independent == {("a", "b"): Score(1), ("b", "a"): Score(0, 0, 1), ("c", "a"): Score(1)}
     assert (results.games, results.repeats) == (9, 6)
 
 
 def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: Path) -> None:
     lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, game("a", "b", [4, 8, 3, 1, 5])]
-    results = read_results(written(tmp_path, "\n".join(lines)))
-    assert results.counts == {("a", "b", 1.0): 6}
+    results, _ = read_results(written(tmp_path, "\n".join(lines)))
+    assert results.independent == {("a", "b"): Score(6)}
     assert results.repeats == 0
 
 
 def test_games_from_different_openings_are_no_repeats_and_do_not_speak_for_each_other(tmp_path: Path) -> None:
     one = game("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
     other = game("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
-    results = read_results(written(tmp_path, "\n".join([one, other, one])))
-    assert results.counts == {("a", "b", 1.0): 2}
+    results, _ = read_results(written(tmp_path, "\n".join([one, other, one])))
+    assert results.independent == {("a", "b"): Score(2)}
     assert results.repeats == 1
 
 
 def test_crashes_are_no_repeats(tmp_path: Path) -> None:
-    results = read_results(written(tmp_path, "\n".join([game("a", "b", [], termination="crashed")] * 4)))
-    assert results.counts == {("a", "b", 1.0): 4}
-    assert results.forfeits == {"b": 4}
+    results, _ = read_results(written(tmp_path, "\n".join([game("a", "b", [], termination="crashed")] * 4)))
+    assert results.independent == {("a", "b"): Score(4)}
+    assert results.faults == {"b": {"crashed": 4}}
 
 
 def test_games_of_two_variants_are_not_mixed(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_games_are_read_in_every_format(tmp_path: Path, name: str) -> None:
             write(game)
     if name == "games":
         Path(f"{file}.jsonl").rename(file)
-    assert read_results(file).counts == {("ada", "bob", 1.0): 1}
+    assert read_results(file)[0].independent == {("ada", "bob"): Score(1)}
 
 
 def test_a_folder_of_games_tells_which_file_cannot_be_read(tmp_path: Path) -> None:

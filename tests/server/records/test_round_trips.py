@@ -14,10 +14,11 @@ from noughts_referee.rules import Draws, Result, Termination, last_move, parse_v
 from noughts_server.records.formats import FormatError, read_games, writing_games
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
-from noughts_server.records.recorded_game import RecordedGame, RecordError, score_column, variant_of
+from noughts_server.records.recorded_game import RecordError, score_column, variant_of
 from noughts_server.records.replay import faults_of
 from noughts_server.records.result_lists import read_csv, read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
+from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.settings import examples
 
 FLAT = (

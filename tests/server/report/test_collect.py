@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.report.collect import MOST_FAULTS, MatchCourse, Sample, collect
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.settings import examples
 
 RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
@@ -14,9 +14,9 @@ RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 def game(
     first: str = "A", second: str = "B", result: str = "1-0", termination: str = "line", place: int = 0
-) -> GameRecord:
+) -> RecordedGame:
     """Games with different places are different games."""
-    return GameRecord("tictactoe", first, second, 1, [4, place], result, termination)
+    return RecordedGame("tictactoe", first, second, result, (4, place), termination)
 
 
 def sides(place: int) -> tuple[str, str]:

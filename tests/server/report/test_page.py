@@ -112,7 +112,7 @@ def test_every_table_has_a_caption_and_every_picture_words(report: Any, round_ro
 
 
 def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin: Any) -> None:
-    text = report(round_robin("ABCD", opening=[4, 0]))
+    text = report(round_robin("ABCD", opening_plies=2))
     page = Page(text)
     assert page.anchors == [
         "standings", "crosstable", "ratings", "sides", "terminations", "openings", "times", "games",
@@ -124,9 +124,9 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
 
 
 def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> None:
-    drawn = [game("A", "B", moves=[place]) for place in range(9)]
-    level = [each for place in range(9) for each in (drawn[place], game("B", "A", moves=[place, 8 - place]))]
-    games = [*level, *(each for place in range(9) for each in (drawn[place], game("B", "A", "0-1", moves=[place])))]
+    drawn = [game("A", "B", moves=(place,)) for place in range(9)]
+    level = [each for place in range(9) for each in (drawn[place], game("B", "A", moves=(place, 8 - place)))]
+    games = [*level, *(each for place in range(9) for each in (drawn[place], game("B", "A", "0-1", moves=(place,))))]
     text = report(games)
     page = Page(text)
     assert "match" in page.anchors
@@ -137,7 +137,7 @@ def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> No
 
 
 def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
-    text = report([game("A", "B", moves=[]), game("B", "A", "0-1", moves=[])] * 500)
+    text = report([game("A", "B", moves=()), game("B", "A", "0-1", moves=())] * 500)
     assert "accepts H1 after 414 games; at the end the LLR is 7.14, the bounds are -2.94 and 2.94." in text
     assert "A has won everything" in text
     assert "NaN" not in text
@@ -145,11 +145,11 @@ def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
 
 
 def test_a_test_is_over_when_it_crosses_a_bound_first(report: Any, game: Any) -> None:
-    won = [game("A", "B", moves=[]), game("B", "A", "0-1", moves=[])] * 250
-    lost = [game("A", "B", "0-1", moves=[]), game("B", "A", moves=[])] * 250
+    won = [game("A", "B", moves=()), game("B", "A", "0-1", moves=())] * 250
+    lost = [game("A", "B", "0-1", moves=()), game("B", "A", moves=())] * 250
     text = report(won + lost)
     assert "accepts H1 after 414 games; at the end the LLR is -0.05, the bounds" in text
-    assert "is not decided" in report([game("A", "B", moves=[]), game("B", "A", moves=[])] * 10)
+    assert "is not decided" in report([game("A", "B", moves=()), game("B", "A", moves=())] * 10)
 
 
 def test_one_game_and_void_games_make_a_page(report: Any, game: Any) -> None:
@@ -179,7 +179,7 @@ def test_a_page_says_which_games_it_has(report: Any, round_robin: Any, game: Any
 
 
 def test_games_that_no_board_can_show_are_left_out(report: Any, round_robin: Any, game: Any) -> None:
-    odd = [game("A", "B", variant="nowhere"), game("A", "B", moves=[4, 99]), game("A", "B", moves=[4, 4])]
+    odd = [game("A", "B", variant="nowhere"), game("A", "B", moves=(4, 99)), game("A", "B", moves=(4, 4))]
     text = report([*round_robin("AB"), *odd])
     assert "2 of 5 games are in this page; the others cannot be shown on a board." in text
     assert len(data_of(text)["games"]) == 2

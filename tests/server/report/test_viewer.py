@@ -14,7 +14,7 @@ from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.report.collect import ShownGame
 from noughts_server.report.embedded import embedded
 from noughts_server.report.page import viewer_script
-from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.browser import chromium
 from tests.support.node import NODE
 from tests.support.tools import run
@@ -27,15 +27,15 @@ def node(script: str, *arguments: str) -> Any:
     return json.loads(run(NODE, "--input-type=module", "-e", f"{viewer_script()}\n{script}", *arguments))
 
 
-def played(variant: str, draw: random.Random) -> GameRecord:
+def played(variant: str, draw: random.Random) -> RecordedGame:
     """A game by lot to its end, or to the last cell."""
     board = parse_variant(variant)
     moves: list[int] = []
     for cell in draw.sample(range(board.cells), board.cells):
         moves.append(cell)
         if board.won_with(moves):
-            return GameRecord(variant, "A", "B", 1, moves, "1-0" if len(moves) % 2 else "0-1", "line")
-    return GameRecord(variant, "A", "B", 1, moves, "1/2-1/2", "board_full")
+            return RecordedGame(variant, "A", "B", "1-0" if len(moves) % 2 else "0-1", tuple(moves), "line")
+    return RecordedGame(variant, "A", "B", "1/2-1/2", tuple(moves), "board_full")
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "gomoku", "qubic", "mnk:30,7,5"])
@@ -62,8 +62,16 @@ def test_the_board_after_each_ply_is_that_of_the_rules(variant: str) -> None:
 
 
 def test_words_tell_times_openings_and_faults() -> None:
-    game = GameRecord(
-        "tictactoe", "A", "B", 1, [4, 0, 8], "0-1", "timeout", [0, 1234, 2_500_000], [4], fault="took too long"
+    game = RecordedGame(
+        "tictactoe",
+        "A",
+        "B",
+        "0-1",
+        (4, 0, 8),
+        "timeout",
+        opening_plies=1,
+        times_ms=(0, 1.234, 2500),
+        fault="took too long",
     )
     document, _ = embedded([ShownGame(7, game)])
     words = node(

@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
-from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.kinds import TableKind, make_table
+from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.table import Unit, as_csv, as_markdown, text
 from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
 
-def game(first: str, second: str, result: str = "1-0", **more: Any) -> GameRecord:
-    given_: dict[str, Any] = {"variant": "tictactoe", "seed": 1, "moves": [4, 0, 8], "termination": "line"}
-    return GameRecord(first=first, second=second, result=result, **(given_ | more))
+def game(first: str, second: str, result: str = "1-0", **more: Any) -> RecordedGame:
+    given_: dict[str, Any] = {"variant": "tictactoe", "moves": (4, 0, 8), "termination": "line"}
+    return RecordedGame(first=first, second=second, result=result, **(given_ | more))
 
 
-def rows(kind: TableKind, *games: GameRecord, limit: int | None = None) -> list[dict[str, Any]]:
+def rows(kind: TableKind, *games: RecordedGame, limit: int | None = None) -> list[dict[str, Any]]:
     return make_table(kind, Tally(games), limit).document()
 
 
 GAMES = (
-    game("A", "B", moves=[4, 0, 8, 1, 2, 6, 5], times_us=[1000, 9, 3000, 9, 2000, 9, 4000]),
+    game("A", "B", moves=(4, 0, 8, 1, 2, 6, 5), times_ms=(1, 0.009, 3, 0.009, 2, 0.009, 4)),
     game("B", "A", "1/2-1/2", termination="board_full"),
     game("A", "C", "0-1", termination="timeout", fault="took too long"),
     game("C", "B", "*", termination="void"),
@@ -79,13 +79,13 @@ def test_table_of_openings_says_if_there_are_none() -> None:
 
 
 def test_openings_are_named_by_their_cells_the_most_played_first() -> None:
-    opened = [game("A", "B", opening=[4, 0]), game("B", "A", "0-1", opening=[4, 0]), game("A", "B")]
+    opened = [game("A", "B", opening_plies=2), game("B", "A", "0-1", opening_plies=2), game("A", "B")]
     table = rows(TableKind.OPENINGS, *opened)
     assert [(row["opening"], row["games"], row["first_wins"]) for row in table] == [
         ("b2 a3", 2, 1),
         ("(empty board)", 1, 1),
     ]
-    unplayed = game("A", "B", moves=[], termination="adjudicated")
+    unplayed = game("A", "B", moves=(), termination="adjudicated")
     assert rows(TableKind.OPENINGS, *opened, unplayed)[-1]["games"] == 1
     assert make_table(TableKind.OPENINGS, Tally(opened), 1).notes[-1] == "The first 1 of 2 openings."
 
@@ -100,9 +100,9 @@ def test_times_are_of_the_bots_own_moves() -> None:
 @pytest.mark.parametrize("plies", [0, 1, 2, 3])
 @pytest.mark.parametrize("how", ["opening", "agreed"])
 def test_times_leave_the_opening_out_whatever_its_length(plies: int, how: str) -> None:
-    moves = [0, 1, 2, 3, 4, 5]
-    opening: dict[str, Any] = {"opening": moves[:plies]} if how == "opening" else {"agreed": plies}
-    played = game("A", "B", moves=moves, times_us=[10, 21, 30, 41, 50, 61], **opening)
+    opening: dict[str, Any] = {"opening_plies": plies} if how == "opening" else {"more": {"opening": {"stones": plies}}}
+    times_ms = (0.010, 0.021, 0.030, 0.041, 0.050, 0.061)
+    played = game("A", "B", moves=(0, 1, 2, 3, 4, 5), times_ms=times_ms, **opening)
     tally = Tally([played])
     kept = [10, 21, 30, 41, 50, 61][plies:]
     found = {label: sorted(time for time, _ in tally.times[label].items()) for label in "AB"}
@@ -110,15 +110,15 @@ def test_times_leave_the_opening_out_whatever_its_length(plies: int, how: str) -
 
 
 def test_games_that_repeat_each_other_are_told_from_those_that_differ() -> None:
-    tally = Tally([game("A", "B"), game("A", "B", seed=2), game("B", "A"), game("A", "B", moves=[4, 0, 7])])
+    tally = Tally([game("A", "B"), game("A", "B", seed=2), game("B", "A"), game("A", "B", moves=(4, 0, 7))])
     assert (tally.games, tally.distinct) == (4, 3)
 
 
 def test_a_game_that_two_always_play_is_one_result() -> None:
     same = [game("A", "B")] * 5
-    other = [game("B", "A", moves=[4, 0, cell]) for cell in (8, 7, 8)]
-    late = [game("A", "B", "0-1", termination="timeout", moves=[4])] * 3
-    opened = [game("A", "B", "1/2-1/2", opening=[4])] * 2
+    other = [game("B", "A", moves=(4, 0, cell)) for cell in (8, 7, 8)]
+    late = [game("A", "B", "0-1", termination="timeout", moves=(4,))] * 3
+    opened = [game("A", "B", "1/2-1/2", opening_plies=1)] * 2
     tally = Tally([*same, *other, *late, *opened])
     assert tally.repeats == 4 + 1
     # Three that were late tell of each time; of B's games, which differ, each counts.
@@ -133,7 +133,7 @@ games = st.lists(
         st.sampled_from("EFGH"),
         st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]),
         termination=st.sampled_from(["line", "board_full", "timeout"]),
-        opening=st.sampled_from([(), (4,), (4, 0)]),
+        opening_plies=st.sampled_from([0, 1, 2]),
     ),
     min_size=1,
     max_size=60,
@@ -142,7 +142,7 @@ games = st.lists(
 
 @given(games)
 @examples(100)
-def test_every_table_counts_every_game_once(played: list[GameRecord]) -> None:
+def test_every_table_counts_every_game_once(played: list[RecordedGame]) -> None:
     counted = [one for one in played if one.result != "*"]
     assert sum(row["points"] for row in rows(TableKind.STANDINGS, *played)) == len(counted)
     assert sum(row["games"] for row in rows(TableKind.STANDINGS, *played)) == 2 * len(counted)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from noughts_server.records.json_lines import json_line, read_json_lines
-from noughts_server.records.recorded_game import RecordedGame
 from noughts_server.records.sgf import read_sgf
+from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import downloads
 from tests.support.site import Site

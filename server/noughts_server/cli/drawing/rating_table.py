@@ -149,15 +149,9 @@ def fit_of_pairs(labels: Iterable[str], scores: PairScores) -> "BatchRatings":
     """Return the ratings from the scores of pairs, by first mover. Raises UsageProblem for too many entries."""
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate
-    from noughts_server.statistics.rated_games import GameResult, count_games
+    from noughts_server.statistics.rated_games import count_pairs
 
-    games = (
-        GameResult(first, second, points, times)
-        for (first, second), score in scores.items()
-        for points, times in ((1.0, score.wins), (0.5, score.draws), (0.0, score.losses))
-        if times
-    )
     try:
-        return rate(count_games(games, labels))
+        return rate(count_pairs(((*pair, score.counts) for pair, score in scores.items()), labels))
     except FitError as error:
         raise UsageProblem(f"--fit: {error}") from None

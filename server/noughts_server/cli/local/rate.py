@@ -11,7 +11,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
-from noughts_server.records.results_file import Results, ResultsError, read_results
+from noughts_server.records.results_file import ResultsError, read_results
 
 
 @command(extra="server")
@@ -41,43 +41,36 @@ def rate(
     anchors = read_anchors(anchor)
     try:
         with place.file(source) as file:
-            results = read_results(Path(file), forfeits=not without_forfeits)
+            tally, void = read_results(Path(file), forfeits=not without_forfeits)
     except ResultsError as error:
         raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate as rate_games
-    from noughts_server.statistics.rated_games import GameResult, count_games
+    from noughts_server.statistics.rated_games import count_pairs
 
-    games = count_games(
-        (GameResult(first, second, score, times) for (first, second, score), times in results.counts.items()),
-        results.players,
-    )
+    games = count_pairs(((*pair, score.counts) for pair, score in tally.independent.items()), tally.labels)
     if not len(games.first):
         raise UsageProblem(f"{source}: got no game with a result, expected at least one")
     try:
         ratings = rate_games(games, anchors=anchors, prior=prior)
     except FitError as error:
         raise UsageProblem(f"{source}: {error}") from None
+    forfeits = {name: kinds.total() for name, kinds in tally.faults.items()}
     if output.is_json():
-        counts = output.picked(results, "forfeits", "void", "repeats")
+        counts = {"forfeits": forfeits, "void": void, "repeats": tally.repeats}
         matrix = {"los": list(ratings.los_matrix())} if los else {}
         output.print_json({**ratings_document(ratings), **matrix, **counts})
         return
     print_ratings(ratings, ratings if los else None)
-    for line in _remarks(results, without_forfeits=without_forfeits):
-        output.stdout().print(output.printable(line), soft_wrap=True)
-
-
-def _remarks(results: Results, *, without_forfeits: bool) -> list[str]:
-    lines = []
-    if results.forfeits:
-        who = ", ".join(f"{name} {number:,}" for name, number in results.forfeits.items())
+    if forfeits:
+        who = ", ".join(f"{name} {number:,}" for name, number in forfeits.items())
         did = "are left out" if without_forfeits else "count as losses (--without-forfeits leaves them out)"
-        lines.append(f"Forfeits: {who}; they {did}.")
-    if results.repeats:
-        lines.append(f"{results.repeats:,} of {output.count(results.games, 'game')} were repeats and count once.")
-    if results.void:
-        lines.append(
-            f"{output.count(results.void, 'game')} without a result {'does' if results.void == 1 else 'do'} not count."
-        )
-    return lines
+        _remark(f"Forfeits: {who}; they {did}.")
+    if tally.repeats:
+        _remark(f"{tally.repeats:,} of {output.count(tally.games, 'game')} were repeats and count once.")
+    if void:
+        _remark(f"{output.count(void, 'game')} without a result {'does' if void == 1 else 'do'} not count.")
+
+
+def _remark(line: str) -> None:
+    output.stdout().print(output.printable(line), soft_wrap=True)

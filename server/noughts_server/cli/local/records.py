@@ -16,9 +16,10 @@ from noughts_server.cli.local.records_show import show_game
 from noughts_server.records.filters import Wanted
 from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, replacing, writing_games
 from noughts_server.records.json_lines import json_document
-from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
+from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.replay import Finding, check_games
 from noughts_server.records.sampling import write_csv, write_npz
+from noughts_server.tables.recorded_game import RecordedGame
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn"
 FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or .csv")]

@@ -10,7 +10,8 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem, has_extra
 from noughts_server.records.json_lines import json_document, winning_cells
-from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import RecordError, variant_of
+from noughts_server.tables.recorded_game import RecordedGame
 
 if TYPE_CHECKING:
     from noughts_server.play.replay_screen import ReplayedGame

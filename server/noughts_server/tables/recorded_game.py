@@ -1,0 +1,103 @@
+"""A game in a file, a database or a server's answer; fields that are not known are empty."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noughts_referee.rules import FAULTS
+
+RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
+"""From the first mover's point of view; the last is a game without a result."""
+SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
+"""The first mover's points."""
+_FAULTS = frozenset(map(str, FAULTS))
+_SCORE = {int, float, type(None)}
+_DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedGame:
+    variant: str
+    """The name; empty if neither the format nor the board determines it."""
+    first: str
+    """The player that moved first: X, or Black in five in a row."""
+    second: str
+    result: str
+    moves: tuple[int, ...] = ()
+    """Cells in playing order, including the opening."""
+    termination: str = ""
+    """`line`, `timeout` and so on; empty if unknown."""
+    seed: int | None = None
+    opening_plies: int = 0
+    """How many of the moves belong to the opening."""
+    times_ms: tuple[float, ...] = ()
+    """The time of each answer; one more than moves if the last answer was not a move. Empty if unknown."""
+    first_time: str = ""
+    """Time controls as on the command line; empty if unknown."""
+    second_time: str = ""
+    fault: str = ""
+    """Why the loser lost: a phrase that follows "it"."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """All other values of a line of JSON, unchanged."""
+
+    @property
+    def score(self) -> float | None:
+        """Return the first mover's points; None without a result."""
+        return SCORES.get(self.result)
+
+    @property
+    def loser(self) -> int | None:
+        """Return the side that lost: 0 moved first, 1 second; None without a loser."""
+        return {"1-0": 1, "0-1": 0}.get(self.result)
+
+    @property
+    def by_fault(self) -> bool:
+        """Return whether the game ended by a player's own fault."""
+        return self.termination in _FAULTS
+
+    @property
+    def opening(self) -> tuple[int, ...]:
+        return self.moves[: self.opening_plies]
+
+    @property
+    def occasion(self) -> dict[str, str]:
+        """Return the event and the date, as in `occasion`."""
+        event, date = self.more.get("event"), self.more.get("date")
+        return occasion(event if isinstance(event, str) else "", date if isinstance(date, str) else "")
+
+    @property
+    def agreed(self) -> int:
+        """Return how many of the first moves were placed by agreement (swap, swap2)."""
+        agreement = self.more.get("opening")
+        stones = agreement.get("stones") if isinstance(agreement, dict) else 0
+        return min(max(0, stones), len(self.moves)) if type(stones) is int else 0
+
+    @property
+    def scores(self) -> list[float | None]:
+        """Return the mover's score of each move, None where it is unknown; empty without a valid list."""
+        scores = self.more.get("scores")
+        valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE
+        return scores if valid and isinstance(scores, list) else []
+
+    def lost_by(self, loser: int) -> dict[str, Any]:
+        """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""
+        side = ("first", "second")[loser]
+        return {"bot": getattr(self, side), "side": side, "ply": len(self.moves)}
+
+    @property
+    def first_chosen(self) -> int:
+        """Return the first ply, from 0, that a side chose alone and with a time of its own."""
+        return max(self.opening_plies, self.agreed)
+
+
+def occasion(event: str, date: str) -> dict[str, str]:
+    """Return "event" and "date", if known, as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`)."""
+    found = _DATE.match(date)
+    known = {"event": one_line(event), "date": "-".join(filter(None, found.groups())) if found else ""}
+    return {name: value for name, value in known.items() if value not in ("", "?")}
+
+
+def one_line(text: str) -> str:
+    """Return the text with every run of spaces and line breaks as one space."""
+    return " ".join(text.split())
