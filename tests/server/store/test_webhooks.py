@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats import MATCH
 from noughts_server.errors import LimitReached, NotFound, PermissionDenied
 from noughts_server.limits import Limits
@@ -104,6 +106,34 @@ async def test_match_that_ends_without_a_decision_reports_no_decision(arena: Are
     match = await arena.tournament(schedule=MATCH, games_per_pair=4, sprt="elo0=0,elo1=5")
     await arena.commit(await arena.play(match))
     assert [event for _, event in await told(arena)] == [START, END]
+
+
+async def test_record_upsets_are_reported_once_and_with_their_game(arena: Arena) -> None:
+    mine = await hook(arena, events="upset.record")
+    cup = await arena.tournament(bots=("ada", "bob"), games_per_pair=100)
+    games = [won(game, by=0) for game in await arena.play(cup)]
+    lost = games[59]
+    lost = games[59] = won(lost, by=1)
+    for begin in range(0, 100, 20):
+        await arena.commit(games[begin : begin + 20])
+    [event] = await due(arena)
+    facts = event.document
+    assert (facts["winner"], facts["loser"], facts["game"]) == ("bob", "ada", lost.ordinal)
+    assert arena.rows("SELECT upset FROM rating_lists") == [(facts["rating_difference"],)]
+    assert 100 < facts["rating_difference"] < 800
+    text = webhooks.EVENTS["upset.record"].format_map(facts)
+    assert text == f"bob beat ada, whose rating was {facts['rating_difference']} higher, in tournament cup."
+    arena.execute("UPDATE rating_lists SET upset = 2000")
+    again = await arena.play(await arena.tournament("again", bots=("bob", "ada")))
+    await arena.commit([won(game, by=0) for game in again])
+    assert [event for _, event in await told(arena)] == ["upset.record"]
+    assert mine.id
+
+
+def won(game: FinishedGame, *, by: int) -> FinishedGame:
+    """The game as won by this entry."""
+    result = Result.FIRST_WINS if game.first == by else Result.SECOND_WINS
+    return game._replace(result=result, termination=Termination.LINE)
 
 
 async def test_pause_and_resume_are_no_events(arena: Arena) -> None:

@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0020"
+REVISION = "0021"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -377,6 +377,8 @@ rating_lists = Table(
     Column("id", _Key, primary_key=True),
     Column("variant", String(63), nullable=False),
     Column("time_class", String(16), nullable=False),
+    # The largest rating difference that a winner has overcome.
+    Column("upset", Integer, nullable=False, server_default="0"),
     UniqueConstraint("variant", "time_class"),
 )
 

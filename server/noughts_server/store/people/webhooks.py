@@ -22,6 +22,7 @@ EVENTS: Mapping[str, str] = {
     "tournament.finished": "Tournament {title} is {state}; {games_done:,} games were played.",
     "bot.withdrawn": "{entry} was withdrawn from tournament {title} ({reason}).",
     "match.decided": "The test of {title} is decided: {decision} (LLR {llr:.2f}, {games_done:,} games).",
+    "upset.record": "{winner} beat {loser}, whose rating was {rating_difference} higher, in tournament {title}.",
     TEST: "This is a test of {webhook}.",
 }
 """The events, each with a sentence for people that contains facts of its document."""

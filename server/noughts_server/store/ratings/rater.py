@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
 
 from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Result
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (
@@ -30,6 +31,7 @@ from noughts_server.store.engine.schema import (
 )
 from noughts_server.store.pairing.ladders import StoredLadder
 from noughts_server.store.pairing.matches import StoredMatch
+from noughts_server.store.people.webhooks import report_event
 
 SlotResult = tuple[int, int, int]
 """First entry, second entry, result."""
@@ -39,6 +41,7 @@ HistoryRow = tuple[int, int, int, float, int]
 
 
 # Built once, because every commit needs them and building takes longer than executing.
+_LEAST_UPSET = 100
 _NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
 _TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
 
@@ -161,6 +164,8 @@ class Ledger:
             self._history.append((list_id, bot, rating.games, rating.rating, self._now_ms))
 
         working = self._working(list_id, progress.bots, scores)
+        if len(scores) == span:
+            self._note_upset(list_id, tournament_id, progress, working, scores)
         rate_scores(scores, progress.bots, working, record, progress.owners)
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
@@ -186,6 +191,36 @@ class Ledger:
         known = self._state.ratings(self._connection, list_id, new, self._read_seq)
         changed.update({bot: known[bot].copy() for bot in new})
         return changed
+
+    def _note_upset(
+        self,
+        list_id: int,
+        tournament_id: int,
+        progress: Progress,
+        rated: dict[int, Rating],
+        scores: Sequence[SlotResult],
+    ) -> None:
+        """Report the win against the rating that is higher by the most so far in its list, as of the last commit."""
+        most, found = _LEAST_UPSET, None
+        for score in set(scores):
+            first, second, result = score
+            if result in (Result.FIRST_WINS, Result.SECOND_WINS):
+                one, other = rated[progress.bots[first]], rated[progress.bots[second]]
+                margin = int(other.rating - one.rating) * (1 if result == Result.FIRST_WINS else -1)
+                if margin > most and not one.provisional and not other.provisional:
+                    most, found = margin, score
+        this = update(rating_lists).where(rating_lists.c.id == list_id, rating_lists.c.upset < most)
+        if found is None or not self._connection.execute(this.values(upset=most)).rowcount:
+            return
+        first, second, result = found
+        winner, loser = (first, second) if result == Result.FIRST_WINS else (second, first)
+        chosen = select(entries.c.number, entries.c.label).where(
+            entries.c.tournament_id == tournament_id, entries.c.number.in_((winner, loser))
+        )
+        labels = {row.number: row.label for row in self._connection.execute(chosen)}
+        facts = {"winner": labels[winner], "loser": labels[loser], "rating_difference": most}
+        game = progress.folded + 1 + scores.index(found)
+        report_event(self._connection, "upset.record", tournament_id, self._now_ms, game=game, **facts)
 
     def _log(self, list_id: int, tournament_id: int, first_ordinal: int, span: int) -> None:
         head = self._head
