@@ -14,8 +14,8 @@ from noughts_server.web.documents import Document
 
 _CELL = 40
 _HALF = 20
-_EDGE = 8
-"""Space around a board without labels."""
+_EDGE, _APART = 2, 8
+"""Space around a board without labels, and between layers."""
 _BEYOND = 12
 """How far the winning line reaches beyond the centres of its last stones."""
 _LARGEST_WHOLE = 20
@@ -48,9 +48,10 @@ class _Layout:
         down = ceil(self.layers / self._across)
         # Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
         self.font = max(self._across * self.width, down * self.height) // 28 + 1
-        self._label = self.font * 8 // 5 if labels else _EDGE
-        self._top = self._label if self.layers > 1 else _EDGE
-        self.whole_width = self._across * (self._label + self.width + _EDGE)
+        self._edge = _APART if self.layers > 1 else _EDGE
+        self._label = self.font * 8 // 5 if labels else self._edge
+        self._top = self._label if self.layers > 1 else self._edge
+        self.whole_width = self._across * (self._label + self.width + self._edge)
         self.whole_height = down * (self._top + self.height + self._label)
 
     def _area(self, used: list[int] | None) -> list[tuple[int, int]]:
@@ -66,7 +67,7 @@ class _Layout:
 
     def corner(self, layer: int) -> tuple[int, int]:
         down, across = divmod(layer, self._across)
-        x = self._label + across * (self._label + self.width + _EDGE)
+        x = self._label + across * (self._label + self.width + self._edge)
         return x, self._top + down * (self._top + self.height + self._label)
 
     def layer(self, cell: int) -> int:
@@ -168,6 +169,8 @@ class _Marks(_Stones):
 
     def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
         yield _rect("paper", x, y, layout.width, layout.height)
+
+    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
         yield layout.grid(x, y, 0)
 
     def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:

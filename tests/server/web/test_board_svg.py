@@ -168,7 +168,7 @@ def test_winning_lines_are_drawn_in_every_direction() -> None:
     won = sorted({112 + step * number for step in (-1, 14, 15, 16) for number in range(5)})
     drawn = board_svg({"board": board, "moves": [*range(8), 112], "winning_cells": won}, labels=False)
     ends = [tuple(map(int, re.findall("-?[0-9]+", line))) for line in re.findall('win-line" d="(.*?)"', drawn)]
-    centre, far, more = 8 + 7 * 40 + 20, 160, 12
+    centre, far, more = 2 + 7 * 40 + 20, 160, 12
     assert sorted(ends) == sorted(
         [
             (centre - far - more, centre, centre + more, centre),

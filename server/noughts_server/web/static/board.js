@@ -2,7 +2,7 @@
 // text on the server. Change both together, because a test compares them.
 
 const CELL = 40, HALF = 20;
-const EDGE = 8; // Space around a board without labels.
+const EDGE = 2, APART = 8; // Space around a board without labels, and between layers.
 const BEYOND = 12; // How far the winning line reaches beyond the centres of its last stones.
 // A board of more columns or rows is cropped to its stones with so many free ones around, but not below a least size.
 const LARGEST_WHOLE = 20, AROUND = 3, LEAST_CROPPED = 15;
@@ -28,9 +28,10 @@ export function layoutOf(board, { labels = true, used = null } = {}) {
   const across = Math.ceil(Math.sqrt(board.layers)), down = Math.ceil(board.layers / across);
   // Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
   const font = Math.floor(Math.max(across * width, down * height) / 28) + 1;
-  const label = labels ? Math.floor((font * 8) / 5) : EDGE;
-  const top = board.layers > 1 ? label : EDGE;
-  const wide = label + width + EDGE, high = top + height + label;
+  const edge = board.layers > 1 ? APART : EDGE;
+  const label = labels ? Math.floor((font * 8) / 5) : edge;
+  const top = board.layers > 1 ? label : edge;
+  const wide = label + width + edge, high = top + height + label;
   const corner = (layer) => ({ x: label + (layer % across) * wide, y: top + Math.floor(layer / across) * high });
   // Column and row of the cell in what is shown of its layer.
   const square = (cell) => ({ column: (cell % board.columns) - left, row: (Math.floor(cell / board.columns) % board.rows) - above });
@@ -128,7 +129,8 @@ const plate = {
 const marks = {
   ...stones,
   marksBelow: true,
-  back: (layout, x, y) => [rect("paper", x, y, layout.width, layout.height), grid(layout, x, y, 0)],
+  back: ({ width, height }, x, y) => [rect("paper", x, y, width, height)],
+  front: (layout, x, y) => [grid(layout, x, y, 0)],
   stone(cell, side, x, y, cross) {
     if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
     return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });

@@ -161,6 +161,8 @@ function show() {
     const owner = new Map(game.moves.map((cell, ply) => [cell, table.marks[ply % 2]]));
     cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? "free"}`));
   }
+  by("moves").innerHTML = game.moves.map((cell) => `<li><b>${board ? cellName(board, cell) : cell}</b></li>`).join("");
+  by("moves").parentNode.scrollTop = 1e5;
   const words = status();
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
