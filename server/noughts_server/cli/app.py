@@ -34,15 +34,12 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def application() -> typer.Typer:
-    """All commands."""
     app = _filled(TREE, "noughts")
     app.callback()(_root)
     return app
 
 
 class _Group(ArrangedOptions, TyperGroup):
-    """A group of commands."""
-
     def main(self, *arguments: Any, **extra: Any) -> Any:
         """Run a command. Wrong usage that typer finds is reported like every other error."""
         try:

@@ -59,8 +59,6 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 @dataclass(frozen=True)
 class SandboxOptions:
-    """How programs and plugins are sandboxed."""
-
     require_lock: Annotated[
         bool, Option("--require-lock", help="Refuse to play unless this machine supports the complete sandbox")
     ] = False

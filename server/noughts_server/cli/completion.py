@@ -15,14 +15,12 @@ _MOST = 200
 
 
 def variants() -> Iterable[str]:
-    """Variants that can be played."""
     from noughts_referee.rules import OWN_NAMES, plugin_names
 
     return [*OWN_NAMES, *plugin_names(), "mnk:"]
 
 
 def specs() -> Iterable[str]:
-    """Bots of this machine."""
     from noughts_bots.hosts.installed import installed_bots
     from noughts_bots.reference.registry import REFERENCE_BOTS
     from noughts_proto.child_kinds import CHILD_KINDS
@@ -40,26 +38,22 @@ def spec_argument(meaning: str, metavar: str = "SPEC") -> Any:
 
 
 def schedules() -> Iterable[str]:
-    """Formats of tournaments."""
     from noughts_server.competition.formats import FORMATS
 
     return map(str, FORMATS)
 
 
 def openings() -> Iterable[str]:
-    """What games can begin with."""
     from noughts_server.openings.books import BOOKS
 
     return ["none", "random:", "balanced:", *BOOKS]
 
 
 def tournaments(ctx: typer.Context) -> Iterable[str]:
-    """Tournaments of the server."""
     return _at_the_server(ctx, "tournaments")
 
 
 def bots(ctx: typer.Context) -> Iterable[str]:
-    """Bots of the server."""
     return _at_the_server(ctx, "bots")
 
 

@@ -45,7 +45,6 @@ class Gathered(NamedTuple):
     about: "About"
 
     def tally(self) -> Tally:
-        """The games counted."""
         return Tally(self.games, self.about)
 
 

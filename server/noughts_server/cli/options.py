@@ -27,8 +27,6 @@ _ROWS_OF_TEXT = 50
 
 
 class LogLevel(StrEnum):
-    """What is worth a line."""
-
     DEBUG = "debug"
     INFO = "info"
     WARNING = "warning"
@@ -36,8 +34,6 @@ class LogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How a record is written."""
-
     AUTO = "auto"
     CONSOLE = "console"
     LOGFMT = "logfmt"
@@ -173,7 +169,6 @@ def read_variant(text: str, opening: str | None = None) -> Variant:
 
 
 def read_time(text: str, option: str = "--time") -> TimeControl:
-    """The time control written as `text`."""
     try:
         return parse_time_control(text)
     except TimeControlError as error:

@@ -41,7 +41,6 @@ def printing(chosen: Format) -> Iterator[None]:
 
 
 def is_json() -> bool:
-    """Whether the command prints JSON."""
     return _format.get() is Format.JSON
 
 
@@ -149,7 +148,6 @@ def show_error(message: str, hint: str) -> None:
 
 
 def warn(message: str) -> None:
-    """Print a warning on stderr."""
     stderr().print(f"Warning: {printable(message)}", style="yellow", soft_wrap=True)
 
 

@@ -1,7 +1,5 @@
 """`noughts report`: a tournament as one page that stands alone."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 from noughts_server.cli.game_sources import GameSource
 from noughts_server.cli.local.sprt import read_sprt
+from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect
 
 _DEFAULT_TEST = "elo0=0,elo1=5"
@@ -56,21 +55,15 @@ def report(
             f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
             "Leave out --sprt: the report of a tournament has no test.",
         )
-    written = page(collected, test).encode()
-    _write(path, written)
+    written = page(collected, test)
+    try:
+        with replacing(path) as out:
+            out.write(written)
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror}, expected a file that can be written") from None
+    size = path.stat().st_size
     games_told = output.count(collected.tally.games, "game")
     output.show(
-        {"report": str(path), "tournament": collected.title, "games": collected.tally.games, "bytes": len(written)},
-        f"{path}: {games_told}, {len(written) / 1000:,.0f} kB. Open it in a browser.",
+        {"report": str(path), "tournament": collected.title, "games": collected.tally.games, "bytes": size},
+        f"{path}: {games_told}, {size / 1000:,.0f} kB. Open it in a browser.",
     )
-
-
-def _write(path: Path, content: bytes) -> None:
-    """The file is there as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        beside.write_bytes(content)
-        os.replace(beside, path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise Problem(f"{path}: {error.strerror}, expected a file that can be written") from None

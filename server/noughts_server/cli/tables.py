@@ -19,25 +19,14 @@ _OPENINGS_SHOWN = 20
 
 
 class TablesFormat(StrEnum):
-    """How tables are printed."""
-
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
 
 
-class Kind(StrEnum):
-    """Which table; the values are those of `TableKind`, which is not loaded for a line of help."""
-
-    ALL = "all"
-    STANDINGS = "standings"
-    CROSSTABLE = "crosstable"
-    PAIRINGS = "pairings"
-    SIDES = "sides"
-    TERMINATIONS = "terminations"
-    OPENINGS = "openings"
-    TIMES = "times"
+Kind = StrEnum("Kind", ["ALL", "STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "TERMINATIONS", "OPENINGS", "TIMES"])
+"""`TableKind`, or all."""
 
 
 @command(extra="server")

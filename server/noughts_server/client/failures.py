@@ -1,6 +1,7 @@
 """What a failed call means, in words."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -24,29 +25,20 @@ _REFUSALS = (
 )
 
 
+@dataclass(eq=False)
 class CallFailed(Exception):
-    """A call that failed."""
+    code: grpc.StatusCode
+    message: str
+    hint: str = ""
+    """What to do next; empty if nothing is known."""
+    with_token: bool = True
+    field: str = ""
+    """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
+    expected: str = ""
+    """What is right in that field."""
 
-    def __init__(
-        self,
-        code: grpc.StatusCode,
-        message: str,
-        hint: str = "",
-        *,
-        with_token: bool = True,
-        field: str = "",
-        expected: str = "",
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
-        """What to do next; empty if nothing is known."""
-        self.with_token = with_token
-        self.field = field
-        """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
-        self.expected = expected
-        """What is right in that field."""
+    def __str__(self) -> str:
+        return self.message
 
     @property
     def refused(self) -> bool:

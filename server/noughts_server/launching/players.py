@@ -30,30 +30,15 @@ async def start_player(
     A bot that connects needs an invitation, and is one process. Raises BotSpecError, and the errors of the launcher.
     """
     assert spec.child_kind is not None
-    if invite is not None:
-        return await start_child(launcher, command_of(spec), settings, invite, heard=heard)
-    if processes == 1:
-        return await start_process(spec, launcher, settings, memory_bytes, heard)
-    if spec.child_kind.speaks_frames:
-        return TeamChild([await _start(spec, launcher, settings, memory_bytes, heard) for _ in range(processes)])
-    return engine_child(spec, launcher, settings, processes, memory_bytes, heard)
+    if not spec.child_kind.speaks_frames:
+        return engine_child(spec, launcher, settings, processes, memory_bytes, heard)
+    command = replace(command_of(spec), memory_bytes=memory_bytes)
+    members = [await start_child(launcher, command, settings, invite, heard=heard) for _ in range(processes)]
+    return members[0] if processes == 1 else TeamChild(members)
 
 
-async def start_process(
-    spec: BotSpec,
-    launcher: Launcher,
-    settings: ChildSettings,
-    memory_bytes: int = 0,
-    heard: Callable[[bytes], None] | None = None,
-) -> RunningChild | EngineChild:
-    """Start a child as one process. See `start_player`."""
-    assert spec.child_kind is not None
-    if spec.child_kind.speaks_frames:
-        return await _start(spec, launcher, settings, memory_bytes, heard)
-    return engine_child(spec, launcher, settings, 1, memory_bytes, heard)
-
-
-async def _start(
-    spec: BotSpec, launcher: Launcher, settings: ChildSettings, memory_bytes: int, heard: Callable[[bytes], None] | None
-) -> RunningChild:
-    return await start_child(launcher, replace(command_of(spec), memory_bytes=memory_bytes), settings, heard=heard)
+async def start_process(spec: BotSpec, launcher: Launcher, settings: ChildSettings) -> RunningChild | EngineChild:
+    """Start a child as one process. Raises as `start_player`."""
+    child = await start_player(spec, launcher, settings)
+    assert not isinstance(child, TeamChild)
+    return child

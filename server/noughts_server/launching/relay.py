@@ -6,7 +6,7 @@ Each session has its own child. After a lost stream, a new child starts, and the
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import grpc.aio
@@ -135,35 +135,28 @@ class _PlayerEndedError(Exception):
         self.answered = answered
 
 
+@dataclass(eq=False)
 class _RelaySession:
-    def __init__(
-        self,
-        plan: RelayPlan,
-        launcher: Launcher,
-        login: Login,
-        on_event: Callable[[RelayEvent], None],
-        heard: Callable[[bytes], None],
-    ) -> None:
-        self.welcomed = False
-        self._heard = heard
-        self._names: dict[int, str] = {}
-        """Names of running games, by handle."""
-        self._plan = plan
-        self._launcher = launcher
-        self._login = login
-        self._on_event = on_event
-        self._answered = False
+    plan: RelayPlan
+    launcher: Launcher
+    login: Login
+    on_event: Callable[[RelayEvent], None]
+    heard: Callable[[bytes], None]
+    welcomed: bool = False
+    _answered: bool = False
+    _names: dict[int, str] = field(default_factory=dict)
+    """Names of running games, by handle."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Play until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
-        plan = self._plan
-        start = partial(start_player, plan.spec, self._launcher, plan.times, heard=self._heard)
+        plan = self.plan
+        start = partial(start_player, plan.spec, self.launcher, plan.times, heard=self.heard)
         child = await start(processes=plan.processes, memory_bytes=plan.memory_bytes)
         reason, died, loaded = "", False, False
         try:
             hello = self._renamed(await child.hello())
             loaded = True
-            died = await self._carry(child, hello, open_call(channel, self._login))
+            died = await self._carry(child, hello, open_call(channel, self.login))
         except NotStarted as failure:
             reason, died = str(failure), True
         finally:
@@ -172,9 +165,9 @@ class _RelaySession:
             raise _PlayerEndedError(death, loaded, self._answered)
 
     def _renamed(self, hello: pb.Hello) -> pb.PlayRequest:
-        hello.bot, hello.version = self._login.name, self._login.version
-        hello.max_games = self._plan.max_games or hello.max_games
-        hello.declines_challenges = hello.declines_challenges or not self._plan.challenges
+        hello.bot, hello.version = self.login.name, self.login.version
+        hello.max_games = self.plan.max_games or hello.max_games
+        hello.declines_challenges = hello.declines_challenges or not self.plan.challenges
         return pb.PlayRequest(hello=hello)
 
     async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
@@ -191,7 +184,7 @@ class _RelaySession:
             await call.done_writing()
 
         with end_of_stream(call):
-            first = await greet(call, hello, self._on_event)
+            first = await greet(call, hello, self.on_event)
             self.welcomed = True
             await child.frames.write(first)
             async with asyncio.TaskGroup() as tasks:
@@ -206,13 +199,13 @@ class _RelaySession:
 
     def _tell_faults(self, frame: pb.PlayResponse) -> None:
         """Report games lost through a fault of a player that does not report them itself."""
-        if child_kind(self._plan.spec.kind).hosted:
+        if child_kind(self.plan.spec.kind).hosted:
             return
         for starts in frame.starts:
             numbers = (game_name(starts.tournament, number) for number in starts.number)
             self._names.update(zip(starts.game, numbers, strict=True))
         ends = frame.ends
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
-            self._on_event(PlayerLost(self._names.get(ends.game[row], "a game"), ends.plies[row], fault))
+            self.on_event(PlayerLost(self._names.get(ends.game[row], "a game"), ends.plies[row], fault))
         for handle in ends.game:
             self._names.pop(handle, None)

@@ -149,7 +149,6 @@ class TeamChild:
 
     @property
     def stderr(self) -> str:
-        """Return their last output to stderr."""
         return "".join(member.stderr for member in self._members)
 
     async def stop(self, reason: str = "") -> Death:

@@ -19,8 +19,6 @@ class LeagueProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What was chosen for a course."""
-
     name: str
     variant: str
     games_per_pair: int

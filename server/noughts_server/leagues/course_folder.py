@@ -64,8 +64,6 @@ def instructions(course: Course) -> str:
 
 
 class CourseFolder:
-    """The files of a course."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.database = path / "league.sqlite"
@@ -86,7 +84,6 @@ class CourseFolder:
             raise LeagueProblem(f"{self._settings}: got {error}, expected what `noughts course init` writes") from error
 
     def logins(self) -> list[str]:
-        """Return the logins of tokens.csv."""
         return [row["login"] for row in csv.DictReader(self.tokens.read_text(encoding="utf-8").splitlines())]
 
     async def create(self, course: Course, students: list[Student]) -> None:

@@ -39,7 +39,6 @@ class Ladder:
 
     @property
     def settings(self) -> TournamentSettings:
-        """What is played."""
         return TournamentSettings(
             title=self.title, variant=self.variant, time=parse_time_control(self.time),
             schedule=format_named("ladder"), concurrency=_BOARDS,

@@ -73,7 +73,6 @@ class LocalFaults:
         await self._server.store.write(store)
 
     def died(self, label: str, fault: Fault) -> None:
-        """A child has ended."""
         death = fault.death
         known = self._count(label, death.reason, fault.games, must=fault.benched)
         known = replace(known, times=known.times + 1, benched=known.benched or fault.benched, stderr=death.stderr)

@@ -74,8 +74,6 @@ class LocalFault:
 
 @dataclass(frozen=True, slots=True)
 class LocalPlan:
-    """What is to be played."""
-
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
     margin_us: int = MARGIN_US
@@ -157,8 +155,6 @@ class LocalPlan:
 
 @dataclass(frozen=True, slots=True)
 class LocalProgress:
-    """How far it is."""
-
     bots_online: int
     bots_expected: int
     games_done: int
@@ -199,8 +195,6 @@ class PlayedGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
-    """What came of it."""
-
     games: int
     games_total: int
     interrupted: bool

@@ -39,8 +39,6 @@ _LABEL = "the-bot"
 
 
 class SlowMove(NamedTuple):
-    """A move that took long."""
-
     milliseconds: float
     opponent: str
     ply: int
@@ -70,7 +68,6 @@ class PoolRating:
         return self.best - self.rating if self.rating is not None else (0.0 if self.points else 10_000.0)
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
         shown = {name: getattr(self, name) for name in ("variant", "rating", "error95", "games", "points", "faults")}
         opponents = [dict(zip(("name", "rating", "points", "games"), row, strict=True)) for row in self.opponents]
         slowest = [move._asdict() for move in self.slowest]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 from noughts_bots.specs import BotSpec
@@ -58,73 +59,70 @@ class WrittenGames:
             self._write(export(connection, tournament.id, after=self._through))
 
 
+@dataclass(eq=False)
 class RunAtServer:
     """One tournament played locally."""
 
-    def __init__(
+    plan: LocalPlan
+    specs: Mapping[str, BotSpec]
+    processes: Mapping[str, BotProcess]
+    server: Server
+    launcher: InitVar[Launcher]
+    transcripts: InitVar[Transcripts]
+    on_progress: Callable[[LocalProgress], None]
+    stop: LocalStop
+    patience: StartRetry
+    on_game: Callable[[PlayedGame], None] | None = None
+    write: InitVar[Callable[[Iterator[ExportedGame]], None] | None] = None
+    """Gets the stored games, see `WrittenGames`."""
+
+    def __post_init__(
         self,
-        plan: LocalPlan,
-        specs: Mapping[str, BotSpec],
-        processes: Mapping[str, BotProcess],
-        server: Server,
         launcher: Launcher,
         transcripts: Transcripts,
-        on_progress: Callable[[LocalProgress], None],
-        stop: LocalStop,
-        patience: StartRetry,
-        on_game: Callable[[PlayedGame], None] | None = None,
-        write: Callable[[Iterator[ExportedGame]], None] | None = None,
+        write: Callable[[Iterator[ExportedGame]], None] | None,
     ) -> None:
-        """`write` gets the stored games, see `WrittenGames`."""
-        self._plan = plan
-        self._on_game = on_game
         self._written = WrittenGames(write) if write is not None else None
         self._fatal: PlayedGame | None = None
-        self._server = server
-        self._on_progress = on_progress
-        self._stop = stop
-        self._patience = patience
-        self._specs = specs
-        self._processes = processes
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
-        versions = {label: spec.short for label, spec in self._specs.items()}
-        self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
-        self._match = LocalMatch(plan) if len(specs) == 2 else None
-        self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
+        versions = {label: spec.short for label, spec in self.specs.items()}
+        self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
+        self._match = LocalMatch(self.plan) if len(self.specs) == 2 else None
+        self._children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
-        if self._plan.resumes and self._match is not None:
-            await self._server.store.read(self._recall)
+        if self.plan.resumes and self._match is not None:
+            await self.server.store.read(self._recall)
             self._stop_if_over()
-        for label, margin_us in self._plan.own_margins_us.items():
+        for label, margin_us in self.plan.own_margins_us.items():
             self._tournament.set_margin(label, margin_us)
         async with AsyncExitStack() as stack:
-            self._server.recorder.admit = self._admit
-            if self._on_game is not None or self._plan.fatal:
-                stack.enter_context(listening(self._server.bus, COMMITTED, self._committed))
+            self.server.recorder.admit = self._admit
+            if self.on_game is not None or self.plan.fatal:
+                stack.enter_context(listening(self.server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
-                tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self._specs.items()
+                tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self.specs.items()
             ]
             try:
-                if await self._unless(self._stop.finishing, self._all_online()):
+                if await self._unless(self.stop.finishing, self._all_online()):
                     playing = self._tournament.play(self._report, self._written.add if self._written else None)
-                    if not await self._unless(self._stop.finishing, playing):
-                        await self._unless(self._stop.aborting, self._server.drain())
-                        self._server.abandon()
+                    if not await self._unless(self.stop.finishing, playing):
+                        await self._unless(self.stop.aborting, self.server.drain())
+                        self.server.abandon()
                     if self._match is not None:
-                        self._server.recorder.record(self._match.release())
-                    await self._server.recorder.flush()
+                        self.server.recorder.record(self._match.release())
+                    await self.server.recorder.flush()
             finally:
                 for process in processes:
                     process.cancel()
                 self._children.close()
-                if self._stop.finishing.is_set():
+                if self.stop.finishing.is_set():
                     # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished
-                        await self._server.director.pause(self._tournament.slug)
+                        await self.server.director.pause(self._tournament.slug)
 
     def notes(self) -> Iterator[str]:
         """What people should know of the bots, a line each."""
@@ -132,8 +130,8 @@ class RunAtServer:
 
     async def outcome(self) -> LocalOutcome:
         """What is stored; the games that are not written yet are now."""
-        store = self._server.store
-        await self._server.recorder.flush()
+        store = self.server.store
+        await self.server.recorder.flush()
         await self._children.faults.keep(self._match.counts if self._match is not None else lambda ordinal: True)
 
         def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
@@ -158,7 +156,7 @@ class RunAtServer:
             faults=self._children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
-            kept="" if tournament.state is TournamentState.FINISHED or match.over else self._server.store.url,
+            kept="" if tournament.state is TournamentState.FINISHED or match.over else self.server.store.url,
             match=match.statistics() if self._match is not None else None,
             exhausted=match.exhausted,
         )
@@ -166,11 +164,11 @@ class RunAtServer:
     def _committed(self, report: CommitReport) -> None:
         for game in report.games:
             played = self._played(game)
-            if self._on_game is not None:
-                self._on_game(played)
-            if self._plan.fatal and self._fatal is None and played.is_fault:
+            if self.on_game is not None:
+                self.on_game(played)
+            if self.plan.fatal and self._fatal is None and played.is_fault:
                 self._fatal = played
-                self._stop.finish()
+                self.stop.finish()
 
     def _recall(self, connection: Any) -> None:
         """Takes the games of a match that were played before this run."""
@@ -179,7 +177,7 @@ class RunAtServer:
 
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
-        labels = tuple(self._specs)
+        labels = tuple(self.specs)
         return PlayedGame(
             game.ordinal,
             labels[game.first],
@@ -187,7 +185,7 @@ class RunAtServer:
             game.outcome,
             game.fault,
             game.moves,
-            opening_of(game, self._plan.settings.variant),
+            opening_of(game, self.plan.settings.variant),
         )
 
     def _admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
@@ -200,7 +198,7 @@ class RunAtServer:
     def _stop_if_over(self) -> None:
         """A test that has ended ends the run at once: games that are running would count nowhere."""
         if self._match is not None and self._match.games.over:
-            self._stop.abort()
+            self.stop.abort()
 
     # The bots' processes.
 
@@ -212,10 +210,10 @@ class RunAtServer:
 
     async def _keep_alive(self, label: str, spec: BotSpec) -> None:
         """Lets the bot's process play; one that dies loses its running games and is started again, a few times."""
-        process = self._processes[label]
+        process = self.processes[label]
         code = await self._play_in(process, label)
         for _ in range(1, _ATTEMPTS):
-            async with bot_process(spec, self._plan.settings.concurrency, self._patience) as process:
+            async with bot_process(spec, self.plan.settings.concurrency, self.patience) as process:
                 code = await self._play_in(process, label)
         what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
         raise LocalError("\n".join([what, *process.lines]))
@@ -223,15 +221,15 @@ class RunAtServer:
     async def _play_in(self, process: BotProcess, label: str) -> int:
         """Its exit code. When it is cancelled, the process is gone before the server is."""
         try:
-            code = await process.play(self._server.address, self._tournament.ticket(label))
+            code = await process.play(self.server.address, self._tournament.ticket(label))
         finally:
             await process.stop()
         self._tournament.dismiss(label)
         return code
 
     async def _all_online(self) -> None:
-        tournament, times = self._tournament, self._plan.children
-        patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self._plan.has_children
+        tournament, times = self._tournament, self.plan.children
+        patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self.plan.has_children
         try:
             async with asyncio.timeout(patience):
                 await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
@@ -240,13 +238,13 @@ class RunAtServer:
             raise LocalError(f"{names}: not online after {patience:.0f} s") from None
 
     def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
-        self._on_progress(
+        self.on_progress(
             LocalProgress(
-                bots_online=len(self._specs) - missing,
-                bots_expected=len(self._specs),
+                bots_online=len(self.specs) - missing,
+                bots_expected=len(self.specs),
                 games_done=tournament.games_done if tournament else 0,
                 games_total=tournament.games_total if tournament else 0,
-                plies=self._server.referee.plies,
+                plies=self.server.referee.plies,
                 standings=table,
                 sprt=self._match.games.state if self._match is not None else None,
             )

@@ -34,8 +34,6 @@ _TICK_SECONDS = 0.2
 
 
 class LocalTournament:
-    """One tournament at a running server."""
-
     def __init__(
         self, server: Server, settings: TournamentSettings, versions: Mapping[str, str], resumes: str = ""
     ) -> None:

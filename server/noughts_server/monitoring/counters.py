@@ -88,7 +88,6 @@ class Counters:
 
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
-        """Measure inside the `async with` block."""
         with listening(self._bus, COMMITTED, self._committed):
             async with asyncio.TaskGroup() as tasks:
                 timer = tasks.create_task(self._tick(), name="counters")

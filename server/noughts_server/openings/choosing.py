@@ -28,7 +28,10 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
     if not openings:
         return ()
     chance = game_seed(apart(seed, _ENCOUNTERS), encounter)
-    opening = _SOURCES[openings.kind](openings, variant, seed, encounter)
+    if openings.kind is OpeningsKind.LIST:
+        opening = _from_list(openings, seed, encounter)
+    else:
+        opening, _ = _drawn(openings, variant, seed, encounter)
     if openings.symmetries:
         images = symmetries(variant)
         image = Draws(chance, _SYMMETRY_PLY).choice(images)
@@ -67,11 +70,6 @@ def check_openings(openings: Openings, variant: Variant) -> None:
         )
 
 
-def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
-    opening, _ = _drawn(openings, variant, seed, encounter)
-    return opening
-
-
 def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
     """Return the first random opening that is balanced, or the most balanced one; and whether it is balanced.
 
@@ -108,7 +106,7 @@ def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:
     return int(any(variant.completes(own | 1 << cell, cell, opponent) for cell in cells))
 
 
-def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
+def _from_list(openings: Openings, seed: int, encounter: int) -> OpeningChoice:
     listed = openings.listed
     turn, place = divmod(encounter, len(listed))
     if openings.order is OpeningsOrder.RANDOM:
@@ -124,10 +122,3 @@ def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
         other = draws.below(last + 1)
         order[last], order[other] = order[other], order[last]
     return tuple(order)
-
-
-_SOURCES: dict[OpeningsKind, Callable[[Openings, Variant, int, int], OpeningChoice]] = {
-    OpeningsKind.RANDOM: _by_chance,
-    OpeningsKind.BALANCED: _by_chance,
-    OpeningsKind.LIST: _from_list,
-}

@@ -16,8 +16,6 @@ LONGEST_NAME = 100
 
 
 class OpeningsKind(StrEnum):
-    """The source of openings."""
-
     NONE = "none"
     RANDOM = "random"
     BALANCED = "balanced"
@@ -25,8 +23,6 @@ class OpeningsKind(StrEnum):
 
 
 class OpeningsOrder(StrEnum):
-    """The order of a list."""
-
     SEQUENTIAL = "sequential"
     RANDOM = "random"
 

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from itertools import permutations, product
 from struct import Struct
 
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Variant, members
 
 _MOST_KEPT = 8
 
@@ -24,7 +24,7 @@ def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
         for image in _turned(variant)
         if {_moved(line, image) for line in variant.line_cells} == lines
         and all(
-            _moved(_cells(below), image) == variant.supports[image[cell]]
+            _moved(members(below), image) == variant.supports[image[cell]]
             for cell, below in enumerate(variant.supports)
             if below
         )
@@ -49,12 +49,8 @@ def _turned(variant: Variant) -> Iterator[tuple[int, ...]]:
             yield tuple(image)
 
 
-def _moved(cells: tuple[int, ...], image: tuple[int, ...]) -> int:
+def _moved(cells: Iterable[int], image: tuple[int, ...]) -> int:
     return sum(1 << image[cell] for cell in cells)
-
-
-def _cells(cells: int) -> tuple[int, ...]:
-    return tuple(cell for cell in range(cells.bit_length()) if cells >> cell & 1)
 
 
 class CanonicalPositions:

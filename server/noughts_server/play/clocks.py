@@ -39,7 +39,6 @@ class Clocks:
         self._run(1)
 
     def stop(self) -> None:
-        """Stop both clocks."""
         self._left_us = [_microseconds(self.left(player)) for player in (0, 1)]
         self._running = None
 

@@ -37,8 +37,6 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The content of the board to draw."""
-
     stones: Mapping[int, str]
     """The mark on each taken cell."""
     cursor: int | None = None

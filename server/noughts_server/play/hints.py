@@ -17,8 +17,6 @@ _SMALL_CELLS = 9
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A suggested move."""
-
     cell: int
     by: str
     """The bot's name."""

@@ -11,8 +11,6 @@ from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad
 
 
 class BoardCommand(Enum):
-    """The commands that a key can give."""
-
     NEW = "n"
     UNDO = "u"
     LEAVE = "q"

@@ -26,8 +26,6 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A player of the match."""
-
     name: str
     person: bool
     """Whether it is a person at this keyboard."""
@@ -35,8 +33,6 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class PlayedGame:
-    """A game that is over."""
-
     first: int
     """The player who moved first: 0 or 1."""
     seed: int
@@ -113,7 +109,6 @@ class Match:
         return rest
 
     def end(self, outcome: Outcome) -> None:
-        """End the current game."""
         self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), outcome)
 
     def undo(self) -> None:
@@ -134,7 +129,6 @@ class Match:
 
     @property
     def turn(self) -> int:
-        """The player to move."""
         return self.mover(len(self.moves))
 
     @property
@@ -144,7 +138,6 @@ class Match:
 
     @property
     def game_seed(self) -> int:
-        """The seed of the current game."""
         return game_seed(self.seed, len(self.played) + 1)
 
     @property

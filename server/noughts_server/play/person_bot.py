@@ -75,7 +75,6 @@ class OnlineSeating(Seating):
             self._resign()
 
     def over(self, game: GameInfo, end: GameEnd) -> None:
-        """End a game."""
         if game.name != self._game:
             return
         self.match.moves = list(end.moves)
@@ -156,7 +155,6 @@ class OnlineSeating(Seating):
 
     @property
     def has_begun(self) -> bool:
-        """Whether any game has begun."""
         return bool(self._game)
 
     @property

@@ -22,8 +22,6 @@ _KEYS = "←→ a ply  ↑↓ ten  Home End  p n game before, after  q quit"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """The recorded game to show."""
-
     title: str
     """The players and the result."""
     variant: Variant

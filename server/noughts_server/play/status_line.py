@@ -31,7 +31,6 @@ def _ended(match: Match) -> str:
 
 
 def _why(lost: Participant, termination: Termination) -> str:
-    """Return the reason for the loss."""
     if termination not in FORFEITS:
         return termination.words
     return f"you {termination.deed.replace('was ', 'were ')}" if lost.name == YOU else f"{lost.name} {termination.deed}"

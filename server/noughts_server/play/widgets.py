@@ -44,8 +44,6 @@ class Board(Widget):
     """The board: draws a scene and reports clicks on cells."""
 
     class Clicked(Message):
-        """A click on a cell."""
-
         def __init__(self, cell: int) -> None:
             super().__init__()
             self.cell = cell
@@ -82,8 +80,6 @@ class Board(Widget):
 
 
 class Help(ModalScreen[None]):
-    """The help screen."""
-
     CSS = """
     Help { align: center middle; }
     #help { padding: 1 2; border: round $primary; background: $surface; width: 74; max-width: 100%; height: auto; }

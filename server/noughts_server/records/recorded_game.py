@@ -16,8 +16,6 @@ _LONGEST_SHOWN = 200
 
 
 class RecordError(InvalidInput):
-    """An invalid record."""
-
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}...", expected)
 

@@ -19,8 +19,6 @@ Point = tuple[float, float] | None
 
 
 class RatingBar(NamedTuple):
-    """A bot in the chart of ratings."""
-
     name: str
     rating: float
     error95: float | None

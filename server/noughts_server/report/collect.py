@@ -16,8 +16,6 @@ _MOST_STEPS = 512
 
 
 class ShownGame(NamedTuple):
-    """A game that is in the page."""
-
     number: int
     """Its position among the games, from 1."""
     game: RecordedGame
@@ -36,7 +34,6 @@ class Sample:
         self._faults: list[ShownGame] = []
 
     def add(self, number: int, game: RecordedGame) -> None:
-        """Keep the game or drop it."""
         if not self._most:
             return
         if game.by_fault and len(self._faults) < MOST_FAULTS:
@@ -136,8 +133,6 @@ class _Thinned:
 
 
 class Collected(NamedTuple):
-    """The content of a report."""
-
     title: str
     tally: Tally
     sample: Sample

@@ -35,8 +35,6 @@ _TERMINATIONS = frozenset(map(str, Termination))
 
 @dataclass(slots=True)
 class Part:
-    """A section of the page."""
-
     anchor: str
     title: str
     lines: list[str] = field(default_factory=list)

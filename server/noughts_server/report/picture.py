@@ -7,8 +7,6 @@ from markupsafe import Markup
 
 
 class Picture(NamedTuple):
-    """SVG with its texts."""
-
     svg: Markup
     alternative: str
     """The content, for readers who cannot see it."""

@@ -15,8 +15,6 @@ _COMMON = "common"
 
 
 class Language(NamedTuple):
-    """One that there is a project for."""
-
     name: str
     needs: str
     """What has to be installed for it."""

@@ -5,6 +5,9 @@ others: in one strong component of the graph "took points off" (L. R. Ford, "Sol
 comparisons", 1957). Games between components show who is stronger, not by how much.
 """
 
+import heapq
+from graphlib import TopologicalSorter
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +25,7 @@ def groups_of(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Integers:
     number = len(games.players)
     if not number:
         return np.zeros(0, dtype=np.int64)
-    took, gave = _took_points(games)
+    took, gave, _ = _took_points(games)
     anchors = np.flatnonzero(fixed)
     took, gave = np.concatenate((took, anchors)), np.concatenate((gave, np.roll(anchors, 1)))
     graph = coo_array((np.ones(len(took)), (took, gave)), shape=(number, number)).tocsr()
@@ -31,37 +34,35 @@ def groups_of(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Integers:
     return _in_order(groups, count, groups[took], groups[gave])
 
 
-def _took_points(games: RatedGames) -> tuple[Integers, Integers]:
+def _took_points(games: RatedGames) -> tuple[Integers, Integers, Floats]:
+    """Return who took points off whom, and 1 for those who moved first, -1 for the others."""
     first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
     took = np.concatenate((games.first[first_did], games.second[second_did]))
     gave = np.concatenate((games.second[first_did], games.first[second_did]))
-    return took, gave
+    return took, gave, np.concatenate((np.ones(first_did.sum()), -np.ones(second_did.sum())))
 
 
 def _in_order(labels: Integers, count: int, above: Integers, below: Integers) -> Integers:
     """Number the groups again, winners before the groups they beat (Kahn's order, the largest group first)."""
-    import heapq
-
     sizes = np.bincount(labels, minlength=count)
     first_player = np.full(count, len(labels), dtype=np.int64)
     np.minimum.at(first_player, labels, np.arange(len(labels)))
     apart = above != below
     edges = np.unique(np.stack((above[apart], below[apart]), axis=1), axis=0) if apart.any() else np.empty((0, 2), int)
-    beaten: dict[int, list[int]] = {}
-    waiting = np.zeros(count, dtype=np.int64)
+    sorter = TopologicalSorter[int]()
+    for group in range(count):
+        sorter.add(group)
     for one, other in edges.tolist():
-        beaten.setdefault(one, []).append(other)
-        waiting[other] += 1
-    heap = [(-int(sizes[group]), int(first_player[group]), group) for group in range(count) if not waiting[group]]
-    heapq.heapify(heap)
+        sorter.add(other, one)
+    sorter.prepare()
+    heap: list[tuple[int, int, int]] = []
     numbers = np.empty(count, dtype=np.int64)
     for number in range(count):
-        group = heapq.heappop(heap)[2]
-        numbers[group] = number
-        for other in beaten.get(group, ()):
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(heap, (-int(sizes[other]), int(first_player[other]), other))
+        for group in sorter.get_ready():
+            heapq.heappush(heap, (-int(sizes[group]), int(first_player[group]), group))
+        chosen = heapq.heappop(heap)[2]
+        numbers[chosen] = number
+        sorter.done(chosen)
     ordered: Integers = numbers[labels]
     return ordered
 
@@ -73,10 +74,7 @@ def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Advant
     exist that are at most a if the winner moved first and at most -a if the loser did. These are difference
     constraints, which a cycle of negative length excludes (Bellman 1958). For a smaller advantage the signs change.
     """
-    first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
-    winner = np.concatenate((games.first[first_did], games.second[second_did]))
-    loser = np.concatenate((games.second[first_did], games.first[second_did]))
-    length = np.concatenate((np.ones(first_did.sum()), -np.ones(second_did.sum())))
+    winner, loser, length = _took_points(games)
     # Fixed players move with the pool or not at all, hence together, so they count as one player.
     place = np.arange(len(games.players))
     if fixed.any():

@@ -44,7 +44,6 @@ class RatedGames:
 
     @property
     def games(self) -> Floats:
-        """Return the number of games of each row."""
         return self.wins + self.draws + self.losses
 
     def chosen(self, rows: "npt.NDArray[np.bool_]") -> "RatedGames":

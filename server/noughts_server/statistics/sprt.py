@@ -36,8 +36,6 @@ class SprtModel(StrEnum):
 
 
 class Decision(StrEnum):
-    """The current decision of a test."""
-
     H0 = "H0"
     H1 = "H1"
     CONTINUE = "continue"
@@ -182,7 +180,7 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
         for (low, high), (before, after) in zip(pairwise(grid), pairwise(heights), strict=True)
         if before >= 0 >= after
     ]
-    return max(maxima, key=lambda found: math.fsum(map(_log_likelihood, shares, found)))
+    return max(maxima, key=lambda found: math.fsum(share * math.log(p) for share, p in zip(shares, found, strict=True)))
 
 
 def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
@@ -202,7 +200,3 @@ def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
     else:
         tilt = brentq(mean, low, high, xtol=1e-15, rtol=1e-14)
     return [share / (1 + tilt * slope) for share, slope in zip(shares, slopes, strict=True)]
-
-
-def _log_likelihood(share: float, probability: float) -> float:
-    return share * math.log(probability)

@@ -17,8 +17,6 @@ _MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
 class Unit(StrEnum):
-    """The unit of a column's cells."""
-
     TEXT = "text"
     COUNT = "count"
     POINTS = "points"

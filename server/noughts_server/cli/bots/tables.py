@@ -122,8 +122,6 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 
 
 class _Training:
-    """The training games and their evaluations."""
-
     def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, rivals: dict[str, CachingBot]) -> None:
         self._learner = learner
         self._trainer = trainer

@@ -25,7 +25,6 @@ class Evaluation(NamedTuple):
     """Points per game: 1 for a win, 0.5 for a draw."""
 
     def document(self) -> dict[str, Any]:
-        """Return the document for JSON and CSV."""
         return {**self._asdict(), "side": _SIDES[self.side]}
 
 

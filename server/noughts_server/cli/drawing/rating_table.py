@@ -15,7 +15,6 @@ _MOST_NAMED = 8
 
 
 def ratings_document(ratings: RatingTable) -> dict[str, Any]:
-    """Return the document for JSON."""
     return {
         "players": [
             {

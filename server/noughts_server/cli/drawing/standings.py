@@ -42,7 +42,6 @@ def standings_document(standings: Iterable[Standing], ranks: Mapping[str, Ranked
 
 
 def standings_table(standings: Iterable[Standing], ranks: Mapping[str, RankedEntry]) -> Table:
-    """Return the table of the standings."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
         (ranks[row.label].rank, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))

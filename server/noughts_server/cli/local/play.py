@@ -28,8 +28,6 @@ _SERVERS_TIME = "900+10"
 
 
 class First(StrEnum):
-    """The player who moves first."""
-
     ME = "me"
     OPPONENT = "opponent"
     RANDOM = "random"

@@ -53,8 +53,6 @@ def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, at: AtServer
 
 
 class _PersonSession:
-    """A person's session from login to leaving."""
-
     def __init__(self, client: Client, plan: OnlineMatchPlan, login: Login, match: Match) -> None:
         self._client = client
         self._plan = plan
@@ -120,7 +118,6 @@ class _PersonSession:
     # Challenges.
 
     async def _challenge(self, number: int) -> None:
-        """Begins the games."""
         plan, client = self._plan, self._client
         request = challenge_request(
             plan.settings,

@@ -64,7 +64,6 @@ def _live(client: Client, console: Console) -> None:
 
 
 def screen(status: pb.GetStatusResponse) -> RenderableType:
-    """The whole screen."""
     state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
     if status.database_trouble:
         state = Text(f" no game begins: the database: {output.printable(status.database_trouble)}", style="bold red")
@@ -144,7 +143,6 @@ def sparkline(history: Iterable[float]) -> str:
 
 
 def bar(done: int, total: int) -> str:
-    """A progress bar of text."""
     full = _BAR_CELLS * done // total if total else 0
     filled, empty = ("━", "╌") if output.unicode() else ("#", ".")
     return filled * full + empty * (_BAR_CELLS - full)

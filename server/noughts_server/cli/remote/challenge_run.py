@@ -45,7 +45,6 @@ def free_name(client: Client, label: str) -> str:
 
 
 def is_online(client: Client, name: str) -> bool:
-    """Return whether a bot of this name is online."""
     try:
         return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online
     except CallFailed as failed:

@@ -25,8 +25,6 @@ _LAST_MOVES = 4
 
 
 class ResultChoice(StrEnum):
-    """Results to list: of the game, or of a bot."""
-
     FIRST = "1-0"
     HALF = "1/2-1/2"
     SECOND = "0-1"
@@ -38,8 +36,6 @@ class ResultChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """The games to list."""
-
     result: Annotated[
         ResultChoice | None, Option("--result", help="Only games with this result, from the bot's point of view")
     ] = None
@@ -155,7 +151,6 @@ def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
 
 
 def document(row: pb.Game) -> dict[str, Any]:
-    """Return a game for JSON."""
     allowed = [output.picked(each, "network_us", "margin_us") for each in _allowances(row)]
     return {
         "game": row.name,

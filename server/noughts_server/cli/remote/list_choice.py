@@ -8,8 +8,6 @@ _MOST_NAMED = 5
 
 
 class KnownList(NamedTuple):
-    """An existing rating list."""
-
     variant: str
     time_class: str
     games: int
@@ -21,7 +19,6 @@ class KnownList(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The list's name on the server."""
         return f"{self.variant}/{self.time_class}"
 
 

@@ -20,8 +20,6 @@ _FRAME = 2
 
 
 class Picture(NamedTuple):
-    """A drawn game."""
-
     panel: Panel
     width: int
     height: int
@@ -92,7 +90,6 @@ def _state(game: pb.WatchedGame) -> Text:
 
 
 def _scores(game: pb.WatchedGame) -> Text:
-    """Return each side's last score."""
     text = Text("score", no_wrap=True, overflow="ellipsis")
     for side, score in enumerate(scores_of(game)):
         text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")

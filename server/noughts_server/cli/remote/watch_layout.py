@@ -12,8 +12,6 @@ _NARROWEST_STANDINGS = 34
 
 
 class Layout(NamedTuple):
-    """The arrangement of the parts."""
-
     boards: list[list[Picture]]
     """Rows of boards."""
     rows: int

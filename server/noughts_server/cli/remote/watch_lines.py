@@ -32,7 +32,6 @@ def note_lost(reason: str) -> None:
 
 
 def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
-    """Yield the events of a message as JSON documents."""
     if message.HasField("resync"):
         reason = pb.Resync.Reason.Name(message.resync.reason).removeprefix("REASON_").lower()
         yield {"event": "resync", "sequence": message.sequence, "reason": reason}
