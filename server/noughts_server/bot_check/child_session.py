@@ -176,14 +176,10 @@ class ChildSession:
         ends.termination.append(outcome.termination.value)  # type: ignore[arg-type]
         ends.plies.append(len(moves))
         ends.cell.append(moves[-1] if moves else 0)
-        await self._heard()
+        await self.prepared()
 
     async def prepared(self) -> None:
-        """Wait until the bot is ready for the games that have begun: preparation does not count for a move."""
-        await self._heard()
-
-    async def _heard(self) -> None:
-        """Send the pending frame, and wait for the acknowledgement."""
+        """Send the pending frame, and wait for the acknowledgement: preparation does not count for a move."""
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds + self._start_seconds
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
-from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.followers import SlotFollowers
@@ -134,16 +133,14 @@ class Feed:
         for game in report.games:
             packed_moves[game.tournament] += len(game.moves)
             if (game.tournament, game.ordinal) in self._followers:
-                self._stored(SlotKey(game.tournament, game.ordinal), game)
+                slot = SlotKey(game.tournament, game.ordinal)
+                for channel in self._followers.of(slot):
+                    with self._alone(channel):
+                        channel.stored(slot, game)
         for progress in report.progress:
             for channel in list(self._channels.values()):
                 with self._alone(channel):
                     channel.progressed(progress, packed_moves[progress.tournament])
-
-    def _stored(self, slot: SlotKey, game: FinishedGame) -> None:
-        for channel in self._followers.of(slot):
-            with self._alone(channel):
-                channel.stored(slot, game)
 
     def _changed(self, tournament: int) -> None:
         for channel in list(self._channels.values()):

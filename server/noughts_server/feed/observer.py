@@ -148,10 +148,6 @@ class _Followed:
         """Whether scores are still secret, because they would help the opponent."""
 
 
-def _name(game: Game) -> str:
-    return game_name(game.conditions.name, game.slot.ordinal)
-
-
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
     message = waiting_game(game.conditions, game.slot)
@@ -179,8 +175,7 @@ def _clocks(game: Game) -> tuple[int | None, int | None]:
 def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     ply = len(game.moves) - 1
     # A resignation or a timeout adds a time without a move, but then the game got no ply.
-    message = pb.WatchedPly(
-        game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF), score=score
-    )
+    name, took = game_name(game.conditions.name, game.slot.ordinal), min(game.times_us[ply], 0xFFFFFFFF)
+    message = pb.WatchedPly(game=name, ply=ply, cell=game.moves[ply], time_us=took, score=score)
     tell_clocks(message, *_clocks(game))
     return message

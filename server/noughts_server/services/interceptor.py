@@ -108,7 +108,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             except grpc.aio.AbortError:
                 raise
             except Exception as error:
-                await _abort(context, self._status(error, method))
+                status = self._status(error, method)
+                details = ((_DETAILS_KEY, status.SerializeToString()),)
+                await context.abort(_CODES[status.code], status.message, trailing_metadata=details)
 
         return guarded
 
@@ -168,8 +170,3 @@ def _refusing(error: Exception) -> Callable[[Any, Context], Any]:
         raise error
 
     return refuse
-
-
-async def _abort(context: Context, status: Status) -> NoReturn:
-    details = ((_DETAILS_KEY, status.SerializeToString()),)
-    await context.abort(_CODES[status.code], status.message, trailing_metadata=details)

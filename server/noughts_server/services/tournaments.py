@@ -1,6 +1,7 @@
 """TournamentService: organises tournaments."""
 
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -118,38 +119,27 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def ExtendTournament(
         self, request: pb.ExtendTournamentRequest, context: Context
     ) -> pb.ExtendTournamentResponse:
-        who = caller()
-        slug = tournament_id("name", request.name)
-        more = partial(self.director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
-        await self.director.uncancelled(lambda: more(slug, owner_id=who.only_owner))
-        return pb.ExtendTournamentResponse(tournament=await self._full(slug))
+        extend = partial(self.director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
+        return pb.ExtendTournamentResponse(tournament=await self._changed(request.name, extend))
 
     @open_to(Access.ORGANISE)
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
-        who = caller()
-        slug = tournament_id("name", request.name)
-        await self.director.uncancelled(lambda: self.director.start(slug, owner_id=who.only_owner))
-        return pb.StartTournamentResponse(tournament=await self._full(slug))
+        return pb.StartTournamentResponse(tournament=await self._changed(request.name, self.director.start))
 
     @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
-        who = caller()
-        slug = tournament_id("name", request.name)
-        await self.director.uncancelled(lambda: self.director.pause(slug, owner_id=who.only_owner))
-        return pb.PauseTournamentResponse(tournament=await self._full(slug))
+        return pb.PauseTournamentResponse(tournament=await self._changed(request.name, self.director.pause))
 
     @open_to(Access.TOKEN)
     async def CancelTournament(
         self, request: pb.CancelTournamentRequest, context: Context
     ) -> pb.CancelTournamentResponse:
-        who = caller()
         slug = tournament_id("name", request.name)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
         # Anyone who may challenge may also cancel the challenge.
         if tournament.kind is not Kind.CHALLENGE:
-            require(who, ORGANISE)
-        await self.director.uncancelled(lambda: self.director.cancel(slug, owner_id=who.only_owner))
-        return pb.CancelTournamentResponse(tournament=await self._full(slug))
+            require(caller(), ORGANISE)
+        return pb.CancelTournamentResponse(tournament=await self._changed(request.name, self.director.cancel))
 
     @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
@@ -157,6 +147,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         asked = partial(crosstable, page_token=request.page_token, top=request.top)
         table = await self.store.read(lambda connection: asked(connection, get_tournament(connection, slug)))
         return crosstable_message(table)
+
+    async def _changed(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
+        """Have the director change a tournament of the caller, and return it."""
+        slug, owner = tournament_id("name", name), caller().only_owner
+        await self.director.uncancelled(lambda: change(slug, owner_id=owner))
+        return await self._full(slug)
 
     async def _full(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""

@@ -62,7 +62,7 @@ class Lookahead:
         # The order of rounds is free: if the tightest seat needs all its partners, it can meet any of them first.
         forced = min(allowed[tightest]) if least == rounds else None
         for pairs in perfect_matchings(allowed):
-            if forced is not None and (min(tightest, forced), max(tightest, forced)) not in map(_ordered, pairs):
+            if forced is not None and {tightest, forced} not in map(set, pairs):
                 continue
             self._budget -= 1
             if self.exhausted:
@@ -71,7 +71,3 @@ class Lookahead:
                 return True
         self._failed.add(key)
         return False
-
-
-def _ordered(pair: tuple[int, int]) -> tuple[int, int]:
-    return min(pair), max(pair)

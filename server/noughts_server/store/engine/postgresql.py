@@ -9,8 +9,7 @@ from contextlib import closing
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from noughts_referee.work_units import FinishedGame
@@ -25,6 +24,7 @@ from noughts_server.errors import (
     DatabaseUnusable,
     NoughtsError,
 )
+from noughts_server.store.engine.schema import FINISHED
 from noughts_server.store.engine.troubles import Identity
 
 _DRIVER = "postgresql+psycopg"
@@ -153,15 +153,6 @@ def write_for_real(connection: Connection) -> None:
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
 
 
-def next_attempt(connection: Connection, table: Table, **key: int) -> int:
-    """Increment the column `attempt` of the row with this key, or insert the row with 1; return the new value."""
-    statement = postgresql_insert(table).values(attempt=1, **key)
-    statement = statement.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
-    )
-    return int(connection.execute(statement.returning(table.c.attempt)).scalar_one())
-
-
 def now_ms(connection: Connection) -> int:
     """Return the time by the database's clock, in milliseconds since 1970."""
     statement = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -171,11 +162,8 @@ def now_ms(connection: Connection) -> int:
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
     """Store games whose slots are free, by COPY; raise the driver's IntegrityError if a slot is not."""
     driver: Any = connection.connection.driver_connection
-    columns = (
-        "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
-        "opening_plies, allowances, scores, ended_at"
-    )
-    with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}) FROM STDIN") as copy:
+    columns = ", ".join(FINISHED)
+    with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}, ended_at) FROM STDIN") as copy:
         for *key, result, termination, moves, times, fault, plies, allowances, scores in games:
             # The plus converts members of enumerations to plain numbers.
             row = (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, ended_at)

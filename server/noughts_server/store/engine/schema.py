@@ -317,6 +317,11 @@ games = Table(
     ),
     sqlite_with_rowid=False,
 )
+FINISHED = (
+    *("tournament_id", "ordinal", "attempt", "first_entry", "second_entry", "result", "termination", "moves", "times"),
+    *("fault", "opening_plies", "allowances", "scores"),
+)
+"""The columns with the fields of `FinishedGame`, in the same order."""
 
 # Unfinished games of long time controls, as of the last move that was committed. The transaction that stores the game
 # deletes its row. The sides are those after an opening agreement.

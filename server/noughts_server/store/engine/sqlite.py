@@ -13,8 +13,7 @@ from stat import S_IMODE, S_ISREG
 from typing import IO, Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -22,6 +21,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable, NoughtsError
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.bulk import powers_of_two
+from noughts_server.store.engine.schema import FINISHED
 
 # Rows of up to 2,030 bytes fit into their page (a timed game that fills a 15x15 board has 1,140). With SQLite's default
 # of 4,096 bytes a page, a row of more than 1,002 bytes in a table without rowid needs an overflow page.
@@ -152,15 +152,6 @@ def write_for_real(connection: Connection) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version = {version}")
 
 
-def next_attempt(connection: Connection, table: Table, **key: int) -> int:
-    """Increment the column `attempt` of the row with this key, or insert the row with 1; return the new value."""
-    statement = sqlite_insert(table).values(attempt=1, **key)
-    statement = statement.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
-    )
-    return int(connection.execute(statement.returning(table.c.attempt)).scalar_one())
-
-
 def now_ms(connection: Connection) -> int:
     """Return the time of this machine, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -208,12 +199,8 @@ def missing(url: URL, before: troubles.Identity) -> str | None:
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
-    # In the order of FinishedGame's fields. Numbered parameters would avoid the SELECT but be slower than all the rest.
-    columns = (
-        "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
-        "opening_plies, allowances, scores"
-    )
-    row = ",".join("?" * len(FinishedGame._fields))
+    # Numbered parameters would avoid the SELECT but be slower than all the rest.
+    columns, row = ", ".join(FINISHED), ",".join("?" * len(FINISHED))
     rows = ",".join([f"({row})"] * count)
     return f"INSERT INTO games (ended_at, {columns}) SELECT ?, * FROM (VALUES {rows})"  # noqa: S608  # only names
 

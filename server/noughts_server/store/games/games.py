@@ -283,15 +283,9 @@ def export(
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
     """Yield all stored games of a tournament in slot order as they were submitted, a few at a time in memory."""
-    columns = (games.c.tournament_id, games.c.ordinal, games.c.attempt, games.c.first_entry, games.c.second_entry)
-    results = (games.c.result, games.c.termination, games.c.moves, games.c.times, games.c.fault, games.c.opening_plies)
-    chosen = (
-        select(*columns, *results, games.c.allowances, games.c.scores)
-        .where(games.c.tournament_id == tournament_id)
-        .order_by(games.c.ordinal)
-    )
+    chosen = select(games).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
     for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies, row.allowances, row.scores)
+        yield FinishedGame._make((*row[:9], row.fault or "", row.opening_plies, row.allowances, row.scores))
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:

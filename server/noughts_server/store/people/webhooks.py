@@ -119,11 +119,8 @@ def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
     oldest = select(func.min(waiting.c.id)).where(waiting.c.webhook_id == webhooks.c.id).scalar_subquery()
     columns = (webhooks.c[name] for name in ("url", "format", "secret", "tried_at", "failures"))
     found = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
-    return [row for row in found if row.tried_at + _delay_ms(row.failures) <= now_ms]
-
-
-def _delay_ms(failures: int) -> int:
-    return min(PERIOD_MS << min(failures, 12), LONGEST_DELAY_MS)
+    delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in found)
+    return [row for row, delay_ms in delayed if row.tried_at + delay_ms <= now_ms]
 
 
 def begin_request(connection: Connection, event: Event, *, until_ms: int) -> bool:

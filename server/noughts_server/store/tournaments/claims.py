@@ -10,7 +10,7 @@ from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.errors import NotFound, WrongState
 from noughts_server.store import nodes
-from noughts_server.store.engine import dialect
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, games, units
 from noughts_server.store.journal import games_so_far
 from noughts_server.store.pairing.pairings import StoredSchedule
@@ -60,7 +60,9 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
-    attempt = dialect.of(connection).next_attempt(connection, units, tournament_id=tournament_id, number=number)
+    upsert(connection, units, [(tournament_id, number, 1, None, 0, 0)], add=("attempt",))
+    this = select(units.c.attempt).where(units.c.tournament_id == tournament_id, units.c.number == number)
+    attempt: int = connection.execute(this).scalar_one()
     of_unit = games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
     chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
     stored = set(connection.scalars(chosen))
