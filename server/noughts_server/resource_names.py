@@ -10,6 +10,11 @@ def tournament_name(slug: str) -> str:
     return f"tournaments/{slug}"
 
 
+def test_name(slug: str) -> str:
+    """Return `tests/ID`."""
+    return f"tests/{slug}"
+
+
 def game_name(tournament: str, ordinal: int | str) -> str:
     """Return `tournaments/ID/games/NUMBER` of a game of `tournaments/ID`."""
     return f"{tournament}/games/{ordinal}"
@@ -43,6 +48,11 @@ def short(name: str) -> str:
 def tournament_id(field: str, name: str) -> str:
     """Return `ID` of `tournaments/ID`. Raises InvalidArgument."""
     return _parts(field, name, "tournaments/([^/]+)", "tournaments/ID")[0]
+
+
+def test_id(field: str, name: str) -> str:
+    """Return `ID` of `tests/ID`. Raises InvalidArgument."""
+    return _parts(field, name, "tests/([^/]+)", "tests/ID")[0]
 
 
 def game_id(field: str, name: str) -> tuple[str, int]:

@@ -17,6 +17,7 @@ from noughts_proto.v1 import (
     leaderboards_pb2_grpc,
     play_pb2_grpc,
     status_pb2_grpc,
+    tests_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2_grpc,
     webhooks_pb2_grpc,
@@ -53,6 +54,7 @@ from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
+from noughts_server.services.tests import TestServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.services.webhooks import WebhookServicer
@@ -222,6 +224,7 @@ def _add_services(
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
+    tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)

@@ -24,6 +24,7 @@ from noughts_proto.v1 import (
     games_pb2,
     leaderboards_pb2,
     status_pb2,
+    tests_pb2,
     tokens_pb2,
     tournaments_pb2,
     webhooks_pb2,
@@ -32,7 +33,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from tests.chaos.attacks import Target
 
 _FILES: Sequence[Any] = (
-    bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2,
+    bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2, tests_pb2,
     webhooks_pb2,
 )  # fmt: skip
 _BOTS = 16

@@ -191,6 +191,7 @@ class Tournament(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
+    TEST_FIELD_NUMBER: _builtins.int
     OWN_TIMES_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
     DRAW_AFTER_FIELD_NUMBER: _builtins.int
@@ -244,11 +245,13 @@ class Tournament(_message.Message):
     """The smallest (0 means 2) and the largest number of entries (0 means 4,096)."""
     entries_max: _builtins.int
     reason: _builtins.str
-    """Output only. The reason of a cancellation that no caller requested."""
+    """Output only. The reason of a cancellation, or of the stop of a test, that no caller requested."""
     owner: _builtins.str
     """Output only. The owner of the token that created it."""
     challenge: _builtins.bool
     """Output only. Made by ChallengeService."""
+    test: _builtins.bool
+    """Output only. Made by TestService: it plays the test `tests/ID`."""
     rounds: _builtins.int
     """Rounds of a Swiss; 0 means log2 of the entries, rounded up."""
     draw_after: _builtins.int
@@ -309,7 +312,7 @@ class Tournament(_message.Message):
 
     @_builtins.property
     def match(self) -> Global___MatchStatistics:
-        """Output only, and not in lists. What the stored games of a match say about the strength of its entries."""
+        """Output only, and in lists only of tests. What the stored games of a match say about the strength of its entries."""
 
     @_builtins.property
     def openings(self) -> Global___Openings:
@@ -350,6 +353,7 @@ class Tournament(_message.Message):
         reason: _builtins.str = ...,
         owner: _builtins.str = ...,
         challenge: _builtins.bool = ...,
+        test: _builtins.bool = ...,
         own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
         rounds: _builtins.int = ...,
         draw_after: _builtins.int = ...,
@@ -363,7 +367,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

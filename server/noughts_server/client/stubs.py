@@ -9,6 +9,7 @@ from noughts_proto.v1.feed_pb2_grpc import FeedServiceStub
 from noughts_proto.v1.games_pb2_grpc import GameServiceStub
 from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceStub
 from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
+from noughts_proto.v1.tests_pb2_grpc import TestServiceStub
 from noughts_proto.v1.tokens_pb2_grpc import TokenServiceStub
 from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceStub
 from noughts_proto.v1.webhooks_pb2_grpc import WebhookServiceStub
@@ -24,6 +25,7 @@ class Stubs:
         self.games = GameServiceStub(channel)
         self.leaderboards = LeaderboardServiceStub(channel)
         self.status = StatusServiceStub(channel)
+        self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
         self.tournaments = TournamentServiceStub(channel)
         self.webhooks = WebhookServiceStub(channel)
@@ -39,5 +41,6 @@ class AsyncStubs:
         self.games = GameServiceStub(channel)
         self.leaderboards = LeaderboardServiceStub(channel)
         self.status = StatusServiceStub(channel)
+        self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
         self.tournaments = TournamentServiceStub(channel)

@@ -51,8 +51,10 @@ def milliseconds(field: str, message: Message) -> int | None:
         raise InvalidArgument.of(field, f"{value.seconds} s and {value.nanos} ns", "0 to 999,999,999 ns") from error
 
 
-def tournament_message(tournament: Tournament, rows: Sequence[Standing] = ()) -> tournaments_pb2.Tournament:
-    """Return the message of a tournament with these standings."""
+def tournament_message(
+    tournament: Tournament, rows: Sequence[Standing] = (), labels: Sequence[str] = ()
+) -> tournaments_pb2.Tournament:
+    """Return the message of a tournament with these standings, or of a match with only the labels of its entries."""
     joining = tournament.joining
     settings = tournament.settings
     return settings_message(
@@ -70,23 +72,27 @@ def tournament_message(tournament: Tournament, rows: Sequence[Standing] = ()) ->
         entries_min=joining.entries_min,
         entries_max=joining.entries_max,
         challenge=tournament.kind is Kind.CHALLENGE,
+        test=tournament.kind is Kind.TEST,
         standings=map(standing_message, rows),
-        match=match_statistics_message(tournament, rows),
+        match=match_statistics_message(tournament, labels or entry_labels(rows)),
     )
 
 
-def match_statistics_message(
-    tournament: Tournament, rows: Sequence[Standing]
-) -> tournaments_pb2.MatchStatistics | None:
-    """Return the statistics of a match with these standings; None in other formats, and until two bots have joined."""
-    if not tournament.settings.schedule.counts_pairs or len(rows) != tournament.settings.schedule.most_entries:
+def entry_labels(rows: Sequence[Standing]) -> list[str]:
+    """Return the labels of entries in the order in which they joined."""
+    return [row.label for row in sorted(rows, key=attrgetter("number"))]
+
+
+def match_statistics_message(tournament: Tournament, labels: Sequence[str]) -> tournaments_pb2.MatchStatistics | None:
+    """Return the statistics of a match of these entries; None in other formats, and until two bots have joined."""
+    if not tournament.settings.schedule.counts_pairs or len(labels) != tournament.settings.schedule.most_entries:
         return None
     found = read_statistics(tournament.match_counts, tournament.settings.sprt)
     estimate = found.estimate
     return filled(
         tournaments_pb2.MatchStatistics,
         found,
-        labels=[row.label for row in sorted(rows, key=attrgetter("number"))],
+        labels=labels,
         elo=estimate.value,
         normalized_elo=estimate.normalized,
         **{name: getattr(estimate, name) for name in ("score", "error95", "los", "normalized_error95")},

@@ -78,5 +78,8 @@ class Absences:
         logger.warning("entry_timed_out", tournament=conditions.name, entry=label, reason=reason)
         if tournament.kind is Kind.CHALLENGE:
             await self._director.cancel(tournament.slug, reason=f"{label} {reason}")
+        elif tournament.kind is Kind.TEST:
+            # Its remaining games, lost, would decide the test.
+            await self._director.pause(tournament.slug, reason=f"{label} {reason}")
         else:
             await self._director.withdraw(tournament.slug, label, reason=reason)

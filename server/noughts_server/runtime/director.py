@@ -101,10 +101,10 @@ class Director:
         """A tournament that starts by itself has been created."""
         self._rescheduled.set()
 
-    async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
+    async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Begins no new game; those running are finished and kept."""
-        tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
-        self._play.changed(tournament)
+        pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
+        self._play.changed(await self._store.write(pause))
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""

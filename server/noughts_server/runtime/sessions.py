@@ -19,7 +19,7 @@ from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported
+from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported, WrongState
 from noughts_server.runtime.bus import Bus
 from noughts_server.store.people.bots import LoggedIn
 from noughts_server.store.validation import check_text
@@ -74,6 +74,12 @@ class OnlineBot:
         if not covers(self.variants, variant):
             got = f"{self.name}, which plays {', '.join(self.variants)}"
             raise InvalidArgument.of(field, got, f"a bot that plays {variant}")
+
+    def check_accepts(self) -> None:
+        """Raises WrongState when the bot declines games with the bots of other owners."""
+        if self.declines_challenges:
+            hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
+            raise WrongState(self.name, got="declining challenges", expected="one that accepts", hint=hint)
 
 
 class Present(NamedTuple):

@@ -49,10 +49,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
-            if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
-                hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
-                got, expected = "declining challenges", "one that accepts"
-                raise WrongState(bot_name(opponent.bot), got=got, expected=expected, hint=hint)
+            if opponent.owner_id != who.owner_id:
+                online[opponent.id].check_accepts()
             settings = challenge_settings(request, seed=secrets.randbits(64))
             settings = replace(settings, variant=canonical_variant(settings.variant, field="variant"))
             online[challenger.id].check_plays("challenger", settings.variant)

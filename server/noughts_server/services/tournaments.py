@@ -64,11 +64,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             self.director.reschedule()
             return slug
 
-        return pb.CreateTournamentResponse(tournament=await self._full(await self.director.uncancelled(schedule)))
+        return pb.CreateTournamentResponse(tournament=await self.full(await self.director.uncancelled(schedule)))
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
-        return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
+        return pb.GetTournamentResponse(tournament=await self.full(tournament_id("name", request.name)))
 
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
@@ -152,9 +152,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         """Have the director change a tournament of the caller, and return it."""
         slug, owner = tournament_id("name", name), caller().only_owner
         await self.director.uncancelled(lambda: change(slug, owner_id=owner))
-        return await self._full(slug)
+        return await self.full(slug)
 
-    async def _full(self, slug: str) -> pb.Tournament:
+    async def full(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""
 
         def read(connection: Any) -> tuple[Tournament, list[Standing]]:

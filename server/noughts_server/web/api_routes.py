@@ -80,6 +80,13 @@ ROUTES = (
         "games.GetGame",
         (("name", "tournaments/{tournament}/games/{number}"),),
     ),
+    Route(
+        "/tests",
+        "Tests of bot versions: running ones by priority, then the oldest first; then all others, newest first.",
+        "tests.ListTests",
+        rows="tests",
+    ),
+    Route("/tests/{test}", "A test.", "tests.GetTest", (("name", "tests/{test}"),), within="test"),
     Route("/bots", "All bots, by name.", "bots.ListBots", rows="bots"),
     Route("/bots/{bot}", "A bot.", "bots.GetBot", (("name", "bots/{bot}"),), within="bot"),
     Route(

@@ -19,6 +19,7 @@ from noughts_proto.v1 import (
     leaderboards_pb2,
     play_pb2,
     status_pb2,
+    tests_pb2,
     tokens_pb2,
     tournaments_pb2,
     webhooks_pb2,
@@ -32,6 +33,7 @@ from noughts_server.services.games import GameServicer
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
+from noughts_server.services.tests import TestServicer as ServicerOfTests
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.services.webhooks import WebhookServicer
@@ -47,11 +49,13 @@ SERVICERS: dict[Any, type] = {
     leaderboards_pb2: LeaderboardServicer,
     play_pb2: PlayServicer,
     status_pb2: StatusServicer,
+    tests_pb2: ServicerOfTests,
     tokens_pb2: TokenServicer,
     tournaments_pb2: TournamentServicer,
     webhooks_pb2: WebhookServicer,
 }
 
+_TEST: dict[str, Any] = {"name": "tests/try", "new_version": "bots/ada", "base_version": "bots/bob"}
 # What each method is asked with: enough to come as far as the question who is asking.
 _REQUESTS: dict[str, dict[str, Any]] = {
     "Play": {"hello": hello().hello},
@@ -68,6 +72,9 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "StartTournament": {"name": "tournaments/cup"},
     "PauseTournament": {"name": "tournaments/cup"},
     "CancelTournament": {"name": "tournaments/cup"},
+    "CreateTest": {"test": _TEST},
+    "StopTest": {"name": "tests/try"},
+    "ResumeTest": {"name": "tests/try"},
     "CreateWebhook": {"webhook": {"url": "http://127.0.0.1:1/"}},
     "TestWebhook": {"name": "webhooks/1"},
     "DeleteWebhook": {"name": "webhooks/1"},
@@ -110,6 +117,8 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         await opened.register("ada", "bob")
         await opened.create(token)
         await opened.join(token, "ada")
+        request = tests_pb2.CreateTestRequest(test=tests_pb2.Test(**_TEST))
+        await opened.tests.CreateTest(request, metadata=bearing(token))
         await opened.webhook("http://127.0.0.1:1/")
         yield opened
 

@@ -20,6 +20,7 @@ SERVICES = (
     "noughts.v1.StatusService",
     "noughts.v1.FeedService",
     "noughts.v1.WebhookService",
+    "noughts.v1.TestService",
 )
 
 

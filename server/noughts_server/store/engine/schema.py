@@ -55,6 +55,8 @@ class Kind(IntEnum):
     ORGANISED = 1
     CHALLENGE = 2
     """A few unrated games between two bots; lists omit it by default."""
+    TEST = 3
+    """A match that tests one bot version against another; lists omit it by default."""
 
 
 _NAMES = {kind: f"{kind}_%(table_name)s_%(column_0_N_name)s" for kind in ("fk", "uq", "ix")}
@@ -166,7 +168,7 @@ tournaments = Table(
     Column("unit_games", Integer, nullable=False),
     # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
     Column("folded", BigInteger, nullable=False),
-    # 1: organised; 2: a challenge, which lists omit by default.
+    # A Kind.
     Column("kind", SmallInteger, nullable=False, server_default="1"),
     Column("entries_min", Integer, nullable=False, server_default="2"),
     Column("entries_max", Integer, nullable=False, server_default="4096"),

@@ -85,7 +85,7 @@ def report_event(
         playing = playing.where(entries.c.number == only)
     concerned = or_(webhooks.c.owner_id == tournaments.c.owner_id, webhooks.c.owner_id.in_(playing))
     found = select(webhooks.c.id.label("webhook"), webhooks.c.events, tournaments).where(
-        tournaments.c.id == tournament, tournaments.c.kind == schema.Kind.ORGANISED, concerned
+        tournaments.c.id == tournament, tournaments.c.kind != schema.Kind.CHALLENGE, concerned
     )
     for row in connection.execute(found).all():
         if not row.events or event in row.events.split():

@@ -79,7 +79,7 @@ class Tournament:
     kind: Kind
     joining: Joining
     reason: str
-    """Why it was cancelled, if not by a caller; else empty."""
+    """Why it was cancelled or paused, if not by a caller; else empty."""
     base_entries: int | None = None
     """The entries for which its slots are computed, if some have been added since."""
     base_games_per_pair: int | None = None
@@ -107,7 +107,7 @@ def create_tournament(
         raise AlreadyExists(tournament_name(new.slug))
     if limits is not None:
         open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
-        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind == Kind.ORGANISED, open_ones)
+        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind != Kind.CHALLENGE, open_ones)
         so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
         limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
@@ -157,25 +157,30 @@ def list_tournaments(
 ) -> Page[Tournament]:
     """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search)."""
     limit = page_size(size)
-    statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
+    statement = matching_tournaments(kind, owner=owner, search=search, state=state)
+    after = read_page_token("tournaments", page_token, [0])
+    if after is not None:
+        statement = statement.where(tournaments.c.id < after[0])
+    newest = statement.order_by(tournaments.c.id.desc()).limit(limit + 1)
+    found = [read_row(row) for row in connection.execute(newest)]
+    more = write_page_token("tournaments", [found[limit - 1].id]) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def matching_tournaments(kind: Kind, *, owner: str, search: str, state: int) -> Select[Any]:
+    """Return the query of tournaments, for `read_row`; an empty condition matches all. Raises InvalidArgument."""
+    statement = _tournaments().where(tournaments.c.kind == kind)
     if owner:
         statement = statement.where(owners.c.name == owner)
     if search:
         statement = statement.where(contains(search, tournaments.c.title, tournaments.c.slug))
-    if state:
-        statement = statement.where(tournaments.c.state == state)
-    after = read_page_token("tournaments", page_token, [0])
-    if after is not None:
-        statement = statement.where(tournaments.c.id < after[0])
-    found = [_tournament(row) for row in connection.execute(statement)]
-    more = write_page_token("tournaments", [found[limit - 1].id]) if len(found) > limit else ""
-    return Page(found[:limit], more)
+    return statement.where(tournaments.c.state == state) if state else statement
 
 
 def running_tournaments(connection: Connection) -> list[Tournament]:
     """Return the tournaments to resume after a restart, oldest first."""
     statement = _tournaments().where(tournaments.c.state == TournamentState.RUNNING).order_by(tournaments.c.id)
-    return [_tournament(row) for row in connection.execute(statement)]
+    return [read_row(row) for row in connection.execute(statement)]
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
@@ -195,7 +200,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
             tournament = get_tournament_by_id(connection, tournament.id)
         if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
             return _end(connection, tournament, now_ms, state=TournamentState.FINISHED)
-        return _set_state(connection, tournament, state=TournamentState.RUNNING)
+        return _set_state(connection, tournament, state=TournamentState.RUNNING, reason=None)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)
     if waiting_for:
@@ -228,10 +233,10 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     return get_tournament_by_id(connection, tournament.id)
 
 
-def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
+def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None, reason: str = "") -> Tournament:
     """Stop claims of units; results of games in progress are still stored. Repeating it has no effect.
 
-    Raises NotFound, PermissionDenied, WrongState (also for a challenge).
+    `reason` says why, if no caller asked for it. Raises NotFound, PermissionDenied, WrongState (also for a challenge).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.kind is Kind.CHALLENGE:
@@ -243,7 +248,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     is_open = tournament.state is TournamentState.OPEN
     hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
     require_state(tournament, TournamentState.RUNNING, hint=hint)
-    return _set_state(connection, tournament, state=TournamentState.PAUSED)
+    return _set_state(connection, tournament, state=TournamentState.PAUSED, reason=reason or None)
 
 
 def cancel_tournament(
@@ -374,10 +379,11 @@ def _one(connection: Connection, statement: Select[Any], name: str) -> Tournamen
     row = connection.execute(statement).one_or_none()
     if row is None:
         raise NotFound(name, hint="`noughts tournament list` shows the tournaments.")
-    return _tournament(row)
+    return read_row(row)
 
 
-def _tournament(row: Any) -> Tournament:
+def read_row(row: Any) -> Tournament:
+    """Return the tournament in a row of `matching_tournaments`."""
     return Tournament(
         **{name: getattr(row, name) for name in _SAME},
         state=TournamentState(row.state),

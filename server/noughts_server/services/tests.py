@@ -1,0 +1,145 @@
+"""TestService: tests of versions of bots against each other, each played by a tournament with the same ID."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from noughts_proto.v1 import tests_pb2 as pb
+from noughts_proto.v1 import tests_pb2_grpc, tournaments_pb2
+from noughts_referee.rules import parse_variant
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.messages.conversions import tournament_message
+from noughts_server.messages.settings_codec import settings_of
+from noughts_server.openings.settings import OpeningsKind
+from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.idempotency import idempotent
+from noughts_server.services.new_tournaments import canonical_variant, checked
+from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.pairing.seeds import SeedKind
+from noughts_server.store.people.bots import BotVersion, get_version
+from noughts_server.store.people.scopes import play_as
+from noughts_server.store.people.tokens import Caller
+from noughts_server.store.tournaments.tests import NewTest, Tested, create_test, get_test, list_tests, tested_versions
+from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
+
+_USUAL_TEST, _USUAL_THROUGHPUT = "elo0=0,elo1=5", 100
+_NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
+_USUAL_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.RANDOM, plies=2)
+_UNNAMED = "unnamed"
+"""The ID with which a test is checked for which the server chooses one."""
+
+
+@dataclass(eq=False)
+class TestServicer(tests_pb2_grpc.TestServiceServicer):
+    """Checks the two versions, and leaves the rest to the tournament that plays the test."""
+
+    tournaments: TournamentServicer
+
+    @open_to(Access.ORGANISE)
+    async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
+        who, wanted, parts = caller(), request.test, self.tournaments
+        require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))
+        match, now = _match(wanted), parts.store.now_ms()
+
+        def create(connection: Connection) -> str:
+            new = get_version(connection, *bot_version_id("test.new_version", wanted.new_version))
+            base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
+            right = checked(match, now)
+            _check_versions(parts.sessions, who, new, base, right.settings.variant)
+            title = right.settings.title or f"{new.bot} {new.version} against {base.bot} {base.version}"[:200]
+            slug, settings = right.slug if wanted.name else "", replace(right.settings, title=title)
+            test = NewTest(replace(right, slug=slug, settings=settings), new, base)
+            return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limits).slug
+
+        async def play() -> str:
+            slug = await parts.store.write(idempotent(who, request.request_id, request, create, now_ms=now))
+            parts.director.play_on(await parts.store.read(lambda connection: get_tournament(connection, slug)))
+            return slug
+
+        return pb.CreateTestResponse(test=await self._full(await parts.director.uncancelled(play)))
+
+    @open_to(Access.ANYONE)
+    async def GetTest(self, request: pb.GetTestRequest, context: Context) -> pb.GetTestResponse:
+        return pb.GetTestResponse(test=await self._full(await self._known(request.name)))
+
+    @open_to(Access.ANYONE)
+    async def ListTests(self, request: pb.ListTestsRequest, context: Context) -> pb.ListTestsResponse:
+        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
+
+        def read(connection: Connection) -> tuple[list[pb.Test], str]:
+            page = list_tests(connection, size=request.page_size, **wanted)
+            tested = tested_versions(connection, [each.id for each in page.items])
+            return [_listed(each, tested[each.id]) for each in page.items], page.next_page_token
+
+        tests, more = await self.tournaments.store.read(read)
+        return pb.ListTestsResponse(tests=tests, next_page_token=more)
+
+    @open_to(Access.ORGANISE)
+    async def StopTest(self, request: pb.StopTestRequest, context: Context) -> pb.StopTestResponse:
+        slug, director = await self._known(request.name), self.tournaments.director
+        await director.uncancelled(partial(director.pause, slug, owner_id=caller().only_owner))
+        return pb.StopTestResponse(test=await self._full(slug))
+
+    @open_to(Access.ORGANISE)
+    async def ResumeTest(self, request: pb.ResumeTestRequest, context: Context) -> pb.ResumeTestResponse:
+        slug, director = await self._known(request.name), self.tournaments.director
+        await director.uncancelled(partial(director.start, slug, owner_id=caller().only_owner))
+        return pb.ResumeTestResponse(test=await self._full(slug))
+
+    async def _known(self, name: str) -> str:
+        """Return the ID of a test that exists. Raises InvalidArgument, NotFound."""
+        return (await self.tournaments.store.read(partial(get_test, slug=test_id("name", name)))).slug
+
+    async def _full(self, slug: str) -> pb.Test:
+        full = await self.tournaments.full(slug)
+        versions = {row.label: row.bot_version for row in full.standings}
+        return _message(full, [versions[label] for label in full.match.labels])
+
+
+def _match(wanted: pb.Test) -> NewTournament:
+    """Return the tournament of a requested test, with defaults. Raises InvalidArgument."""
+    asked = tournaments_pb2.Tournament()
+    asked.CopyFrom(wanted.tournament)
+    asked.schedule, asked.rated = tournaments_pb2.SCHEDULE_MATCH, False
+    asked.throughput = asked.throughput or _USUAL_THROUGHPUT
+    if not asked.games_per_pair:
+        asked.sprt = asked.sprt or _USUAL_TEST
+    if not asked.HasField("openings"):
+        agreed = parse_variant(canonical_variant(asked.variant or TournamentSettings().variant)).agreement
+        asked.openings.MergeFrom(_NO_OPENINGS if agreed else _USUAL_OPENINGS)
+    slug = test_id("test.name", wanted.name) if wanted.name else _UNNAMED
+    drawn = SeedKind.GIVEN if asked.HasField("seed") else SeedKind.DRAWN
+    return NewTournament(slug, settings_of(asked, seed=secrets.randbits(64)), seed_kind=drawn)
+
+
+def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotVersion, variant: str) -> None:
+    """Raise an error unless the caller may test these versions, and they play the variant if they are online."""
+    if who.only_owner not in (None, new.owner_id):
+        raise PermissionDenied(bot_name(new.bot))
+    if new.id == base.id:
+        raise InvalidArgument.of("test.base_version", base.resource, "a version other than the new one")
+    for field, version in (("test.new_version", new), ("test.base_version", base)):
+        login = sessions.login(version.id)
+        if who.only_owner not in (None, version.owner_id):
+            if login is None:
+                hint = "Test against a version of your own, or wait until it is online."
+                raise WrongState(version.resource, got="offline", expected="online, as it is not yours", hint=hint)
+            login.check_accepts()
+        if login is not None:
+            login.check_plays(field, variant)
+
+
+def _listed(tournament: Tournament, tested: Sequence[Tested]) -> pb.Test:
+    message = tournament_message(tournament, labels=[each.label for each in tested])
+    return _message(message, [each.bot_version for each in tested])
+
+
+def _message(tournament: tournaments_pb2.Tournament, versions: Sequence[str]) -> pb.Test:
+    new, base = versions
+    name = test_name(short(tournament.name))
+    return pb.Test(name=name, new_version=new, base_version=base, tournament=tournament)

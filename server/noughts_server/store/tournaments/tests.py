@@ -1,0 +1,131 @@
+"""Tests: unrated matches of two bot versions that start at once, listed in the order of a queue."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import Connection, case, func, select, tuple_
+
+from noughts_server.errors import AlreadyExists, NotFound
+from noughts_server.limits import Limits
+from noughts_server.resource_names import bot_name, test_name
+from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, bots, entries, tournaments
+from noughts_server.store.people.bots import BotVersion
+from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.tournaments import (
+    NewTournament,
+    Tournament,
+    create_tournament,
+    get_tournament,
+    matching_tournaments,
+    read_row,
+    start_tournament,
+)
+
+_PART = 25
+"""Characters of a version in an ID that the server chooses."""
+_RUNNING = tournaments.c.state == TournamentState.RUNNING
+_PRIORITY = func.coalesce(tournaments.c.options["priority"].as_integer(), 0)
+_QUEUE = (
+    case((_RUNNING, 0), else_=1),
+    case((_RUNNING, -_PRIORITY), else_=0),
+    case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id),
+)
+_UNKNOWN = "`noughts test list` shows the tests."
+
+
+@dataclass(frozen=True, slots=True)
+class NewTest:
+    """The choices of the owner. The match is complete except for an empty ID, which the server then chooses."""
+
+    match: NewTournament
+    new: BotVersion
+    base: BotVersion
+
+
+class Tested(NamedTuple):
+    """An entry of a test."""
+
+    label: str
+    bot_version: str
+    """`bots/NAME/versions/V`."""
+
+
+def create_test(connection: Connection, test: NewTest, *, owner_id: int, now_ms: int, limits: Limits) -> Tournament:
+    """Create a test that was checked, and start it. Raises AlreadyExists, LimitReached, WrongState (a retired bot)."""
+    versions = test.new, test.base
+    if test.base.owner_id != owner_id:
+        _check_guest(connection, test.base, owner_id, limits)
+    match = replace(test.match, slug=test.match.slug or _free_slug(connection, versions), kind=Kind.TEST)
+    create_tournament(connection, match, owner_id=owner_id, now_ms=now_ms, limits=limits)
+    for each in versions:
+        join = partial(join_tournament, connection, match.slug, bot=each.bot, version=each.version)
+        try:
+            join(label=each.version if test.new.bot_id == test.base.bot_id else "")
+        except AlreadyExists:  # another owner has a bot whose name is this version
+            join()
+    return start_tournament(connection, match.slug, now_ms=now_ms)
+
+
+def get_test(connection: Connection, slug: str) -> Tournament:
+    """Return the tournament of `tests/SLUG`. Raises NotFound."""
+    try:
+        found = get_tournament(connection, slug)
+    except NotFound as error:
+        raise NotFound(test_name(slug), hint=_UNKNOWN) from error
+    if found.kind is not Kind.TEST:
+        raise NotFound(test_name(slug), hint=_UNKNOWN)
+    return found
+
+
+def list_tests(
+    connection: Connection, *, size: int = 0, page_token: str = "", owner: str = "", search: str = "", state: int = 0
+) -> Page[Tournament]:
+    """Return a page of tests: running ones by priority, then the oldest first; then all others, newest first.
+
+    Raises InvalidArgument (size, token, search).
+    """
+    limit = page_size(size)
+    chosen = matching_tournaments(Kind.TEST, owner=owner, search=search, state=state)
+    after = read_page_token("tests", page_token, [0, 0, 0])
+    if after is not None:
+        chosen = chosen.where(tuple_(*_QUEUE) > tuple_(*after))
+    keys = [key.label(f"key{number}") for number, key in enumerate(_QUEUE)]
+    rows = connection.execute(chosen.add_columns(*keys).order_by(*_QUEUE).limit(limit + 1)).all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    more = write_page_token("tests", [last.key0, last.key1, last.key2]) if last else ""
+    return Page([read_row(row) for row in rows[:limit]], more)
+
+
+def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, list[Tested]]:
+    """Return the new version and the base of tests, by key of their tournaments."""
+    found: defaultdict[int, list[Tested]] = defaultdict(list)
+    columns = entries.c.tournament_id, entries.c.label, bots.c.name, bot_versions.c.version
+    chosen = select(*columns).select_from(entries).join(bot_versions).join(bots)
+    ordered = chosen.where(entries.c.tournament_id.in_(list(tournament_ids))).order_by(entries.c.number)
+    for key, label, bot, version in connection.execute(ordered):
+        found[key].append(Tested(label, bot_name(bot, version)))
+    return found
+
+
+def _check_guest(connection: Connection, base: BotVersion, owner_id: int, limits: Limits) -> None:
+    """Raise LimitReached if a bot already plays in as many running tests of owners who are not its own."""
+    playing = select(func.count(tournaments.c.id.distinct())).select_from(tournaments).join(entries).join(bot_versions)
+    by_others = (tournaments.c.kind == Kind.TEST, _RUNNING, tournaments.c.owner_id != base.owner_id)
+    so_far = connection.execute(playing.where(*by_others, bot_versions.c.bot_id == base.bot_id)).scalar_one()
+    limits.check("bot_challenges", f"running tests of others against {bot_name(base.bot)}", so_far)
+
+
+def _free_slug(connection: Connection, versions: Iterable[BotVersion]) -> str:
+    """Return an ID that names both versions, with a number if it is taken."""
+    parts = [re.sub("[^a-z0-9]+", "-", f"{each.bot}-{each.version}".lower())[-_PART:].strip("-") for each in versions]
+    stem = "-vs-".join(parts)
+    taken = set(connection.scalars(select(tournaments.c.slug).where(tournaments.c.slug.startswith(stem))))
+    number = 1
+    while (slug := stem if number == 1 else f"{stem}-{number}") in taken:
+        number += 1
+    return slug

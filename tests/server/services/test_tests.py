@@ -1,0 +1,272 @@
+"""Tests of one bot version against another: the queue, and the tournaments that play them."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.v1 import tests_pb2, tournaments_pb2
+from noughts_server.limits import Limits
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.people.webhooks import get_webhook
+from tests.support.arena import NOW
+from tests.support.client import Client, Refusal, bearing, client_of, refused
+
+FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+PAUSED = tournaments_pb2.TOURNAMENT_STATE_PAUSED
+RUNNING = tournaments_pb2.TOURNAMENT_STATE_RUNNING
+# So different hypotheses are decided after a few pairs of games of equal bots.
+EASY: dict[str, Any] = {
+    "sprt": "elo0=-200,elo1=-100,alpha=0.2,beta=0.2",
+    "variant": "mnk:4,4,3",
+    "seed": 11,
+    "concurrency": 4,
+}
+
+
+class Shy(Random):
+    """Accepts no challenge."""
+
+    accepts_challenges = False
+
+
+async def versions(client: Client, name: str, *names: str, owner: str = "alice") -> None:
+    def make(connection: Connection) -> None:
+        for version in names:
+            log_in(connection, owner_id=create_owner(connection, owner), name=name, version=version, now_ms=NOW)
+
+    await client.server.store.write(make)
+
+
+async def create(
+    client: Client, token: str, new: str = "ada", base: str = "bob", *, name: str = "", request_id: str = "", **of: Any
+) -> tests_pb2.Test:
+    tournament = tournaments_pb2.Tournament(**of)
+    wanted = tests_pb2.Test(name=name, new_version=f"bots/{new}", base_version=f"bots/{base}", tournament=tournament)
+    request = tests_pb2.CreateTestRequest(test=wanted, request_id=request_id)
+    return (await client.tests.CreateTest(request, metadata=bearing(token))).test
+
+
+async def get(client: Client, name: str) -> tests_pb2.Test:
+    return (await client.tests.GetTest(tests_pb2.GetTestRequest(name=name))).test
+
+
+async def stop(client: Client, token: str, name: str) -> tests_pb2.Test:
+    return (await client.tests.StopTest(tests_pb2.StopTestRequest(name=name), metadata=bearing(token))).test
+
+
+async def resume(client: Client, token: str, name: str) -> tests_pb2.Test:
+    return (await client.tests.ResumeTest(tests_pb2.ResumeTestRequest(name=name), metadata=bearing(token))).test
+
+
+async def until(client: Client, name: str, condition: Callable[[tests_pb2.Test], bool]) -> tests_pb2.Test:
+    async with asyncio.timeout(60):
+        while True:
+            shown = await get(client, name)
+            if condition(shown):
+                return shown
+            await asyncio.sleep(0.02)
+
+
+async def listed(client: Client, **fields: Any) -> list[str]:
+    """The IDs of all tests in the order of the queue, from pages of two."""
+    found, token = [], ""
+    while True:
+        request = tests_pb2.ListTestsRequest(page_size=2, page_token=token, **fields)
+        page = await client.tests.ListTests(request)
+        found += [each.name.removeprefix("tests/") for each in page.tests]
+        token = page.next_page_token
+        if not token:
+            return found
+
+
+async def test_test_starts_at_once_and_ends_with_its_decision(client: Client) -> None:
+    token = await client.token()
+    webhook = await client.webhook("http://127.0.0.1:1/")
+    await versions(client, "ada", "1")
+    await versions(client, "bob", "1")
+    made = await create(client, token, name="tests/duel", **EASY)
+    assert (made.name, made.new_version, made.base_version) == (
+        "tests/duel",
+        "bots/ada/versions/1",
+        "bots/bob/versions/1",
+    )
+    assert (made.tournament.name, made.tournament.state) == ("tournaments/duel", RUNNING)
+    assert list(made.tournament.offline) == ["ada", "bob"]
+    async with client.online(token, "ada", "bob"):
+        over = await until(client, made.name, lambda test: test.tournament.state == FINISHED)
+    assert over.tournament.match.sprt.decision == "H1"
+    assert list(over.tournament.match.labels) == ["ada", "bob"]
+    assert (over.tournament.test, over.tournament.rated, over.tournament.seed) == (True, False, 11)
+    assert over.tournament.title == "ada 1 against bob 1"
+    assert await client.slugs() == []
+    (shown,) = (await client.tests.ListTests(tests_pb2.ListTestsRequest())).tests
+    assert shown.tournament.match == over.tournament.match
+    assert (shown.new_version, shown.base_version) == (made.new_version, made.base_version)
+    # tournament.started, match.decided and tournament.finished
+    assert (await client.server.store.read(lambda connection: get_webhook(connection, webhook.id))).waiting == 3
+
+
+async def test_newest_versions_are_tested_with_the_usual_settings(client: Client) -> None:
+    token = await client.token()
+    await versions(client, "ada", "1", "2.0-beta", "3")
+    made = await create(client, token, base="ada/versions/2.0-beta")
+    assert (made.name, made.new_version) == ("tests/ada-3-vs-ada-2-0-beta", "bots/ada/versions/3")
+    settings = made.tournament
+    assert (settings.sprt, settings.games_per_pair, settings.variant) == ("elo0=0,elo1=5", 100_000, "tictactoe")
+    assert (settings.priority, settings.throughput) == (0, 100)
+    assert (settings.openings.kind, settings.openings.plies) == ("random", 2)
+    assert settings.schedule == tournaments_pb2.SCHEDULE_MATCH
+    assert sorted(row.label for row in settings.standings) == ["2.0-beta", "3"]
+    other = await create(client, token, base="ada/versions/2.0-beta", games_per_pair=10, variant="gomoku+swap2")
+    assert (other.name, other.tournament.sprt) == ("tests/ada-3-vs-ada-2-0-beta-2", "")
+    assert (other.tournament.games_total, other.tournament.openings.kind) == (10, "")
+    plain = await create(client, token, base="ada/versions/1", openings=tournaments_pb2.Openings(kind="none"))
+    assert plain.tournament.openings.kind == ""
+
+
+async def test_chosen_ids_are_bounded_and_labels_differ_from_bots_of_others(client: Client) -> None:
+    token = await client.token()
+    long = "A" * 63
+    await versions(client, long, "1", "2")
+    await versions(client, "2", "1", owner="bob")
+    made = await create(client, token, long, f"{long}/versions/1")
+    assert made.name == f"tests/{'a' * 23}-2-vs-{'a' * 23}-1"
+    assert sorted(row.label for row in made.tournament.standings) == ["1", long]
+
+
+async def test_repeated_request_returns_the_same_test(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    one, other = [await create(client, token, request_id="r1") for _ in range(2)]
+    assert one.name == other.name
+    assert await listed(client) == ["ada-1-vs-bob-1"]
+
+
+async def test_queue_has_running_tests_first_and_pages(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    for number in range(5):
+        await create(client, token, name=f"tests/t{number}", title=f"Number {number}")
+    for number in (1, 3):
+        assert (await stop(client, token, f"tests/t{number}")).tournament.state == PAUSED
+    assert await listed(client) == ["t0", "t2", "t4", "t3", "t1"]
+    assert await listed(client, state=PAUSED) == ["t3", "t1"]
+    assert await listed(client, search="number 2") == ["t2"]
+    assert await listed(client, owner="bob") == []
+    assert (await resume(client, token, "tests/t1")).tournament.state == RUNNING
+    assert await listed(client) == ["t0", "t1", "t2", "t4", "t3"]
+    bad = tests_pb2.ListTestsRequest(page_token="x")
+    assert (await refused(client.tests.ListTests(bad))).fields() == ["page_token"]
+
+
+async def test_queue_is_sorted_by_priority(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    for name, priority in (("low", 0), ("high", 20), ("middle", 3), ("also-low", 0), ("stopped", 99)):
+        made = await create(client, token, name=f"tests/{name}", priority=priority, throughput=50)
+        assert (made.tournament.priority, made.tournament.throughput) == (priority, 50)
+    await stop(client, token, "tests/stopped")
+    assert await listed(client) == ["high", "middle", "low", "also-low", "stopped"]
+
+
+async def test_stopped_test_plays_no_game_until_it_is_resumed(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        made = await create(client, token, name="tests/cup", games_per_pair=400, variant="mnk:4,4,3", concurrency=2)
+        await until(client, made.name, lambda test: test.tournament.games_done > 0)
+        await stop(client, token, made.name)
+        played = await client.at_rest()
+        assert 0 < played < 400
+        await resume(client, token, made.name)
+        over = await until(client, made.name, lambda test: test.tournament.state == FINISHED)
+    assert over.tournament.games_done == 400
+    refusal = await refused(stop(client, token, made.name))
+    assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "finished")
+
+
+async def test_bot_of_another_owner_is_a_base_only_if_it_accepts(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(bot_challenges=1)) as client:
+        alice, bob = await client.token("alice"), await client.token("bob")
+        await client.register("ada")
+        await versions(client, "bob", "1", owner="bob")
+
+        async def told(new: str = "ada", base: str = "bob") -> Refusal:
+            return await refused(create(client, alice, new, base))
+
+        assert (await told()).info.metadata["got"] == "offline"
+        async with asyncio.TaskGroup() as tasks:
+            online = asyncio.Event()
+            shy = play(Shy(), Login(client.server.address, bob, "shy"), lambda _: online.set())
+            playing = tasks.create_task(shy)
+            await online.wait()
+            assert (await told(base="shy")).info.metadata["got"] == "declining challenges"
+            assert (await told("shy", "ada")).code == grpc.StatusCode.PERMISSION_DENIED
+            assert (await create(client, bob, "bob", "shy")).name == "tests/bob-1-vs-shy-1"
+            playing.cancel()
+        async with client.online(bob, "bob"):
+            made = await create(client, alice)
+            assert made.base_version == "bots/bob/versions/1"
+            assert (await told()).reason == "LIMIT_REACHED"
+            await stop(client, alice, made.name)
+            assert (await create(client, alice)).name == f"{made.name}-2"
+
+
+async def test_what_cannot_be_tested_is_refused(client: Client) -> None:
+    token, play_only = await client.token(), await client.token("alice", "play")
+    await client.register("ada", "bob")
+    await client.create(token, "cup")
+    refusals = {
+        "same": await refused(create(client, token, base="ada")),
+        "sprt": await refused(create(client, token, sprt="elo0=5")),
+        "name": await refused(create(client, token, name="tests/No way")),
+        "collection": await refused(create(client, token, name="tournaments/x")),
+        "taken": await refused(create(client, token, name="tests/cup")),
+        "version": await refused(create(client, token, base="bob/versions/7")),
+        "scope": await refused(create(client, play_only)),
+        "other play": await refused(create(client, await client.token("alice", "organise", "play:bob"))),
+        "missing": await refused(get(client, "tests/missing")),
+        "not a test": await refused(stop(client, token, "tests/cup")),
+    }
+    assert {name: refusal.reason for name, refusal in refusals.items()} == {
+        "same": "INVALID_ARGUMENT",
+        "sprt": "INVALID_ARGUMENT",
+        "name": "INVALID_ARGUMENT",
+        "collection": "INVALID_ARGUMENT",
+        "taken": "ALREADY_EXISTS",
+        "version": "NOT_FOUND",
+        "scope": "SCOPE_MISSING",
+        "other play": "SCOPE_MISSING",
+        "missing": "NOT_FOUND",
+        "not a test": "NOT_FOUND",
+    }
+    assert refusals["not a test"].info.metadata["subject"] == "tests/cup"
+    assert await listed(client) == []
+
+
+async def test_open_tests_count_as_tournaments_of_their_owner(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(tournaments=2)) as client:
+        token = await client.token()
+        await client.register("ada", "bob")
+        await client.create(token)
+        await create(client, token)
+        refusal = await refused(create(client, token))
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("LIMIT_REACHED", "3")
+
+
+async def test_absent_bot_stops_the_test_instead_of_losing_it(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", absence=1.0) as client:
+        token = await client.token()
+        await client.register("bob")
+        async with client.online(token, "ada"):
+            made = await create(client, token)
+            over = await until(client, made.name, lambda test: test.tournament.state == PAUSED)
+            assert over.tournament.reason == "bob was away for 1 s while its games waited"
+            assert over.tournament.games_done == 0
+            assert (await resume(client, token, made.name)).tournament.reason == ""
