@@ -6,20 +6,37 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+import grpc
 import pytest
 from jsonschema import Draft202012Validator
 
+from noughts_proto.v1 import bots_pb2, tests_pb2
+from noughts_server.client.stubs import Stubs
+from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.documents import csv_text
 from noughts_server.web.openapi import openapi
+from tests.support.client import bearing
 from tests.support.site import Site
 
 DOCUMENT = openapi()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def queued_test(server: ServerUnderTest) -> None:
+    """A test of two bots that are not online: `tests/try`."""
+    metadata = bearing(server.token("tess"))
+    with grpc.insecure_channel(server.address) as channel:
+        stubs = Stubs(channel)
+        for name in ("new", "old"):
+            stubs.bots.RegisterBot(bots_pb2.RegisterBotRequest(name=f"bots/{name}"), metadata=metadata)
+        test = tests_pb2.Test(name="tests/try", new_version="bots/new", base_version="bots/old")
+        stubs.tests.CreateTest(tests_pb2.CreateTestRequest(test=test), metadata=metadata)
+
+
 def filled(path: str, cup: str) -> str:
     """The path with things that are there."""
-    names = {"tournament": cup.partition("/")[2], "number": "1", "bot": "pascal", "opponent": "random"}
+    names = {"tournament": cup.partition("/")[2], "number": "1", "bot": "pascal", "opponent": "random", "test": "try"}
     names |= {"variant": "tictactoe", "time_class": "untimed"}
     return PREFIX + re.sub(r"\{(\w+)(?::int)?\}", lambda found: names[found[1]], path)
 
