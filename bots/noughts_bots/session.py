@@ -26,11 +26,7 @@ from noughts_referee.rules import Position
 _FLUSH_SECONDS = 0.010
 
 
-def _nothing(event: SessionEvent) -> None:
-    """The default for `on_event`."""
-
-
-async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = _nothing) -> None:
+async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = lambda event: None) -> None:
     """Play until the server ends the session, and report to `on_event`. Raises BotRefused or SecurityProblem."""
     with Thinker() as thinker:
         await keep_dialling(login, on_event, lambda: _Session(bot, login, on_event, thinker))

@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 # A thought is one call of `choose`, `choose_batch` or `choose_arrays`.
 LONG_SECONDS = 0.020
 _VERY_LONG_SECONDS = 0.5
 _MOST_WAITS = 2
-_QUICK_ANSWERS = 1_000
 
 
+@dataclass(kw_only=True, eq=False)
 class Pace:
     """Whether a bot is slow, according to the duration of each of its thoughts. Times are seconds.
 
@@ -29,20 +30,15 @@ class Pace:
     forgotten. Each further time that it turns slow, it needs twice as many.
     """
 
-    def __init__(
-        self,
-        *,
-        wall: Callable[[], float] = time.perf_counter,
-        processor: Callable[[], float] = time.thread_time,
-        quick_answers: int = _QUICK_ANSWERS,
-    ) -> None:
-        """`wall` is a clock that never stops; `processor` runs only while the calling thread uses a processor."""
-        self.slow = False
-        self.wall = wall
-        self.processor = processor
-        self._wanted = quick_answers
-        self._quick = 0
-        self._waits = 0
+    wall: Callable[[], float] = time.perf_counter
+    """A clock that never stops."""
+    processor: Callable[[], float] = time.thread_time
+    """A clock that runs only while the calling thread uses a processor."""
+    wanted: int = 1_000
+    """The number of quick answers after which the bot is fast again."""
+    slow: bool = field(default=False, init=False)
+    _quick: int = field(default=0, init=False)
+    _waits: int = field(default=0, init=False)
 
     def watch(self, thought: Callable[[], None], answers: int = 1) -> None:
         """Run a thought with this number of answers, and judge its duration."""
@@ -65,12 +61,12 @@ class Pace:
     def quick_answers(self, count: int) -> None:
         """Record answers without a long thought."""
         self._quick += count
-        if self._quick < self._wanted:
+        if self._quick < self.wanted:
             return
         self._quick = self._waits = 0
         if self.slow:
             self.slow = False
-            self._wanted *= 2
+            self.wanted *= 2
 
 
 class Work:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from traceback import clear_frames
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from google.rpc.status_pb2 import Status
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.clock import GRACE_SECONDS
-from noughts_referee.deadlines import Overdue, PendingTurns
+from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
@@ -140,7 +141,7 @@ class FrameConnection:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = PendingTurns(player, self._overdue, settings.now, referee.stalls)
+        self._questions = PendingTurns(player, partial(referee.silent, player), settings.now, referee.stalls)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -416,9 +417,6 @@ class FrameConnection:
             self._questions.forget(outbox.ends)
         if player.outbox:
             self.wake()
-
-    def _overdue(self, questions: list[Overdue]) -> None:
-        self._referee.silent(self.player, questions)
 
     def _linger(self, seconds: float) -> None:
         """Send the outbox within this time, and never later than already planned."""

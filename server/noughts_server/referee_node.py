@@ -10,6 +10,7 @@ import structlog
 
 from noughts_bots.process import allow_many_files, tune_collector
 from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.clock import GRACE_SECONDS, MARGIN_US
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
@@ -159,7 +160,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         play.installed = installed
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
-            offers = Offers(referee, sessions, launcher, settings.seats, installed, play.look)
+            offers = Offers(ForfeitingPlayers(referee), sessions, launcher, settings.seats, installed, play.look)
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
         if settings.acceptance is not None:

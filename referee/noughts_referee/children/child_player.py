@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
 import grpc
@@ -55,53 +55,38 @@ class ChildProcess(Protocol):
         """End the child. `reason` says why, if the referee ended it."""
 
 
+@dataclass(eq=False)
 class ChildPlayer:
-    def __init__(
-        self,
-        command: ChildCommand,
-        launcher: Launcher,
-        wire: FrameConnection,
-        settings: ChildSettings,
-        *,
-        accept: Callable[[pb.Hello], pb.Welcome],
-        on_life: Callable[[ChildProcess], None] = lambda child: None,
-        on_fault: Callable[[Fault], None],
-        invite: Invite | None = None,
-        start: Callable[[], Awaitable[ChildProcess]] | None = None,
-    ) -> None:
-        """`accept` answers a Hello or raises NotStarted. `on_fault` is called when a process ends, and can end `play`
-        by raising.
-
-        With `invite`, each process connects with its own ticket. `start` replaces `start_child` for a player that is
-        not one process of its own: several processes, or an engine.
-        """
-        self._command = command
-        self._launcher = launcher
-        self._wire = wire
-        self._settings = settings
-        self._accept = accept
-        self._on_life = on_life
-        """Called with each process that starts."""
-        self._on_fault = on_fault
-        self._invite = invite
-        self._start = start
-        kind = CHILD_KINDS[command.kind]
-        self._is_spoken_for = kind.hosted and kind.starts_programs
-        self._failures = 0
-        """Failed starts in a row."""
+    command: ChildCommand
+    launcher: Launcher
+    wire: FrameConnection
+    settings: ChildSettings
+    _: KW_ONLY
+    accept: Callable[[pb.Hello], pb.Welcome]
+    """Answers a Hello or raises NotStarted."""
+    on_life: Callable[[ChildProcess], None] = lambda child: None
+    """Called with each process that starts."""
+    on_fault: Callable[[Fault], None]
+    """Called when a process ends. It can end `play` by raising."""
+    invite: Invite | None = None
+    """If given, each process connects with its own ticket."""
+    start: Callable[[], Awaitable[ChildProcess]] | None = None
+    """Replaces `start_child` for a player that is not one process of its own: several processes, or an engine."""
+    failures: int = field(default=0, init=False)
+    """Failed starts in a row."""
 
     async def play(self) -> None:
         """Play until cancelled, the server stops, or the child is disabled.
 
         Raises the errors that keep the referee from starting any child, because these are not the child's fault.
         """
-        while self._failures < MOST_STARTS:
-            if self._start is not None:
-                child = await self._start()
+        while self.failures < MOST_STARTS:
+            if self.start is not None:
+                child = await self.start()
             else:
-                child = await start_child(self._launcher, self._command, self._settings, self._invite)
+                child = await start_child(self.launcher, self.command, self.settings, self.invite)
             lost: tuple[LostGame, ...] = ()
-            self._on_life(child)
+            self.on_life(child)
             try:
                 reason = await self._serve(child)
                 lost = self._verdict(reason == _HANG)
@@ -125,19 +110,21 @@ class ChildPlayer:
         death = await child.stop(reason)
         # A child that only received its welcome has not started. Nor has a program that ended before its first answer,
         # because its host said hello for it.
-        started = child.frames.answered if self._is_spoken_for else child.frames.written > 1
-        self._failures = 0 if started else self._failures + 1
-        benched = self._failures == MOST_STARTS
-        self._on_fault(Fault(death, lost, benched))
+        kind = CHILD_KINDS[self.command.kind]
+        is_spoken_for = kind.hosted and kind.starts_programs
+        started = child.frames.answered if is_spoken_for else child.frames.written > 1
+        self.failures = 0 if started else self.failures + 1
+        benched = self.failures == MOST_STARTS
+        self.on_fault(Fault(death, lost, benched))
 
     async def _serve(self, child: ChildProcess) -> str:
         """Play until the child leaves. Return the reason if the referee ended it."""
         hello = await child.hello()
-        welcome = self._accept(hello)
-        silence = _Silence(self._wire, child, self._settings)
+        welcome = self.accept(hello)
+        silence = _Silence(self.wire, child, self.settings)
         try:
-            self._wire.player.opens = hello.opens
-            await self._wire.serve(child.frames, welcome, hello.max_games, prepares=hello.prepares)
+            self.wire.player.opens = hello.opens
+            await self.wire.serve(child.frames, welcome, hello.max_games, prepares=hello.prepares)
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:
                 raise _ServerStopsError from closed
@@ -150,8 +137,8 @@ class ChildPlayer:
         """Return the games lost with this process."""
         if only_hangs:
             return ()
-        lost = running_games(self._wire.player)
-        self._wire.dismiss(Termination.CRASHED)
+        lost = running_games(self.wire.player)
+        self.wire.dismiss(Termination.CRASHED)
         return lost
 
 

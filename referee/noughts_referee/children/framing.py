@@ -1,7 +1,5 @@
 """Frames on a child's pipes: each after its length, or one line of JSON each. Bytes in, messages out; no I/O."""
 
-from typing import Protocol
-
 from google.protobuf.message import DecodeError
 
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
@@ -19,28 +17,16 @@ class NoFrame(Exception):
         self.offending = offending
 
 
-class Framing(Protocol):
-    def arrived(self, buffer: bytearray) -> bool:
-        """Return whether the first message of the buffer is complete."""
-
-    def take(self, buffer: bytearray) -> bytes | None:
-        """Remove the first message from the buffer and return it, if it is complete. Raises NoFrame."""
-
-    def read(self, message: bytes) -> pb.PlayRequest:
-        """Parse a message. Raises NoFrame."""
-
-    def written(self, frame: pb.PlayResponse) -> bytes:
-        """Return the bytes of the frame."""
-
-
 class LengthPrefixed:
     """Each message follows its length in bytes, see `noughts_proto.pipes`."""
 
     def arrived(self, buffer: bytearray) -> bool:
+        """Return whether the first message of the buffer is complete."""
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
         return LENGTH_BYTES <= len(buffer) >= LENGTH_BYTES + size
 
     def take(self, buffer: bytearray) -> bytes | None:
+        """Remove the first message from the buffer and return it, if it is complete. Raises NoFrame."""
         if len(buffer) < LENGTH_BYTES:
             return None
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
@@ -57,6 +43,7 @@ class LengthPrefixed:
         return message
 
     def read(self, message: bytes) -> pb.PlayRequest:
+        """Parse a message. Raises NoFrame."""
         try:
             return pb.PlayRequest.FromString(message)
         except DecodeError:
@@ -105,3 +92,6 @@ class JsonLines:
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
+
+
+Framing = LengthPrefixed | JsonLines

@@ -80,6 +80,7 @@ class UnlockedLauncher:
         cores = ",".join(map(str, command.cores))
         scratch = tempfile.mkdtemp(dir=self._folder.path)
         usual = scratch if child_kind(command.kind).in_scratch else None
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
         ours: list[int] = []
         theirs: list[int] = []
         try:
@@ -90,7 +91,7 @@ class UnlockedLauncher:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", _SESSION_LEADER, str(os.getpid()), cores, *line,
                 stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env={**_environment(scratch), **command.environment}, cwd=command.folder or usual,
+                env={**kept, "TMPDIR": scratch, **command.environment}, cwd=command.folder or usual,
                 start_new_session=True,
             )  # fmt: skip
         except BaseException:
@@ -115,11 +116,6 @@ def _kill_session(session: int) -> None:
                 with suppress(OSError):
                     if os.getsid(int(name)) == session:
                         os.kill(int(name), signal.SIGKILL)
-
-
-def _environment(scratch: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
-    return {**kept, "TMPDIR": scratch}
 
 
 def _close(ends: list[int]) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from noughts_bots.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
-from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import VARIANTS
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.specs import BotSpec
@@ -19,14 +18,15 @@ from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
+from noughts_referee.monotonic import Now
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import score_in, terms_of
-from noughts_server.engines.seat import EngineRefused, EngineSeat
+from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner
 
 
 @dataclass(slots=True)
@@ -46,16 +46,8 @@ class _Game:
 class _Seat:
     """One process of the engine with its game, the `Owner` of a seat."""
 
-    def __init__(
-        self,
-        frames: "EngineFrames",
-        command: ChildCommand,
-        options: EngineOptions,
-        launcher: Launcher,
-        settings: ChildSettings,
-        heard: Callable[[bytes], None] | None,
-    ) -> None:
-        self.engine = EngineSeat(command, options, launcher, settings, self, heard=heard)
+    def __init__(self, frames: "EngineFrames", seat: Callable[[Owner], EngineSeat]) -> None:
+        self.engine = seat(self)
         self.game: _Game | None = None
         self._frames = frames
 
@@ -77,18 +69,10 @@ class _Seat:
 
 
 class EngineFrames(ChildFrames):
-    def __init__(
-        self,
-        command: ChildCommand,
-        options: EngineOptions,
-        launcher: Launcher,
-        settings: ChildSettings,
-        processes: int,
-        heard: Callable[[bytes], None] | None,
-    ) -> None:
+    def __init__(self, seat: Callable[[Owner], EngineSeat], processes: int, now: Now) -> None:
         """Prepare the seats; a process starts with its first game, whose terms it needs."""
-        super().__init__(settings.now)
-        self._seats = [_Seat(self, command, options, launcher, settings, heard) for _ in range(processes)]
+        super().__init__(now)
+        self._seats = [_Seat(self, seat) for _ in range(processes)]
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
         """Games without a seat so far."""
@@ -307,7 +291,11 @@ def engine_child(
     """Create an engine with this number of processes that sends a hello at once. Raises BotSpecError."""
     command, options = engine_command(spec)
     command = replace(command, memory_bytes=memory_bytes or command.memory_bytes)
-    frames = EngineFrames(command, options, launcher, settings, processes, heard)
+
+    def seat(owner: Owner) -> EngineSeat:
+        return EngineSeat(command, options, launcher, settings, owner, heard=heard)
+
+    frames = EngineFrames(seat, processes, settings.now)
     return EngineChild(frames, asyncio.get_running_loop().create_task(_play(frames, frames.seats)))
 
 

@@ -14,7 +14,6 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.frame_connection import FrameConnection
-from noughts_referee.referee import Referee
 from noughts_server.launching.launcher import command_of
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.sessions import Sessions
@@ -34,35 +33,27 @@ class Offer:
     spec: BotSpec
 
 
+@dataclass(eq=False)
 class Offers:
     """All installed bots, each with as many processes as the referee has capacity."""
 
-    def __init__(
-        self,
-        referee: Referee,
-        sessions: Sessions,
-        launcher: Launcher,
-        seats: int,
-        installed: dict[int, LoggedIn],
-        on_ready: Callable[[], None],
-    ) -> None:
-        """`installed` gets the bots that have sent a hello, by key of the bot version."""
-        self._sessions = sessions
-        self._launcher = launcher
-        self._seats = seats
-        self._times = ChildSettings()
-        self._bench = ForfeitingPlayers(referee)
-        self._on_ready = on_ready
-        self._installed = installed
+    bench: ForfeitingPlayers
+    sessions: Sessions
+    launcher: Launcher
+    seats: int
+    installed: dict[int, LoggedIn]
+    """Gets the bots that have sent a hello, by key of the bot version."""
+    on_ready: Callable[[], None]
+    times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
 
     async def play(self, offer: Offer, bot: LoggedIn) -> None:
         """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
-            for wire in self._sessions.team_wires(bot.bot_version_id, self._seats, self._times.wire):
+            for wire in self.sessions.team_wires(bot.bot_version_id, self.seats, self.times.wire):
                 tasks.create_task(self._play_seat(offer.spec, bot, wire))
 
     async def _play_seat(self, spec: BotSpec, bot: LoggedIn, wire: FrameConnection) -> None:
-        wire.on_presence = self._on_ready
+        wire.on_presence = self.on_ready
         assert spec.child_kind is not None
 
         def ended(fault: Fault) -> None:
@@ -70,18 +61,18 @@ class Offers:
             logger.warning("process_ended", bot=bot.version, reason=fault.death.reason, said=said)
             if fault.benched:
                 what = f"could not be started; the last time it {fault.death.reason}"
-                self._bench.add(wire.player, what, lambda games: None)
-                self._installed.pop(bot.bot_version_id, None)
-                self._on_ready()
+                self.bench.add(wire.player, what, lambda games: None)
+                self.installed.pop(bot.bot_version_id, None)
+                self.on_ready()
 
         command = command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target)
-        start, accept = partial(start_process, spec, self._launcher, self._times), partial(self._accept, bot)
-        player = ChildPlayer(command, self._launcher, wire, self._times, accept=accept, on_fault=ended, start=start)
+        start, accept = partial(start_process, spec, self.launcher, self.times), partial(self._accept, bot)
+        player = ChildPlayer(command, self.launcher, wire, self.times, accept=accept, on_fault=ended, start=start)
         await player.play()
 
     def _accept(self, bot: LoggedIn, hello: pb.Hello) -> pb.Welcome:
-        welcome = self._sessions.child_welcome(hello, bot, self._times.heartbeat)
-        self._installed[bot.bot_version_id] = bot
+        welcome = self.sessions.child_welcome(hello, bot, self.times.heartbeat)
+        self.installed[bot.bot_version_id] = bot
         return welcome
 
 

@@ -1,15 +1,15 @@
 """Knockouts."""
 
 from collections import Counter
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noughts_server.competition.bracket import Decision
+from noughts_server.competition.bracket import BracketRound, Decision
 from noughts_server.competition.formats import KNOCKOUT
-from noughts_server.competition.formats.knockout import EXTRA_PAIRS, Bracket, bracket, seed_places
+from noughts_server.competition.formats.knockout import EXTRA_PAIRS, bracket, seed_places
 from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 from tests.support.waves import Chance, waves_of
 
@@ -25,11 +25,11 @@ def played_out(begin: Field, chance: Chance) -> Field:
     return end
 
 
-def matches(tree: Bracket) -> list[frozenset[int | None]]:
+def matches(tree: tuple[BracketRound, ...]) -> list[frozenset[int | None]]:
     """Of two entries, byes left out."""
     return [
         frozenset((match.first, match.second))
-        for match in chain.from_iterable(tree.rounds)
+        for match in chain.from_iterable(tree)
         if match.decision is not Decision.BYE
     ]
 
@@ -40,9 +40,9 @@ def matches(tree: Bracket) -> list[frozenset[int | None]]:
 def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field: Field, chance: Chance) -> None:
     tree = bracket(played_out(field, chance))
     assert len(matches(tree)) == field.entries - 1
-    decided = [match for match in chain.from_iterable(tree.rounds) if match.decision is not Decision.BYE]
+    decided = [match for match in chain.from_iterable(tree) if match.decision is not Decision.BYE]
     losers = [match.first if match.winner == match.second else match.second for match in decided]
-    assert {*losers, tree.champion} == set(range(field.entries))
+    assert {*losers, tree[-1][0].winner} == set(range(field.entries))
 
 
 @settings(deadline=None)
@@ -51,7 +51,7 @@ def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed
     end = played_out(field, Chance(seed, withdrawals=0.5))
     tree = bracket(end)
     assert {frozenset(encounter[1:3]) for encounter in end.played} <= set(matches(tree))
-    for before, after in zip(tree.rounds, tree.rounds[1:], strict=False):
+    for before, after in pairwise(tree):
         assert [match.winner for match in before] == [entry for match in after for entry in (match.first, match.second)]
 
 
@@ -78,12 +78,12 @@ def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(
             won.append(Played(wave.round, first, second, points, 2 - points, 2))
         now = Field(entries, played=(*now.played, *won))
     tree = bracket(now)
-    final = tree.rounds[-1][0]
+    final = tree[-1][0]
     assert {final.first, final.second} == {0, 1}
-    assert tree.champion == 0
+    assert tree[-1][0].winner == 0
     for back, least in enumerate((2, 4, 8)):
-        if entries >= least and back < len(tree.rounds):
-            survivors = {entry for match in tree.rounds[-1 - back] for entry in (match.first, match.second)}
+        if entries >= least and back < len(tree):
+            survivors = {entry for match in tree[-1 - back] for entry in (match.first, match.second)}
             assert survivors == set(range(least))
 
 
@@ -111,13 +111,13 @@ def test_drawn_match_goes_on_by_pairs_begun_in_turn_and_ends_with_the_better_see
         now = Field(2, games=4, played=(*now.played, drawn))
     assert [wave.games for wave in waves] == [4, *[2] * EXTRA_PAIRS]
     assert [wave.encounters[0].first for wave in waves[1:]] == [0, 1, 0, 1]
-    assert bracket(now).champion == 0
-    assert bracket(now).rounds[0][0].decision is Decision.SEED
+    assert bracket(now)[-1][0].winner == 0
+    assert bracket(now)[0][0].decision is Decision.SEED
 
 
 def test_extra_pair_that_is_won_decides() -> None:
     now = Field(2, played=[Played(1, 0, 1, 1, 1, 2), Played(1, 1, 0, 1.5, 0.5, 2)])
-    final = bracket(now).rounds[0][0]
+    final = bracket(now)[0][0]
     assert (final.winner, final.decision, final.first_points, final.second_points, final.games) == (
         1,
         Decision.EXTRA_PAIR,
@@ -131,7 +131,7 @@ def test_extra_pair_that_is_won_decides() -> None:
 def test_fewer_forfeits_come_before_the_better_seed() -> None:
     drawn = [Played(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
     now = Field(2, played=[Played(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
-    final = bracket(now).rounds[0][0]
+    final = bracket(now)[0][0]
     assert (final.winner, final.decision) == (1, Decision.FORFEITS)
 
 
@@ -154,12 +154,12 @@ def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
     won, half = Played(1, 0, 3, 2, 0, 2), Played(1, 2, 1, 2, 2, 4)
     now = Field(4, withdrawn={0: 1, 1: 1}, played=[won, half])
     tree = bracket(now)
-    assert [(match.winner, match.decision) for match in tree.rounds[0]] == [
+    assert [(match.winner, match.decision) for match in tree[0]] == [
         (0, Decision.POINTS),
         (2, Decision.WALKOVER),
     ]
     # Who won and was withdrawn then loses the next match.
-    assert (tree.champion, tree.rounds[1][0].decision) == (2, Decision.WALKOVER)
+    assert (tree[-1][0].winner, tree[1][0].decision) == (2, Decision.WALKOVER)
     assert KNOCKOUT.next_wave(now) is None
 
 
@@ -171,14 +171,14 @@ def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later()
         played=[Played(1, 1, 2, 2, 0, 2), Played(2, 1, 3, 1, 1, 2)],
     )
     tree = bracket(now)
-    assert [match.winner for match in tree.rounds[0]] == [3, 1]
-    assert (tree.champion, tree.rounds[1][0].decision) == (1, Decision.WALKOVER)
+    assert [match.winner for match in tree[0]] == [3, 1]
+    assert (tree[-1][0].winner, tree[1][0].decision) == (1, Decision.WALKOVER)
 
 
 def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
     drawn = [Played(1, 1, 2, 1, 1, 2)]
-    assert bracket(Field(4, withdrawn={0: 1}, played=drawn)).rounds[0][0].winner == 3
-    assert bracket(Field(4, withdrawn={0: 1, 3: 2}, played=drawn)).rounds[0][0].winner == 3
+    assert bracket(Field(4, withdrawn={0: 1}, played=drawn))[0][0].winner == 3
+    assert bracket(Field(4, withdrawn={0: 1, 3: 2}, played=drawn))[0][0].winner == 3
 
 
 @settings(deadline=None)
@@ -188,7 +188,7 @@ def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: in
     for now, _ in waves_of(KNOCKOUT.next_wave, field, Chance(seed, draws, withdrawals=0.7)):
         winners = {
             (number, place): match.winner
-            for number, matches in enumerate(bracket(now).rounds)
+            for number, matches in enumerate(bracket(now))
             for place, match in enumerate(matches)
             if match.winner is not None
         }
@@ -197,7 +197,7 @@ def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: in
 
 
 def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
-    assert bracket(Field(5, withdrawn=dict.fromkeys(range(5), 1))).champion == 0
+    assert bracket(Field(5, withdrawn=dict.fromkeys(range(5), 1)))[-1][0].winner == 0
     assert KNOCKOUT.next_wave(Field(5, withdrawn=dict.fromkeys(range(5), 1))) is None
 
 

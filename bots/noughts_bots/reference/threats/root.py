@@ -53,7 +53,10 @@ class Thought:
             self._decide([block], value)
             return []
         if not own.cells | other.cells:
-            self._begin()
+            # The first stone is placed at random on one of the cells with the most lines.
+            counts = {cell: board.through[cell].bit_count() for cell in members(self._free)}
+            most = max(counts.values())
+            self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
             return []
         fours = Fours(board, own, other)
         if fours.twice:
@@ -72,12 +75,6 @@ class Thought:
         if moves:
             self.considered = Considered((moves[0],))
         return moves
-
-    def _begin(self) -> None:
-        """Place the first stone at random on one of the cells with the most lines."""
-        counts = {cell: self._board.through[cell].bit_count() for cell in members(self._free)}
-        most = max(counts.values())
-        self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
 
     def _decide(self, cells: list[int], value: int) -> None:
         self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))

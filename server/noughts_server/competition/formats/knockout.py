@@ -11,7 +11,6 @@ the better seed if they left together.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from noughts_server.competition.bracket import BracketRound, Decision, Match
@@ -21,17 +20,6 @@ from noughts_server.competition.pairing_batch import Encounter, Field, PairingBa
 
 EXTRA_PAIRS = 4
 """The maximal number of extra pairs of games after equal points."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """All matches, round by round, each from the top of the bracket to its bottom. The first round includes byes."""
-
-    rounds: tuple[BracketRound, ...]
-
-    @property
-    def champion(self) -> int | None:
-        return self.rounds[-1][0].winner if self.rounds else 0
 
 
 def seed_places(rounds: int) -> list[int]:
@@ -51,8 +39,8 @@ def seed_places(rounds: int) -> list[int]:
     return places
 
 
-def bracket(field: Field) -> Bracket:
-    """Return every match with its result so far."""
+def bracket(field: Field) -> tuple[BracketRound, ...]:
+    """Return all matches, with byes, by rounds, each from the top of the bracket to its bottom."""
     count = (field.entries - 1).bit_length()
     advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
     played: dict[tuple[int, frozenset[int]], list[Played]] = {}
@@ -72,7 +60,7 @@ def bracket(field: Field) -> Bracket:
                 matches.append(_match(field, number, first, second, encounters))
         advancing = [match.winner for match in matches]
         rounds.append(tuple(matches))
-    return Bracket(tuple(rounds))
+    return tuple(rounds)
 
 
 def _encounter(match: Match) -> Encounter:
@@ -140,7 +128,7 @@ class Knockout(InRounds):
 
         Tied matches are paired again in the same round, once all encounters of the round are over.
         """
-        for matches in bracket(field).rounds:
+        for matches in bracket(field):
             open_matches = [match for match in matches if match.open]
             if not open_matches:
                 continue
@@ -155,7 +143,7 @@ class Knockout(InRounds):
         return None
 
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
-        return bracket(read()).rounds
+        return bracket(read())
 
 
 KNOCKOUT = Knockout()

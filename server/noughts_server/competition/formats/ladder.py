@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, islice
-from typing import NamedTuple
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
@@ -81,24 +80,13 @@ class _Bot:
         return self.recent[-1] if self.recent else None
 
 
+@dataclass(slots=True)
 class _Crowd:
     """Waiting bots with the same turn."""
 
-    __slots__ = ("by_rating", "queue")
-
-    def __init__(self) -> None:
-        self.by_rating: list[tuple[float, int]] = []
-        self.queue: list[tuple[int, int]] = []
-        """A heap of (since, entry). It still has bots that left."""
-
-
-class _Before(NamedTuple):
-    """The previous values of what an encounter changes in a bot."""
-
-    turn: int
-    balance: int
-    recent: tuple[int, ...]
-    since: int
+    by_rating: list[tuple[float, int]] = field(default_factory=list)
+    queue: list[tuple[int, int]] = field(default_factory=list)
+    """A heap of (since, entry). It still has bots that left."""
 
 
 class Ladder:
@@ -226,19 +214,20 @@ class Ladder:
     def pairs(self, count: int) -> list[Encounter]:
         """Return up to `count` encounters that can begin now; fewer if no more can until another one is over."""
         found: list[Encounter] = []
-        taken: list[tuple[_Bot, _Before]] = []
+        taken: list[tuple[_Bot, int, int, tuple[int, ...], int]] = []
+        """Bots with the previous values of what an encounter changes in them."""
         while len(found) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(*pair)
-            taken += [(bot, _Before(bot.turn, bot.balance, tuple(bot.recent), bot.since)) for bot in (one, other)]
+            taken += [(bot, bot.turn, bot.balance, tuple(bot.recent), bot.since) for bot in (one, other)]
             self._begin(one, other)
             found.append(Encounter(one.entry, other.entry))
-        for bot, before in reversed(taken):
+        for bot, turn, balance, recent, since in reversed(taken):
             self._leave(bot)
-            bot.turn, bot.balance = before.turn, before.balance
+            bot.turn, bot.balance = turn, balance
             bot.recent.clear()
-            bot.recent.extend(before.recent)
+            bot.recent.extend(recent)
             bot.open -= 1
-            self._enter(bot, before.since)
+            self._enter(bot, since)
         return found
 
     def _begin(self, one: _Bot, other: _Bot) -> None:
