@@ -140,7 +140,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         stack.push_async_callback(store.close)
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
-        recorder = await stack.enter_async_context(recording(store, bus))
+        recorder = await stack.enter_async_context(recording(store, bus, referee=name))
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))

@@ -201,6 +201,7 @@ class Tournament(_message.Message):
     PRIORITY_FIELD_NUMBER: _builtins.int
     THROUGHPUT_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
+    MATCH_DETAILS_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
@@ -315,6 +316,10 @@ class Tournament(_message.Message):
         """Output only, and in lists only of tests. What the stored games of a match say about the strength of its entries."""
 
     @_builtins.property
+    def match_details(self) -> Global___MatchDetails:
+        """Output only, of a match, and not in lists or in the feed: how it went."""
+
+    @_builtins.property
     def openings(self) -> Global___Openings:
         """The openings of the games. Unset: the empty board."""
 
@@ -363,11 +368,12 @@ class Tournament(_message.Message):
         priority: _builtins.int = ...,
         throughput: _builtins.int = ...,
         match: Global___MatchStatistics | None = ...,
+        match_details: Global___MatchDetails | None = ...,
         openings: Global___Openings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -624,6 +630,169 @@ class SprtState(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SprtState: _TypeAlias = SprtState  # noqa: Y015
+
+@_typing.final
+class MatchDetails(_message.Message):
+    """How a match went: its games in the order of the schedule, up to the first one that is not stored yet. Wins and losses
+    are those of the entry that joined first.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COURSE_FIELD_NUMBER: _builtins.int
+    ENDINGS_FIELD_NUMBER: _builtins.int
+    OPENINGS_FIELD_NUMBER: _builtins.int
+    OPENINGS_TOTAL_FIELD_NUMBER: _builtins.int
+    REFEREES_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    openings_total: _builtins.int
+    """The number of different openings."""
+    summary: _builtins.str
+    """The result in a few lines of text, e.g. for a pull request."""
+    @_builtins.property
+    def course(self) -> _containers.RepeatedCompositeFieldContainer[Global___LlrPoint]:
+        """The course of the test, if there is one: at most 258 points, the first and the last one among them."""
+
+    @_builtins.property
+    def endings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchEnding]:
+        """Games by the way in which they ended."""
+
+    @_builtins.property
+    def openings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchOpening]:
+        """Games by opening: the 20 most frequent openings."""
+
+    @_builtins.property
+    def referees(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefereeGames]:
+        """In a cluster: the referees that stored the most games, at most 100."""
+
+    def __init__(
+        self,
+        *,
+        course: _abc.Iterable[Global___LlrPoint] | None = ...,
+        endings: _abc.Iterable[Global___MatchEnding] | None = ...,
+        openings: _abc.Iterable[Global___MatchOpening] | None = ...,
+        openings_total: _builtins.int = ...,
+        referees: _abc.Iterable[Global___RefereeGames] | None = ...,
+        summary: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["course", b"course", "endings", b"endings", "openings", b"openings", "openings_total", b"openings_total", "referees", b"referees", "summary", b"summary"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchDetails: _TypeAlias = MatchDetails  # noqa: Y015
+
+@_typing.final
+class LlrPoint(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAIRS_FIELD_NUMBER: _builtins.int
+    LLR_FIELD_NUMBER: _builtins.int
+    pairs: _builtins.int
+    """The number of counted pairs."""
+    llr: _builtins.float
+    """The logarithm of the likelihood ratio after them."""
+    def __init__(
+        self,
+        *,
+        pairs: _builtins.int = ...,
+        llr: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["llr", b"llr", "pairs", b"pairs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LlrPoint: _TypeAlias = LlrPoint  # noqa: Y015
+
+@_typing.final
+class MatchEnding(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TERMINATION_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    VOIDS_FIELD_NUMBER: _builtins.int
+    termination: _types_pb2.Termination.ValueType
+    wins: _builtins.int
+    draws: _builtins.int
+    losses: _builtins.int
+    voids: _builtins.int
+    """The number of games without a result."""
+    def __init__(
+        self,
+        *,
+        termination: _types_pb2.Termination.ValueType = ...,
+        wins: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        losses: _builtins.int = ...,
+        voids: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draws", b"draws", "losses", b"losses", "termination", b"termination", "voids", b"voids", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchEnding: _TypeAlias = MatchEnding  # noqa: Y015
+
+@_typing.final
+class MatchOpening(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MOVES_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    wins: _builtins.int
+    draws: _builtins.int
+    losses: _builtins.int
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Its cells in the order of play; none: the empty board."""
+
+    def __init__(
+        self,
+        *,
+        moves: _abc.Iterable[_builtins.int] | None = ...,
+        wins: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        losses: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draws", b"draws", "losses", b"losses", "moves", b"moves", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchOpening: _TypeAlias = MatchOpening  # noqa: Y015
+
+@_typing.final
+class RefereeGames(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of the referee."""
+    games: _builtins.int
+    """The number of games that it stored, with those that ended after the decision of the test."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        games: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RefereeGames: _TypeAlias = RefereeGames  # noqa: Y015
 
 @_typing.final
 class CreateTournamentRequest(_message.Message):

@@ -11,6 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
+from noughts_server.messages.match_details import match_details_message
 from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.pairing.matches import read_statistics
@@ -56,7 +57,7 @@ def tournament_message(
 ) -> tournaments_pb2.Tournament:
     """Return the message of a tournament with these standings, or of a match with only the labels of its entries."""
     joining = tournament.joining
-    settings = tournament.settings
+    settings, statistics = tournament.settings, match_statistics_message(tournament, labels or entry_labels(rows))
     return settings_message(
         settings,
         seed=settings.seed if tournament.ended else None,
@@ -74,7 +75,8 @@ def tournament_message(
         challenge=tournament.kind is Kind.CHALLENGE,
         test=tournament.kind is Kind.TEST,
         standings=map(standing_message, rows),
-        match=match_statistics_message(tournament, labels or entry_labels(rows)),
+        match=statistics,
+        match_details=match_details_message(tournament, statistics) if rows else None,
     )
 
 

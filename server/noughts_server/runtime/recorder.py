@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import structlog
 
@@ -30,8 +31,10 @@ STORE_SECONDS = 10.0
 
 
 @asynccontextmanager
-async def recording(store: Store, bus: Bus, patience: float = STORE_SECONDS) -> AsyncIterator["Recorder"]:
-    """A recorder that runs inside the block, and publishes what it has done.
+async def recording(
+    store: Store, bus: Bus, patience: float = STORE_SECONDS, *, referee: str = ""
+) -> AsyncIterator["Recorder"]:
+    """A recorder that runs inside the block, and publishes what it has done. `referee` is the node's name in a cluster.
 
     At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.
     """
@@ -39,6 +42,7 @@ async def recording(store: Store, bus: Bus, patience: float = STORE_SECONDS) -> 
         store,
         lambda report: bus.publish(COMMITTED, report),
         on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
+        referee=referee,
     )
     async with running(recorder.run()):
         try:
@@ -63,6 +67,7 @@ class Recorder:
         on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None,
         interval_seconds: float = 0.25,
         backlog_limit: int = 50_000,
+        referee: str = "",
     ) -> None:
         """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
 
@@ -73,6 +78,7 @@ class Recorder:
         self._publish = publish
         self._interval = interval_seconds
         self._limit = backlog_limit
+        self._referee = referee
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
         self._advanced: dict[tuple[int, int], Game] = {}
@@ -181,14 +187,14 @@ class Recorder:
         self._publish(report)
 
     async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
-        now, state = self._store.now_ms(), self._state
+        store = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms(), advanced=advanced)
         tried = False
 
         def commit(connection: Connection) -> CommitReport:
             # A connection that was lost in the middle of a commit leaves open whether there was one.
             nonlocal tried
             again, tried = tried, True
-            return commit_games(connection, games, state, now_ms=now, advanced=advanced, again=again)
+            return store(connection, again=again, referee=self._referee)
 
         try:
             return await self._store.write_patiently(commit)

@@ -18,6 +18,7 @@ from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
+_MOST_POINTS = 256
 _IDLE_PAIRS = 50
 """After at least this many consecutive repetitions, all further pairs are expected to be repetitions."""
 
@@ -102,6 +103,9 @@ class MatchGames:
         if sprt is not None:
             sprt.judge((1,) * 5)  # loads SciPy now and not between two moves
             self._state = sprt.judge((0,) * 5)
+        self.course: list[tuple[int, float]] = []
+        """The LLR after numbers of pairs at equal distances, which double whenever there are too many points."""
+        self._step = 1
         self._waiting: dict[int, MatchGame] = {}
         self._next = 1
         self._counts = [0] * 5
@@ -152,6 +156,7 @@ class MatchGames:
             self._next += 2
             if self._take(one, other) and self.sprt is not None:
                 self._state = self.sprt.judge(self._counts)
+                self._trace(self._state.llr)
 
     def statistics(self) -> MatchStatistics:
         """Return the statistics of all added games, up to the end of the test."""
@@ -195,6 +200,13 @@ class MatchGames:
             self._count(before.points, before.times - 1)
         self._count(points)
         return True
+
+    def _trace(self, llr: float) -> None:
+        pairs = sum(self._counts)
+        if pairs >= self._step + (self.course[-1][0] if self.course else 0):
+            self.course.append((pairs, round(llr, 3)))
+            if len(self.course) > _MOST_POINTS:
+                self.course, self._step = self.course[1::2], 2 * self._step
 
     def _count(self, points: float, times: int = 1) -> None:
         self._counts[round(points * 2)] += times

@@ -1,6 +1,6 @@
 """Curves of pages, as numbers for SVG templates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -67,6 +67,26 @@ def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = (
     band = "M" + "L".join(upper + lower) + "Z"
     marks = [Mark(x(since), version) for since, version in versions if first <= since <= last]
     return Line(path, band, marks, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
+
+
+def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> Line | None:
+    """Return the course of a test, as the API has it, with its bounds; None for fewer than two points."""
+    if len(course) < 2:
+        return None
+    room, found, last = (upper - lower) / 8, [point["llr"] for point in course], course[-1]["pairs"]
+    least, most = min(lower, *found) - room, max(upper, *found) + room
+
+    def x(pairs: float) -> float:
+        return round(_LEFT + pairs / last * (WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(llr: float) -> float:
+        return round(HEIGHT - _BOTTOM - (llr - least) / (most - least) * (HEIGHT - _TOP - _BOTTOM), 1)
+
+    path = "M" + "L".join(f"{x(point['pairs'])} {y(point['llr'])}" for point in course)
+    across = [Mark(x(value), f"{value:,.0f}") for value in _steps(0, last) if value == round(value)]
+    up = [Mark(y(upper), f"H1 {upper:.1f}"), Mark(y(0), "0"), Mark(y(lower), f"H0 {lower:.1f}")]
+    words = f"LLR after each pair of games, up to {found[-1]:.2f} after {last:,}."
+    return Line(path, "", [], across, up, words)
 
 
 def _steps(least: float, most: float) -> list[float]:

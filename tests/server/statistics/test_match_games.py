@@ -100,6 +100,20 @@ def test_a_test_is_exhausted_at_the_same_pair_in_whatever_order_games_end() -> N
     assert match.known == match.statistics().games == 102
 
 
+def test_the_course_of_a_test_has_few_points_at_equal_distances() -> None:
+    """Whatever the order in which the games end."""
+    courses = []
+    for backwards in (False, True):
+        match = MatchGames(Sprt(-1, 1))
+        games = {ordinal: MatchGame(float(ordinal % 4 < 2), "", str(ordinal)) for ordinal in range(1, 2201)}
+        for ordinal in sorted(games, reverse=backwards):
+            match.add({ordinal: games[ordinal]})
+        courses.append(match.course)
+    assert courses[0] == courses[1]
+    assert [pairs for pairs, _ in courses[0]] == list(range(8, 1101, 8))
+    assert not match.decided
+
+
 def test_void_games_are_in_no_pair() -> None:
     told = counted([MatchGame(None), MatchGame(1.0, "", "a"), MatchGame(0.5, "", "b"), MatchGame(0.5, "", "c")])
     assert told.pentanomial == (0, 0, 1, 0, 0)

@@ -87,6 +87,26 @@ async def test_the_match_ends_at_the_same_pair_in_whatever_order_games_end(tmp_p
     assert all(each == seen[0] for each in seen)
 
 
+async def test_a_match_counts_endings_openings_and_who_stored_its_games(arena: Arena) -> None:
+    games = await games_of(arena, await arena.tournament(**TEST))
+    games[4] = games[4]._replace(result=Result.FIRST_WINS, termination=Termination.TIMEOUT)
+    for referee, some in (("east", games[1:9]), ("west", games[:1]), ("east", games[9:])):
+        arena.state = FoldingState()
+        commit = partial(commit_games, games=some, state=arena.state, now_ms=NOW, referee=referee)
+        await arena.store.write(commit)
+    ended = await get(arena)
+    counts = ended.match_counts
+    assert counts is not None
+    assert sum(map(sum, counts["endings"].values())) == ended.games_total
+    assert counts["endings"][str(int(Termination.TIMEOUT))] == [1, 0, 0, 0]
+    assert len(counts["openings"]) <= 20
+    assert [sum(results) for _, results in counts["openings"]] == sorted(
+        (sum(results) for _, results in counts["openings"]), reverse=True
+    )
+    assert counts["referees"] == {"east": len(games) - 1, "west": 1}
+    assert counts["course"][-1] == [stored(ended).pentanomial.pairs, round(counts["llr"], 3)]
+
+
 async def test_a_failed_transaction_leaves_no_trace_in_the_match(arena: Arena) -> None:
     games = await games_of(arena, await arena.tournament(**TEST))
 

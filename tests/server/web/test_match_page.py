@@ -38,8 +38,12 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
             expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
             assert site.post(f"{place}/start", form, cookie=cookie).status == 303
             expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
-            expect(page.locator("svg.llr rect.toward-h1")).to_be_visible()
-            expect(page.get_by_text("LLR ")).to_be_visible()
+            expect(page.get_by_role("region", name="LLR over pairs of games").locator("svg")).to_be_visible()
+            expect(page.get_by_role("img", name="½: 0, ")).to_be_visible()
+            expect(page.get_by_role("heading", name="By ending")).to_be_visible()
+            page.get_by_role("button", name="Copy").click()
+            expect(page.get_by_role("button", name="Selected")).to_be_visible()
+            assert page.evaluate("getSelection().toString()").startswith("lea-new against lea-old: H1 accepted")
     found = site.get(f"/api/v1{place}").document["match"]
     assert found["sprt"]["decision"] == "H1"
     assert found["sprt"]["llr"] >= found["sprt"]["upper"]

@@ -7,7 +7,7 @@ from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
-from noughts_server.cli.drawing.match_summary import statistics_document, statistics_lines
+from noughts_server.cli.drawing.match_summary import statistics_document
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
@@ -52,7 +52,7 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
         if matches:
             document["bracket" if places_by_bracket else "pairings"] = pairings_document(matches)
         if (statistics := _statistics(shown)) is not None:
-            document["match"] = statistics_document(statistics)
+            document["match"] = statistics_document(statistics) | {"summary": shown.match_details.summary}
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
@@ -155,10 +155,10 @@ def _print(
         console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
-    if (statistics := _statistics(shown)) is not None:
+    if summary := shown.match_details.summary:
         console.print()
-        for line in statistics_lines(shown.match.labels[0], statistics.estimate, statistics, shown.sprt):
-            console.print(output.printable(line), soft_wrap=True)
+        for line in summary.splitlines():
+            console.print(output.printable(line), soft_wrap=True, highlight=False)
     if standings:
         console.print()
         console.print(standings_table(standings, ranks))

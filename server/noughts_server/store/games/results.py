@@ -85,12 +85,14 @@ def commit_games(
     now_ms: int,
     advanced: Sequence[GameSoFar] = (),
     again: bool = False,
+    referee: str = "",
 ) -> CommitReport:
     """Store games with their scores, progress and ratings, and the state of unfinished ones; no slot occurs twice.
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
     `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
-    current attempt that are stored already. Pass `report.changes` to `state.apply` only after the commit.
+    current attempt that are stored already. `referee` is the name of this node in a cluster. Pass `report.changes` to
+    `state.apply` only after the commit.
     """
     report = CommitReport()
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
@@ -107,7 +109,7 @@ def commit_games(
             state.forget(tournament_id)
             report.stale += len(batch)
         else:
-            _commit_tournament(connection, batch, row, state, ledger, report, now_ms, again=again)
+            _commit_tournament(connection, batch, row, state, ledger, report, now_ms, again=again, referee=referee)
     ledger.store()
     return report
 
@@ -122,6 +124,7 @@ def _commit_tournament(
     now_ms: int,
     *,
     again: bool,
+    referee: str,
 ) -> None:
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
@@ -139,7 +142,7 @@ def _commit_tournament(
     total, kind = row.games_total, format_of(row.schedule)
     if kind.counts_pairs:
         match = state.matches.pop(row.id, None) or StoredMatch(row)
-        match.take(connection, row.games_done, fresh)
+        match.take(connection, row, fresh, referee)
         match.store(connection)
         report.changes.matches[row.id] = match
         if match.games.over:

@@ -45,23 +45,27 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
 }
 addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-busy] [type=submit]").forEach((button) => (button.disabled = false)));
 
-for (const code of document.querySelectorAll("code[data-copy]")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
-    } catch {
-      // Without HTTPS there is no clipboard: the text is selected instead.
-      getSelection().selectAllChildren(code);
-      button.textContent = "Selected";
-    }
-  });
-  code.after(" ", button);
+export function makeCopyable(root) {
+  for (const code of root.querySelectorAll("code[data-copy]")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        // Without HTTPS there is no clipboard: the text is selected instead.
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected";
+      }
+    });
+    code.after(" ", button);
+  }
 }
+
+makeCopyable(document);
 
 // On a phone the tabs scroll sideways: the chosen one is to be seen.
 const tab = document.querySelector(".tabs [aria-current]");

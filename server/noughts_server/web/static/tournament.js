@@ -1,7 +1,7 @@
 // A live tournament: its boards, its progress, and its tables, which the site draws.
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
-import { reachNames, showTimes } from "./page.js";
+import { makeCopyable, reachNames, showTimes } from "./page.js";
 import { keepSorting, makeSortable } from "./tables.js";
 
 const TABLES_EVERY = 3000;
@@ -80,6 +80,7 @@ function showParts(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   showTimes(fresh);
   makeSortable(fresh);
+  makeCopyable(fresh);
   for (const part of fresh.querySelectorAll("[data-part]")) {
     const now = page.querySelector(`[data-part="${part.dataset.part}"]`);
     if (!now) continue;
