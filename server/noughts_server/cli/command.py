@@ -103,7 +103,6 @@ def lazy(line: str, place: str) -> type[TyperCommand]:
 
     class Lazy(TyperCommand):
         def load(self) -> Any:
-            """Return the command itself."""
             return _load(line, place)
 
         def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:

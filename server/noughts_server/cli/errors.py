@@ -103,7 +103,6 @@ def require_extra(line: str, extra: str) -> None:
 
 
 def has_extra(extra: str) -> bool:
-    """Return whether the packages of an extra are installed."""
     return find_spec(_BROUGHT_BY[extra][0]) is not None
 
 

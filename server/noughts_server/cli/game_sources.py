@@ -38,8 +38,6 @@ _WHAT = (
 
 
 class Gathered(NamedTuple):
-    """A tournament that has been found."""
-
     title: str
     games: Iterable[RecordedGame]
     about: "About"

@@ -21,8 +21,6 @@ _SHORTEST_TEXT = 8
 
 
 class Format(StrEnum):
-    """How a command prints its result."""
-
     TEXT = "text"
     JSON = "json"
 

@@ -136,6 +136,5 @@ def resume(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> 
 def connected(
     address: str, token: str, dialling: Dialling, hints: Mapping[grpc.StatusCode, str] = NO_HINTS
 ) -> Iterator[Client]:
-    """Yield a client of the server at this address."""
     with dialling.channel(address) as channel:
         yield Client(channel, address, token, dialling, hints)

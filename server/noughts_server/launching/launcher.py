@@ -14,8 +14,6 @@ _ENTRY = "noughts_bots.hosts.warm:main"
 
 
 class Locking(StrEnum):
-    """The required sandbox."""
-
     REQUIRED = "required"
     """The complete sandbox, or nothing is played."""
     USUAL = "usual"

@@ -16,8 +16,6 @@ TOKENS_HEADER = "login,name,email,token\n"
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """A row of the list of a class."""
-
     login: str
     name: str = ""
     email: str = ""

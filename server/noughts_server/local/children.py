@@ -33,8 +33,6 @@ from noughts_server.server import Server
 
 
 class LocalChildren:
-    """Plays the child players of one local tournament."""
-
     def __init__(
         self, server: Server, tournament: LocalTournament, plan: LocalPlan, launcher: Launcher, transcripts: Transcripts
     ) -> None:
@@ -44,7 +42,9 @@ class LocalChildren:
         self._variant = plan.settings.variant
         self._launcher = launcher
         self._times = plan.children
-        self._cores = _Cores(bool(plan.affinity))
+        cores = [(core,) for core in sorted(os.sched_getaffinity(0))] if plan.affinity else [()]
+        self._cores: Iterator[tuple[int, ...]] = itertools.cycle(cores)
+        """The cores of the next processes, in turn."""
         self._game_cores = GameCores(plan.cores_of_games) if plan.cores_of_games else None
         self._transcripts = transcripts
         self._bench = ForfeitingPlayers(server.referee)
@@ -69,7 +69,7 @@ class LocalChildren:
             await self._play_engine(label, spec)
 
     async def _play_frames(self, label: str, spec: BotSpec) -> None:
-        version = self._tournament.bot(label).bot_version_id
+        version = self._tournament.bots[label].bot_version_id
         wires = self._server.sessions.team_wires(version, self._plan.processes_of(spec), self._times.wire)
         players = [wire.player for wire in wires]
 
@@ -80,7 +80,7 @@ class LocalChildren:
 
         await _side_by_side(
             ChildPlayer(
-                replace(command_of(spec), memory_bytes=self._plan.memory_bytes, cores=self._cores.take()),
+                replace(command_of(spec), memory_bytes=self._plan.memory_bytes, cores=next(self._cores)),
                 self._launcher,
                 wire,
                 self._times,
@@ -93,7 +93,7 @@ class LocalChildren:
         )
 
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
-        bot, sessions, referee = self._tournament.bot(label), self._server.sessions, self._server.referee
+        bot, sessions, referee = self._tournament.bots[label], self._server.sessions, self._server.referee
         version = bot.bot_version_id
         variant = parse_variant(self._variant)
         terms = terms_of(variant, self._plan.settings.time_of(label))
@@ -107,7 +107,7 @@ class LocalChildren:
 
         wires = []
         for member in members:
-            command, options = engine_command(spec, self._cores.take())
+            command, options = engine_command(spec, next(self._cores))
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
             wire = partial(EngineConnection, member, referee, command, options, self._launcher, self._times)
             ready, transcript = partial(sessions.present_changed, version), self._transcripts.of(label)
@@ -122,7 +122,6 @@ class LocalChildren:
             raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
 
     def close(self) -> None:
-        """Undo what concerns this process."""
         if self._game_cores is not None:
             self._game_cores.close()
 
@@ -163,18 +162,7 @@ class LocalChildren:
                 raise NotStarted(f"sent an invalid hello: {wrong}")
             raise LocalError(f"{label}: {wrong}")
         self._welcome.add(label)
-        return self._server.sessions.child_welcome(hello, self._tournament.bot(label), self._times.heartbeat)
-
-
-class _Cores:
-    """Deals out cores to processes, in turn; no core at all unless that is wanted."""
-
-    def __init__(self, wanted: bool) -> None:
-        self._cores = itertools.cycle(sorted(os.sched_getaffinity(0))) if wanted else None
-
-    def take(self) -> tuple[int, ...]:
-        """The core of the next process."""
-        return () if self._cores is None else (next(self._cores),)
+        return self._server.sessions.child_welcome(hello, self._tournament.bots[label], self._times.heartbeat)
 
 
 async def _side_by_side(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -55,8 +55,6 @@ class FaultyGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocalFault:
-    """What a bot did wrong, one or more times."""
-
     bot: str
     """Its label."""
     reason: str
@@ -166,8 +164,6 @@ class LocalProgress:
 
 
 class PlayedGame(NamedTuple):
-    """A game that has just been stored."""
-
     number: int
     """In the tournament, from 1."""
     first: str

@@ -25,6 +25,7 @@ from noughts_server.statistics.batch_fit import FitError
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
 from noughts_server.store.games.games import ExportedGame
+from noughts_server.tables.recorded_game import SCORES
 
 LADDERS: dict[str, tuple[str, ...]] = {
     "tictactoe": ("random", "first-free", "coursework", "three-stage", "pascal", "nextstep:depth=2", "minimax"),
@@ -32,7 +33,6 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "mnk:7,7,4": ("random", "first-free", "nextstep:depth=1", "nextstep:depth=2", "fives", "minimax:depth=2"),
 }
 """Of each variant, weakest first more or less."""
-_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 _SLOWEST = 5
 GAMES_AT_ONCE = 16
 _LABEL = "the-bot"
@@ -46,8 +46,6 @@ class SlowMove(NamedTuple):
 
 @dataclass(slots=True)
 class PoolRating:
-    """What a bot has shown in one variant."""
-
     variant: str
     rating: float | None
     """None where it cannot be told: it has lost, or won, every game."""
@@ -116,19 +114,16 @@ async def exercise(
 
 
 def _result(variant: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
-    scores = [GameResult(game.first, game.second, _SCORES[game.result]) for game in played if game.result in _SCORES]
+    played = [game for game in played if game.result in SCORES]
+    scores = [GameResult(game.first, game.second, SCORES[game.result]) for game in played]
     taken: dict[str, list[float]] = {name: [] for name in anchors}
-    slow: list[SlowMove] = []
-    for game in played:
-        if game.result not in _SCORES:
-            continue
-        side = 0 if game.first == _LABEL else 1
-        opponent = game.second if side == 0 else game.first
-        score = _SCORES[game.result]
-        taken[opponent].append(score if side == 0 else 1 - score)
-        times = game.times_us
-        slow += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
-        slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
+    moves: list[SlowMove] = []
+    for game, (_, _, score, _) in zip(played, scores, strict=True):
+        side = int(game.first != _LABEL)
+        opponent, times = (game.second, game.first)[side], game.times_us
+        taken[opponent].append(abs(side - score))
+        moves += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
+    slow = sorted(moves, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(anchors, scores)
     points, best = sum(map(sum, taken.values())), max(known_ratings()[variant].values())
     against = [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()]

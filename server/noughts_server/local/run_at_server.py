@@ -61,8 +61,6 @@ class WrittenGames:
 
 @dataclass(eq=False)
 class RunAtServer:
-    """One tournament played locally."""
-
     plan: LocalPlan
     specs: Mapping[str, BotSpec]
     processes: Mapping[str, BotProcess]
@@ -97,7 +95,8 @@ class RunAtServer:
             await self.server.store.read(self._recall)
             self._stop_if_over()
         for label, margin_us in self.plan.own_margins_us.items():
-            self._tournament.set_margin(label, margin_us)
+            version = self._tournament.bots[label].bot_version_id
+            self.server.referee.player(version).margin_us = margin_us
         async with AsyncExitStack() as stack:
             self.server.recorder.admit = self._admit
             if self.on_game is not None or self.plan.fatal:
@@ -224,7 +223,8 @@ class RunAtServer:
             code = await process.play(self.server.address, self._tournament.ticket(label))
         finally:
             await process.stop()
-        self._tournament.dismiss(label)
+        # It loses its running games at once.
+        self.server.sessions.wire(self._tournament.bots[label].bot_version_id).dismiss()
         return code
 
     async def _all_online(self) -> None:

@@ -47,7 +47,8 @@ class LocalTournament:
         self._settings = settings
         self._versions = versions
         self._owner = 0
-        self._bots: dict[str, LoggedIn] = {}
+        self.bots: dict[str, LoggedIn] = {}
+        """By label."""
         self._excused: set[str] = set()
 
     async def create(self) -> None:
@@ -58,28 +59,16 @@ class LocalTournament:
         """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
         return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._versions[label], carry))
 
-    def dismiss(self, label: str) -> None:
-        """The bot of this label has died: it loses its running games at once."""
-        self._server.sessions.wire(self._bots[label].bot_version_id).dismiss()
-
-    def bot(self, label: str) -> LoggedIn:
-        """The bot of this label, which plays without a ticket: in this process, or as its child."""
-        return self._bots[label]
-
-    def set_margin(self, label: str, margin_us: int) -> None:
-        """What the moves of this label's bot may overstep their limits, in microseconds, instead of the server's."""
-        self._server.referee.player(self._bots[label].bot_version_id).margin_us = margin_us
-
     def mark_absent(self, label: str) -> None:
         """Nobody need wait for the bot of this label: its games are lost as they begin."""
         self._excused.add(label)
-        self._server.bus.publish(PRESENCE, self._bots[label].bot_version_id)
+        self._server.bus.publish(PRESENCE, self.bots[label].bot_version_id)
 
     def missing(self) -> list[str]:
         """The labels of the bots that have no session and are not excused."""
         online = self._server.sessions.online
         expected = [label for label in self._versions if label not in self._excused]
-        return [label for label in expected if not online(self._bots[label].bot_version_id)]
+        return [label for label in expected if not online(self.bots[label].bot_version_id)]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
         """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""
@@ -139,7 +128,7 @@ class LocalTournament:
             create_tournament(connection, new, owner_id=owner, now_ms=now)
             missing = set(self._versions)
         for label, version in self._versions.items():
-            self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
+            self.bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             if label in missing:
                 join_tournament(connection, self.slug, bot=label, label=label)
         return owner

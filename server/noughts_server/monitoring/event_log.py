@@ -26,8 +26,6 @@ _TERMINATION = attrgetter("termination")
 
 
 class EventLog:
-    """The log of events from the bus."""
-
     def __init__(self, bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> None:
         """Create the log. `conditions` returns those of a tournament, by key, whose games are played here."""
         self._bus = bus

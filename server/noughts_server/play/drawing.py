@@ -116,7 +116,6 @@ class Layout:
         return None
 
     def draw(self, scene: Scene) -> Text:
-        """Return the board with the whole scene."""
         canvas = _Canvas(self.width, self.height)
         self._draw_frame(canvas)
         for cell in range(self.variant.cells):

@@ -1,7 +1,8 @@
 """Hints: the moves that a reference bot would play for a person."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from noughts_bots.bot import Move
 from noughts_bots.errors import VariantRefused
@@ -9,6 +10,8 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.thinking_thread import Thinker, Work
 from noughts_referee.rules import Position, Variant
+
+Computed = TypeVar("Computed")
 
 _HINT_MICROSECONDS = 2_000_000
 _SMALL_CELLS = 9
@@ -71,14 +74,15 @@ class Adviser:
         spec, bot = self._bot
         if spec == "threats":
             position.own_clock_us = position.opponent_clock_us = position.limit_us = _HINT_MICROSECONDS
-        work, found = Work(), list[Hint]()
+        cell, score = await computed(self._thinker, lambda: scored(bot, position))
+        return Hint(cell, bot.name, score)
 
-        def think() -> None:
-            cell, score = scored(bot, position)
-            found.append(Hint(cell, bot.name, score))
 
-        self._thinker.put(think, work)
-        await work.wakeup.wait()
-        if work.failure is not None:
-            raise work.failure
-        return found[0]
+async def computed(thinker: Thinker, compute: Callable[[], Computed]) -> Computed:
+    """Return the result of a function, which runs in the thread. Raises what it raises."""
+    work, found = Work(), list[Computed]()
+    thinker.put(lambda: found.append(compute()), work)
+    await work.wakeup.wait()
+    if work.failure is not None:
+        raise work.failure
+    return found[0]

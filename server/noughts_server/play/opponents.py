@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.thinking_thread import Thinker, Work
-from noughts_server.play.hints import Adviser, Hint, scored
+from noughts_bots.thinking_thread import Thinker
+from noughts_server.play.hints import Adviser, Hint, computed, scored
 from noughts_server.play.match import Match, PlayedGame, Refused
 
 
@@ -118,17 +118,13 @@ class BotSeating(Seating):
     async def _think(self, thinker: Thinker) -> tuple[int, float | None]:
         position = self.match.position
         position.own_clock_us = position.opponent_clock_us = position.limit_us = self._move_us
-        work, chosen, over = Work(), list[tuple[int, float | None]](), self.match.played.copy()
+        over = self.match.played.copy()
 
-        def think() -> None:
+        def think() -> tuple[int, float | None]:
             self._tell(over)
-            chosen.append(scored(self._bot, position))
+            return scored(self._bot, position)
 
-        thinker.put(think, work)
-        await work.wakeup.wait()
-        if work.failure is not None:
-            raise work.failure
-        return chosen[0]
+        return await computed(thinker, think)
 
     def close(self) -> None:
         """Send the bot the ends of the remaining games, the current one included."""

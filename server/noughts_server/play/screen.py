@@ -1,6 +1,7 @@
 """The screen for playing: a board, a status line, the score, and the keys."""
 
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -134,12 +135,7 @@ class PlayScreen(App[None]):
         if self._asking:
             self._answer(event.key)
             return
-        self._message = ""
-        try:
-            self._take(event)
-        except (Refused, Unreadable) as refusal:
-            self._message = str(refusal)
-        self._show()
+        self._try(lambda: self._take(event))
 
     def _take(self, event: events.Key) -> None:
         typing = self._typing
@@ -198,21 +194,22 @@ class PlayScreen(App[None]):
     def on_board_clicked(self, event: Board.Clicked) -> None:
         if not self._asking:
             self._typing.clear()
-            self._try(event.cell)
+            self._try(lambda: self._do(event.cell))
 
-    def _try(self, wanted: BoardCommand | int) -> None:
+    def _try(self, action: Callable[[], None]) -> None:
+        """Perform an action; if it is refused, the message says why."""
         self._message = ""
         try:
-            self._do(wanted)
-        except Refused as refusal:
+            action()
+        except (Refused, Unreadable) as refusal:
             self._message = str(refusal)
         self._show()
 
     def action_new(self) -> None:
-        self._try(BoardCommand.NEW)
+        self._try(lambda: self._do(BoardCommand.NEW))
 
     def action_undo(self) -> None:
-        self._try(BoardCommand.UNDO)
+        self._try(lambda: self._do(BoardCommand.UNDO))
 
     def action_help(self) -> None:
         self.push_screen(Help(self._seating.match.variant))

@@ -1,7 +1,6 @@
 """Filters for the games in a file."""
 
 from dataclasses import dataclass
-from typing import Self
 
 from noughts_referee.rules import Termination, VariantError, canonical_name
 from noughts_server.openings.legality import OpeningError
@@ -12,9 +11,9 @@ from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 _OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wanted:
-    """A filter whose conditions must all hold; None means no condition. Create it with `of`."""
+    """A filter whose conditions must all hold; None means no condition. Raises ValueError if no game could match."""
 
     bot: str | None = None
     against: str | None = None
@@ -23,28 +22,31 @@ class Wanted:
     termination: str | None = None
     opening: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        bot: str | None,
-        against: str | None,
-        variant: str | None,
-        result: str | None,
-        termination: str | None,
-        opening: str | None,
-    ) -> Self:
-        """Return the filter for these words. Raises ValueError if no game could match."""
-        if against is not None and bot is None:
-            raise ValueError(f"--opponent {against}: requires --bot, the other bot")
-        if result is not None and result not in RESULTS and (result not in _OF_A_BOT or bot is None):
+    def __post_init__(self) -> None:
+        if self.against is not None and self.bot is None:
+            raise ValueError(f"--opponent {self.against}: requires --bot, the other bot")
+        if (
+            self.result is not None
+            and self.result not in RESULTS
+            and (self.result not in _OF_A_BOT or self.bot is None)
+        ):
             of_bot = f", or with --bot {', '.join(_OF_A_BOT)}"
-            raise ValueError(f"--result {result!r}: expected {', '.join(RESULTS)}{of_bot}")
+            raise ValueError(f"--result {self.result!r}: expected {', '.join(RESULTS)}{of_bot}")
         endings = [str(each) for each in Termination]
-        if termination is not None and termination not in endings:
-            raise ValueError(f"--termination {termination!r}: expected {', '.join(endings)}")
-        if opening is not None and opening[:1] not in "[{" and variant is None and not opening[:1].isalpha():
-            raise ValueError(f"--opening {opening!r}: expected cells as in `h8i9` or `[112, 98]`")
-        return cls(bot, against, _canonical(variant), result, termination, opening)
+        if self.termination is not None and self.termination not in endings:
+            raise ValueError(f"--termination {self.termination!r}: expected {', '.join(endings)}")
+        if (
+            self.opening is not None
+            and self.variant is None
+            and self.opening[:1] not in "[{"
+            and not self.opening[:1].isalpha()
+        ):
+            raise ValueError(f"--opening {self.opening!r}: expected cells as in `h8i9` or `[112, 98]`")
+        if self.variant is not None:
+            try:
+                self.variant = canonical_name(self.variant)
+            except VariantError as error:
+                raise ValueError(f"--variant {error.got!r}: expected {error.expected}") from error
 
     def __call__(self, game: RecordedGame) -> bool:
         names = (game.first, game.second)
@@ -75,12 +77,3 @@ class Wanted:
         except (OpeningError, RecordError):
             return False
         return game.moves[: len(cells)] == cells
-
-
-def _canonical(variant: str | None) -> str | None:
-    if variant is None:
-        return None
-    try:
-        return canonical_name(variant)
-    except VariantError as error:
-        raise ValueError(f"--variant {error.got!r}: expected {error.expected}") from error

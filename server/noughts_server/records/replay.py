@@ -57,7 +57,6 @@ def faults_of(record: RecordedGame) -> list[str]:
 
 
 def faults_of_stored(game: "ExportedGame") -> list[str]:
-    """Return the errors of a game in a database."""
     return faults_of(recorded(game))
 
 

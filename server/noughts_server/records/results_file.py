@@ -11,8 +11,6 @@ from noughts_server.tables.tally import Tally
 
 
 class ResultsError(ValueError):
-    """A game that cannot be read."""
-
     def __init__(self, line: int, got: str, expected: str, file: str = "") -> None:
         super().__init__(f"{file}{', ' if file else ''}line {line}: got {got}, expected {expected}")
         self.line = line

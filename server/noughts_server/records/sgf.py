@@ -158,7 +158,6 @@ def _cell(variant: Variant, value: str) -> int:
 
 
 def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
-    """Return the result and the termination."""
     text = _simple(root, "RE").strip()
     winner, plus, how = text.partition("+")
     if plus and winner.upper() in ("B", "W"):

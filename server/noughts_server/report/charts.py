@@ -121,12 +121,18 @@ def _chart(identity: str, height: int, **options: Any) -> Any:
     return chart
 
 
-def _for_a_page(root: Any) -> Any:
-    """Remove what a picture in a page does not need: scripts, comments, and texts for tooltips that scripts show."""
+def without(root: Any, *tags: str) -> Any:
+    """Remove elements with these tags from a picture, and comments, which have addresses and the date."""
     for parent in list(root.iter()):
         for child in list(parent):
-            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in ("script", "desc", "title"):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in tags:
                 parent.remove(child)
+    return root
+
+
+def _for_a_page(root: Any) -> Any:
+    """Remove scripts, and texts for tooltips that scripts show."""
+    without(root, "script", "desc", "title")
     root.set("aria-hidden", "true")
     root.set("focusable", "false")
     return root

@@ -51,8 +51,6 @@ class Sample:
 
 
 class MatchStep(NamedTuple):
-    """The state of a match after some games."""
-
     games: int
     counts: tuple[int, ...]
     """The player's losses, draws, wins; or the five counts of pairs from LL to WW."""

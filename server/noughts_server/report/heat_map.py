@@ -1,6 +1,5 @@
 """The crosstable coloured by score: a table with numbers for some dozen bots, a picture for hundreds."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -15,8 +14,6 @@ MOST_DRAWN = 300
 
 
 class Cell(NamedTuple):
-    """The games of two bots."""
-
     points: str
     level: int | None
     """0 to LEVELS - 1; None if they have not met."""
@@ -52,25 +49,16 @@ def _cell(label: str, other: str, score: Score) -> Cell:
 def heat_picture(tally: Tally) -> Markup:
     """Draw the first `MOST_DRAWN` bots as squares without numbers: SVG with a path for each colour."""
     labels = [row.label for row in tally.standings()[:MOST_DRAWN]]
-    place = {label: number for number, label in enumerate(labels)}
-    totals: dict[tuple[int, int], Score] = {}
-    for (first, second), score in tally.scores.items():
-        if first in place and second in place and first != second:
-            one, other = place[first], place[second]
-            totals[one, other] = totals.get((one, other), Score()) + score
-            totals[other, one] = totals.get((other, one), Score()) + score.mirrored
+    crosstable = tally.crosstable(labels)
     paths: list[list[str]] = [[] for _ in range(LEVELS)]
-    for (row, column), score in sorted(totals.items()):
-        if score.games:
-            paths[level(score)].append(f"M{column} {row}h1v1h-1z")
-    return _picture(len(labels), paths)
-
-
-def _picture(size: int, paths: Sequence[Sequence[str]]) -> Markup:
+    for row, label in enumerate(labels):
+        for column, other in enumerate(labels):
+            if (score := crosstable.total(label, other)).games:
+                paths[level(score)].append(f"M{column} {row}h1v1h-1z")
     drawn = Markup("").join(
         Markup('<path class="heat-{}" d="{}"/>').format(place, "".join(steps)) for place, steps in enumerate(paths)
     )
     return Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" class="heat-picture" viewBox="0 0 {0} {0}" aria-hidden="true"'
         ' shape-rendering="crispEdges">{1}</svg>'
-    ).format(size, drawn)
+    ).format(len(labels), drawn)

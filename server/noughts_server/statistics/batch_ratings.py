@@ -20,8 +20,6 @@ _NO_ERROR, _LARGEST_ERROR = 1e-6, 1e5
 
 @dataclass(frozen=True, slots=True)
 class BatchRatings(RatingTable):
-    """A table with its fit."""
-
     _fit: BatchFit
     _places: Mapping[str, int]
 

@@ -29,8 +29,6 @@ LEAST_ERROR = 1e-9
 
 
 class SprtModel(StrEnum):
-    """The scale of a hypothesis."""
-
     LOGISTIC = "logistic"
     NORMALIZED = "normalized"
 

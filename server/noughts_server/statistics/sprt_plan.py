@@ -84,8 +84,6 @@ class TrueStrength:
 
 
 class SprtPlan(NamedTuple):
-    """The predicted course of a test."""
-
     pass_probability: float
     """The probability to accept H1."""
     expected_games: float

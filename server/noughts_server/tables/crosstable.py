@@ -10,22 +10,19 @@ LEVELS = 9
 """Colours, from a score of 0 % to 100 %."""
 
 
-class Results(Protocol):
-    @property
-    def wins(self) -> int: ...
-    @property
-    def draws(self) -> int: ...
-    @property
-    def losses(self) -> int: ...
-
-
-class PairRow(Results, Protocol):
+class PairRow(Protocol):
     """The games in which `first` moved first against `second`, from the first mover's point of view."""
 
     @property
     def first(self) -> str: ...
     @property
     def second(self) -> str: ...
+    @property
+    def wins(self) -> int: ...
+    @property
+    def draws(self) -> int: ...
+    @property
+    def losses(self) -> int: ...
 
 
 def scores_of(pairs: Iterable[PairRow]) -> dict[tuple[str, str], Score]:

@@ -108,7 +108,6 @@ def _read_limit(time: str | None) -> int:
 
 
 def _lines(found: "ConformanceReport", taken: "Sequence[StepResult]") -> Iterator[str]:
-    """Yield the report for people."""
     document = found.document()
     name = f" ({found.name})" if found.name else ""
     if found.move_us:

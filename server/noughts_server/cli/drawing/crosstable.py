@@ -9,8 +9,6 @@ from rich.text import Text
 from noughts_server.cli.output import points, printable
 from noughts_server.tables.crosstable import Crosstable
 
-CROSSTABLE_HEADING = "Crosstable: points of each row against each column"
-
 _FEWEST_COLUMNS = 4
 _SHORTEST_LABEL = 8
 

@@ -43,7 +43,6 @@ def llr_text(state: SprtState) -> str:
 
 
 def decision_text(state: SprtState) -> str:
-    """Return the test's decision as a phrase."""
     return {"H0": "H0 accepted", "H1": "H1 accepted", "continue": "not decided yet"}[state.decision]
 
 

@@ -55,6 +55,8 @@ def _picture(title: str, curve: Sequence[Evaluation]) -> bytes:
     import pygal
     from pygal.style import Style
 
+    from noughts_server.report.charts import without
+
     chart = pygal.XY(
         title=title,
         x_title="games learnt",
@@ -76,14 +78,5 @@ def _picture(title: str, curve: Sequence[Evaluation]) -> bytes:
         for side, moving in enumerate(_SIDES):
             points = [(row.games, row.points) for row in curve if (row.opponent, row.side) == (opponent, side)]
             chart.add(f"against {opponent}, moving {moving}", points)
-    chart.add_xml_filter(_without_scripts)
+    chart.add_xml_filter(lambda root: without(root, "script"))
     return bytes(chart.render())
-
-
-def _without_scripts(root: Any) -> Any:
-    """Remove what a picture does not need: browser scripts, and comments with addresses and the date."""
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":
-                parent.remove(child)
-    return root

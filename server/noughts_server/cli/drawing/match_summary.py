@@ -16,8 +16,6 @@ from noughts_server.tables.crosstable import Crosstable, PairRow, scores_of
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """The games between two labels."""
-
     variant: str
     seed: int
     first: str

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from noughts_server.cli.output import points, printable, stderr
@@ -13,41 +12,25 @@ from noughts_server.local.plan import LocalProgress
 @contextmanager
 def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
     """Yield a function that takes the progress; on a terminal it draws a bar on stderr, removed at the end."""
-    console = stderr()
-    if not console.is_terminal:
-        yield lambda progress: None
-        return
-    with _bar(console) as bar:
-        task, playing = bar.add_task("Starting bots", total=None, rest=""), False
+    with counting("Starting bots") as show:
 
-        def show(progress: LocalProgress) -> None:
-            nonlocal task, playing
-            if not progress.games_total:
-                bar.update(task, total=progress.bots_expected, completed=progress.bots_online)
-                return
-            if not playing:
-                # A new task: the start of the bots must not count for the estimated time.
-                bar.remove_task(task)
-                task, playing = bar.add_task("Games", total=progress.games_total, rest=""), True
-            bar.update(task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
+        def progress(now: LocalProgress) -> None:
+            if now.games_total:
+                show(now.games_done, now.games_total, _leader(now), "Games")
+            else:
+                show(now.bots_online, now.bots_expected)
 
-        yield show
+        yield progress
 
 
 @contextmanager
 def counting(description: str) -> Iterator[Callable[..., None]]:
-    """Yield a function of the number done, the total and perhaps a text, drawn as by `showing_progress`."""
+    """Yield a function of the number done, the total, and perhaps a text and another description."""
     console = stderr()
     if not console.is_terminal:
-        yield lambda done, total, rest="": None
+        yield lambda *_: None
         return
-    with _bar(console) as bar:
-        task = bar.add_task(description, total=None, rest="")
-        yield lambda done, total, rest="": bar.update(task, completed=done, total=total, rest=rest)
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
+    with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
@@ -55,7 +38,18 @@ def _bar(console: Console) -> Progress:
         TextColumn("{task.fields[rest]}", markup=False),
         console=console,
         transient=True,
-    )
+    ) as bar:
+        task, described = bar.add_task(description, total=None, rest=""), description
+
+        def show(done: int, total: int, rest: str = "", description: str = description) -> None:
+            nonlocal described
+            if description != described:
+                described = description
+                # What was done before must not count for the estimated time.
+                bar.reset(task, description=description)
+            bar.update(task, completed=done, total=total, rest=rest)
+
+        yield show
 
 
 def _leader(progress: LocalProgress) -> str:

@@ -94,7 +94,6 @@ def _percent(share: float | None) -> str:
 
 
 def ratings_footer(ratings: RatingTable) -> list[str]:
-    """Return the lines that explain the table."""
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
     errors = "sandwich (HC0)"

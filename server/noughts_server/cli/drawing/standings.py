@@ -1,66 +1,87 @@
-"""Standings, as JSON and as a table."""
+"""The tables of a tournament, on this machine or on a server: standings, crosstable, bracket or rounds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.console import Console
 
-from noughts_server.cli.output import count, picked, points, printable, rating, table
-from noughts_server.tables.standings import PairScores, RankedEntry, Standing, ranked
+from noughts_server.cli.drawing.crosstable import crosstable_table
+from noughts_server.cli.drawing.rating_table import fit_of_pairs
+from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.output import heading, picked, points, printable, rating, table
+from noughts_server.tables.crosstable import Crosstable
+from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
+from noughts_server.tables.standings import PairScores, Standing, ranked
 
+if TYPE_CHECKING:
+    from noughts_server.statistics.batch_ratings import BatchRatings
 
-class Ranking(NamedTuple):
-    """Rows in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
-
-    rows: list[Standing]
-    entries: Mapping[str, RankedEntry]
-
-
-def rank(standings: Iterable[Standing], scores: PairScores, *, in_order: bool = False) -> Ranking:
-    """Rank by points, head-to-head score, Sonneborn-Berger and wins, from all `scores`; `in_order`: keep the order."""
-    lines = {row.label: row for row in standings}
-    byes = {label: row.bye_points for label, row in lines.items()}
-    entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}
-    return Ranking([lines[label] for label in entries], entries)
+_MOST_PAIRINGS = 64
 
 
-def standings_document(standings: Iterable[Standing], ranks: Mapping[str, RankedEntry]) -> list[dict[str, Any]]:
-    """Return the rows for JSON.
+class TournamentTables:
+    """Entries are ranked by the tie-breaks of `noughts_server.tables.standings`; in a bracket they keep their order."""
 
-    A missing rating is null, and so is a head-to-head score that does not count. "withdrawn" is the reason, and null
-    for an active entry.
-    """
-    return [
-        {
-            "name": row.label,
-            **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
-            "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
-            **picked(ranks[row.label], "rank", "head_to_head", "sonneborn_berger"),
+    def __init__(
+        self, standings: Iterable[Standing], scores: PairScores, matches: Sequence[MatchRow], *, bracket: bool
+    ) -> None:
+        lines = {row.label: row for row in standings}
+        byes = {label: row.bye_points for label, row in lines.items()}
+        entries = ranked(lines, scores, byes, list(lines) if bracket else None)
+        self.rows = [(entry, lines[entry.label]) for entry in entries]
+        self.crosstable = Crosstable((entry.label for entry in entries), scores)
+        self.matches = matches
+        self._bracket = bracket
+
+    def fit(self) -> "BatchRatings":
+        """Return the ratings from all games at once. Raises UsageProblem for too many entries."""
+        return fit_of_pairs(self.crosstable.labels, self.crosstable.scores)
+
+    def document(self) -> dict[str, Any]:
+        """Return the tables for JSON.
+
+        A missing rating is null, and so is a head-to-head score that does not count. "withdrawn" is the reason, and
+        null for an active entry.
+        """
+        standings = [
+            {
+                "name": row.label,
+                **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
+                "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
+                **picked(entry, "rank", "head_to_head", "sonneborn_berger"),
+            }
+            for entry, row in self.rows
+        ]
+        pairings = {"bracket" if self._bracket else "pairings": pairings_document(self.matches)}
+        return {
+            "standings": standings,
+            "crosstable": self.crosstable.document(),
+            **(pairings if self.matches else {}),
         }
-        for row in standings
-    ]
 
+    def print_standings(self, console: Console) -> None:
+        """Print the standings, and lines on byes and withdrawn entries, which have no column."""
+        columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
+        rows = (
+            (entry.rank, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
+            for entry, row in self.rows
+        )
+        console.print(table(columns, rows))
+        if byes := ", ".join(f"{printable(row.label)} {row.byes}" for _, row in self.rows if row.byes):
+            console.print(f"Byes, each worth a win in all games of a pairing: {byes}", soft_wrap=True)
+        for _, row in self.rows:
+            if row.withdrawn_at is not None:
+                why = f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else ""
+                console.print(f"Withdrawn: {printable(row.label)}{why}", soft_wrap=True)
 
-def standings_table(standings: Iterable[Standing], ranks: Mapping[str, RankedEntry]) -> Table:
-    columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
-    rows = (
-        (ranks[row.label].rank, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
-        for row in standings
-    )
-    return table(columns, rows)
+    def print_pairings(self, console: Console) -> None:
+        show_table(console, pairings_table(self.matches, bracket=self._bracket, limit=_MOST_PAIRINGS))
 
-
-def fault_line(label: str, faults: int) -> str:
-    """Return e.g. `mybot lost 2 games through its own fault.`."""
-    return f"{label} lost {count(faults, 'game')} through its own fault."
-
-
-def standings_notes(standings: Sequence[Standing]) -> str:
-    """Return lines on byes and withdrawn entries, which have no column; often empty."""
-    byes = ", ".join(f"{printable(row.label)} {row.byes}" for row in standings if row.byes)
-    left = (
-        f"Withdrawn: {printable(row.label)}" + (f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else "")
-        for row in standings
-        if row.withdrawn_at is not None
-    )
-    return "\n".join([*([f"Byes, each worth a win in all games of a pairing: {byes}"] if byes else []), *left])
+    def print_crosstable(self, console: Console, most: int | None = None) -> None:
+        """Print the crosstable with its heading, unless it has more than `most` entries."""
+        heading(console, "Crosstable: points of each row against each column")
+        count = len(self.crosstable.labels)
+        if most is None or count <= most:
+            console.print(crosstable_table(self.crosstable, console))
+        else:
+            console.print(f"{count:,} entries are too many for a terminal: see --format json.")

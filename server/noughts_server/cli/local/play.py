@@ -35,8 +35,6 @@ class First(StrEnum):
 
 
 class Mark(StrEnum):
-    """The person's mark on the screen."""
-
     X = "X"
     O = "O"  # noqa: E741  # it is called that
     RANDOM = "random"

@@ -104,7 +104,7 @@ def list_games(
 ) -> None:
     """List the games in a file, or a selection of them."""
     try:
-        wanted = Wanted.of(bot, against, variant, result, termination, opening)
+        wanted = Wanted(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
     chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))

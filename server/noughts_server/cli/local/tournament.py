@@ -14,11 +14,9 @@ from noughts_referee.rules import Variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
-from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
-from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
-from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
+from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.dry_run import show_forecasts
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable, engine_options
@@ -30,8 +28,7 @@ from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST
 from noughts_server.local.plan import LocalOutcome, LocalPlan
-from noughts_server.tables.crosstable import Crosstable, scores_of
-from noughts_server.tables.pairings import pairings_document, pairings_table
+from noughts_server.tables.crosstable import scores_of
 
 _DEMO_SPECS = (
     "random",
@@ -43,8 +40,6 @@ _DEMO_SPECS = (
 )
 _DEMO_GAMES_IN_FLIGHT = 256
 _LONGEST_TITLE = 200
-_MOST_PAIRINGS = 64
-"""For people."""
 
 SpecArgument = Annotated[
     list[str],
@@ -311,39 +306,28 @@ def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
 
 def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> None:
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
-    scores, fitted = scores_of(outcome.pairs), None
-    if isinstance(playing, RunOptions) and playing.fit:
-        fitted = fit_of_pairs((row.label for row in outcome.standings), scores)
-    ranking = rank(outcome.standings, scores, in_order=plan.settings.schedule.places_by_bracket)
-    crosstable = Crosstable(ranking.entries, scores)
+    bracket = plan.settings.schedule.places_by_bracket
+    tables = TournamentTables(outcome.standings, scores_of(outcome.pairs), outcome.matches, bracket=bracket)
+    fitted = tables.fit() if isinstance(playing, RunOptions) and playing.fit else None
     with beside_games(playing.games_file):
         if output.is_json():
             fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
-            document = _tournament_document(plan, outcome, ranking, crosstable)
+            document = {
+                "games": outcome.games,
+                **tables.document(),
+                "variant": plan.settings.variant,
+                **output.seed_document(plan.settings.seed),
+                "terminations": outcome.terminations,
+                **_conditions_document(plan),
+            }
             output.print_json({**document, **fit, **faults_document(plan, outcome)})
         else:
-            _print_tournament(plan, outcome, ranking, crosstable, hint)
+            _print_tournament(plan, outcome, tables, hint)
             if fitted is not None:
                 show_fit(fitted)
             show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
-
-
-def _tournament_document(
-    plan: LocalPlan, outcome: LocalOutcome, ranking: Ranking, crosstable: Crosstable
-) -> dict[str, Any]:
-    key = "bracket" if plan.settings.schedule.places_by_bracket else "pairings"
-    return {
-        "games": outcome.games,
-        "standings": standings_document(*ranking),
-        "crosstable": crosstable.document(),
-        "variant": plan.settings.variant,
-        **output.seed_document(plan.settings.seed),
-        "terminations": outcome.terminations,
-        **({key: pairings_document(outcome.matches)} if outcome.matches else {}),
-        **_conditions_document(plan),
-    }
 
 
 def _conditions_document(plan: LocalPlan) -> dict[str, Any]:
@@ -361,25 +345,18 @@ def _print_conditions(plan: LocalPlan) -> None:
         output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
 
 
-def _print_tournament(
-    plan: LocalPlan, outcome: LocalOutcome, ranking: Ranking, crosstable: Crosstable, hint: str
-) -> None:
-    console = output.stdout()
-    settings = plan.settings
+def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: TournamentTables, hint: str) -> None:
+    console, settings = output.stdout(), plan.settings
     title = settings.title or settings.schedule.title
     output.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
     console.print()
-    output.heading(console, CROSSTABLE_HEADING)
-    console.print(crosstable_table(crosstable, console))
+    tables.print_crosstable(console)
     console.print()
     if outcome.matches:
-        bracket = plan.settings.schedule.places_by_bracket
-        show_table(console, pairings_table(outcome.matches, bracket=bracket, limit=_MOST_PAIRINGS))
+        tables.print_pairings(console)
         console.print()
     output.heading(console, "Leaderboard")
-    console.print(standings_table(*ranking))
-    if notes := standings_notes(outcome.standings):
-        console.print(notes, soft_wrap=True)
+    tables.print_standings(console)
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
     _print_conditions(plan)

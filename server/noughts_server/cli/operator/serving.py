@@ -87,7 +87,6 @@ async def serve_until_stopped(
 
 @asynccontextmanager
 async def announced(settings: ServerSettings, server: Server, site: str | None) -> AsyncIterator[None]:
-    """Say where the server is."""
     address, database = server.address, settings.database
     # An address with a password in it must not stay on the screen.
     place = "" if database is None else f" --db {'URL' if '@' in database else shlex.quote(database)}"

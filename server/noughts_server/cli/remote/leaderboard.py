@@ -140,7 +140,6 @@ def leaderboard(
 
 
 def known_lists(client: Client) -> list[KnownList]:
-    """Return the rating lists of a server."""
     request = pb.ListRatingListsRequest()
     found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in found]

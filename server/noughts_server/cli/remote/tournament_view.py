@@ -1,16 +1,13 @@
 """A tournament of a server, as text and as JSON."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, crosstable_table
 from noughts_server.cli.drawing.match_summary import statistics_document
-from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
-from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
-from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
+from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
@@ -26,31 +23,21 @@ from noughts_server.statistics.match_games import MatchStatistics
 from noughts_server.statistics.sprt import Decision as SprtDecision
 from noughts_server.statistics.sprt import SprtState
 from noughts_server.tables.about import About
-from noughts_server.tables.crosstable import Crosstable, scores_of
-from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
-from noughts_server.tables.standings import RankedEntry, Standing
+from noughts_server.tables.crosstable import scores_of
+from noughts_server.tables.pairings import MatchRow
+from noughts_server.tables.standings import Standing
 
 _MOST_PRINTED = 128
 """Entries in a printed crosstable."""
-_MOST_PAIRINGS = 64
-"""Printed pairings."""
 
 
 def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) -> None:
     """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
-    standings = list(map(_standing, shown.standings))
-    crosstable, matches = _crosstable(client, shown)
-    places_by_bracket = _format(shown).places_by_bracket
-    standings, ranks = rank(standings, crosstable.scores, in_order=places_by_bracket)
-    crosstable = Crosstable(ranks, crosstable.scores)
-    faults = {row.label: row.faults for row in standings if row.faults}
-    fitted = fit_of_pairs(crosstable.labels, crosstable.scores) if fit else None
+    tables = _tables(client, shown)
+    faults = {row.label: row.faults for _, row in tables.rows if row.faults}
+    fitted = tables.fit() if fit else None
     if output.is_json():
-        document = conditions_document(shown)
-        document["standings"] = standings_document(standings, ranks)
-        document["crosstable"] = crosstable.document()
-        if matches:
-            document["bracket" if places_by_bracket else "pairings"] = pairings_document(matches)
+        document = conditions_document(shown) | tables.document()
         if (statistics := _statistics(shown)) is not None:
             document["match"] = statistics_document(statistics) | {"summary": shown.match_details.summary}
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
@@ -60,9 +47,10 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
             document["fit"] = ratings_document(fitted)
         output.print_json(document)
     else:
-        _print(shown, standings, crosstable, ranks, matches)
+        _print(shown, tables)
         for label, count in faults.items():
-            output.stdout().print(output.printable(fault_line(label, count)), markup=False)
+            lost = f"{output.printable(label)} lost {output.count(count, 'game')} through its own fault."
+            output.stdout().print(lost, markup=False)
         if faults:
             output.note(f"noughts game list {short(shown.name)} --fault")
         if fitted is not None:
@@ -77,17 +65,17 @@ def _format(shown: pb.Tournament) -> TournamentFormat:
         raise Problem(f"{shown.name}: {error}", "Install the version of Noughts that the server runs.") from error
 
 
-def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, list[MatchRow]]:
-    """Return the whole crosstable from all its pages, and its bracket or its pairings by round."""
+def _tables(client: Client, shown: pb.Tournament) -> TournamentTables:
+    """Return the tables, with the crosstable from all its pages."""
     request = pb.GetCrosstableRequest(name=shown.name)
-    page = client.call(client.tournaments.GetCrosstable, request)
-    labels, cells = [row.label for row in page.standings], list(page.cells)
-    matches = _matches(page)
+    first = page = client.call(client.tournaments.GetCrosstable, request)
+    cells = list(page.cells)
     while page.next_page_token:
         request.page_token = page.next_page_token
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
-    return Crosstable(labels, scores_of(cells)), matches
+    standings, bracket = map(_standing, shown.standings), _format(shown).places_by_bracket
+    return TournamentTables(standings, scores_of(cells), _matches(first), bracket=bracket)
 
 
 def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
@@ -126,13 +114,7 @@ def _match(row: pb.Match) -> MatchRow:
     return MatchRow(row.round, *sides, *points, row.games, row.winner or None, decision)
 
 
-def _print(
-    shown: pb.Tournament,
-    standings: list[Standing],
-    crosstable: Crosstable,
-    ranks: Mapping[str, RankedEntry],
-    matches: list[MatchRow],
-) -> None:
+def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
@@ -159,22 +141,15 @@ def _print(
         console.print()
         for line in summary.splitlines():
             console.print(output.printable(line), soft_wrap=True, highlight=False)
-    if standings:
+    if tables.rows:
         console.print()
-        console.print(standings_table(standings, ranks))
-        if notes := standings_notes(standings):
-            console.print(notes, soft_wrap=True)
-    if matches:
+        tables.print_standings(console)
+    if tables.matches:
         console.print()
-        bracket = _format(shown).places_by_bracket
-        show_table(console, pairings_table(matches, bracket=bracket, limit=_MOST_PAIRINGS))
+        tables.print_pairings(console)
     if shown.games_done:
         console.print()
-        output.heading(console, CROSSTABLE_HEADING)
-        if len(crosstable.labels) <= _MOST_PRINTED:
-            console.print(crosstable_table(crosstable, console))
-        else:
-            console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+        tables.print_crosstable(console, _MOST_PRINTED)
 
 
 def _statistics(shown: pb.Tournament) -> MatchStatistics | None:
