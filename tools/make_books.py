@@ -17,7 +17,7 @@ from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_referee.rules import Draws, Position, Variant, cell_names, parse_variant
 from noughts_server.openings.balance import lead
 from noughts_server.openings.books import BOOKS, book_lines
-from noughts_server.openings.by_chance import drawn_near
+from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.reading import read_opening
 from noughts_server.openings.symmetries import symmetries
 
@@ -38,7 +38,7 @@ def make(name: str) -> Iterator[tuple[int, ...]]:
     found = number = 0
     while found < OPENINGS:
         number += 1
-        cells = drawn_near(variant, PLIES[found % len(PLIES)], Draws(SEED, number))
+        cells = drawn_plies(variant, PLIES[found % len(PLIES)], Draws(SEED, number), natural=True)
         if cells is None or _canonical(variant, cells) in seen:
             continue
         position = Position.after(variant, cells)

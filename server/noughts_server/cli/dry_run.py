@@ -69,17 +69,13 @@ def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: P
     for each in forecasts:
         eta = _eta(settings, each, pace)
         duration = "duration not known" if eta is None else f"about {length(max(1, eta))}"
-        lines.append(f"{_entries(each)}, {_games(each)}: {duration}")
+        rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
+        lines.append(f"{output.count(each.entries, 'bot')}{rounds}, {_games(each)}: {duration}")
     output.announce(
         documents[0] if one else {"dry_run": True, "forecasts": documents},
         f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played",
         "\n".join([*lines, f"{pace.wording[0].upper()}{pace.wording[1:]}."]),
     )
-
-
-def _entries(each: Forecast) -> str:
-    rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
-    return f"{output.count(each.entries, 'bot')}{rounds}"
 
 
 def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | None:

@@ -43,19 +43,11 @@ class PlayerRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PlayerEnded:
-    """The player's process has ended by itself and is replaced."""
+class RelayNotice:
+    """A gap of the sandbox, an end of the player's process, or a game that it lost by a fault.
 
-    reason: str
-    """A phrase that follows "it"."""
-
-    def __str__(self) -> str:
-        return f"the player: it {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
-class LockNotice:
-    """A gap of the sandbox."""
+    A Python bot reports its faults itself.
+    """
 
     text: str
 
@@ -63,21 +55,7 @@ class LockNotice:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerLost:
-    """The player has lost a game by a fault; a Python bot reports that itself."""
-
-    game: str
-    """`tournaments/ID/games/NUMBER`."""
-    ply: int
-    fault: str
-    """A phrase that follows "it"."""
-
-    def __str__(self) -> str:
-        return f"the player lost {self.game} at ply {self.ply}: it {self.fault}"
-
-
-RelayEvent = SessionEvent | PlayerEnded | PlayerLost | LockNotice
+RelayEvent = SessionEvent | RelayNotice
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +89,7 @@ async def relay(
             login = replace(login, wait=math.inf)
         on_event(event)
 
-    async with launching(plan.locking, lambda text: on_event(LockNotice(text))) as launcher:
+    async with launching(plan.locking, lambda text: on_event(RelayNotice(text))) as launcher:
         while True:
             try:
                 return await keep_dialling(
@@ -121,18 +99,17 @@ async def relay(
                 if not ended.loaded and (refusal := ended.death.refusal(child_kind(plan.spec.kind))):
                     raise PlayerRefused(refusal) from None
                 deaths = 1 if ended.answered else deaths + 1
-                on_event(PlayerEnded(ended.death.reason))
+                on_event(RelayNotice(f"the player: it {ended.death.reason}"))
                 if deaths == _MOST_DEATHS:
                     what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
                     raise PlayerFailed(what) from None
 
 
+@dataclass(eq=False)
 class _PlayerEndedError(Exception):
-    def __init__(self, death: Death, loaded: bool, answered: bool) -> None:
-        super().__init__(death.reason)
-        self.death = death
-        self.loaded = loaded
-        self.answered = answered
+    death: Death
+    loaded: bool
+    answered: bool
 
 
 @dataclass(eq=False)
@@ -206,6 +183,7 @@ class _RelaySession:
             self._names.update(zip(starts.game, numbers, strict=True))
         ends = frame.ends
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
-            self.on_event(PlayerLost(self._names.get(ends.game[row], "a game"), ends.plies[row], fault))
+            game = self._names.get(ends.game[row], "a game")
+            self.on_event(RelayNotice(f"the player lost {game} at ply {ends.plies[row]}: it {fault}"))
         for handle in ends.game:
             self._names.pop(handle, None)

@@ -50,7 +50,7 @@ class LocalFaults:
         """What has happened so far, in the order in which each kind of it came first."""
         return tuple(self._found.values())
 
-    async def keep(self, counts: Callable[[int], bool] = lambda ordinal: True) -> None:
+    async def keep(self, counts: Callable[[int], bool]) -> None:
         """Stores what is kept with games, after the last of them; nothing is counted from now on.
 
         `counts` tells whether the game of a slot is stored: faults in the others are left out.

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.local.plan import LocalPlan
-from noughts_server.statistics.match_games import MatchGames, counted_game
+from noughts_server.statistics.match_games import MatchGames, MatchStatistics, counted_game
 
 
 class LocalMatch:
-    """The games of a match of two that is played here.
+    """The games of a match of two that is played here. With more bots, nothing is counted.
 
     If there is a test, games are stored in the order of their slots, and none after the end of the test: what is
     stored, written and shown are the games that the test counts.
@@ -16,6 +16,7 @@ class LocalMatch:
 
     def __init__(self, plan: LocalPlan) -> None:
         self.games = MatchGames(plan.sprt)
+        self._is_match = len(plan.specs) == 2
         self._variant = plan.settings.variant
         self._holds = plan.sprt is not None
         self._held: dict[int, FinishedGame] = {}
@@ -23,7 +24,8 @@ class LocalMatch:
 
     def recall(self, games: Iterable[FinishedGame]) -> None:
         """Count games that are stored."""
-        self.games.add({game.ordinal: counted_game(game, self._variant) for game in games})
+        if self._is_match:
+            self.games.add({game.ordinal: counted_game(game, self._variant) for game in games})
 
     def admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Count games that have ended; return those to store now."""
@@ -45,3 +47,6 @@ class LocalMatch:
             return []
         self._holds = False
         return list(self._held.values())
+
+    def statistics(self) -> MatchStatistics | None:
+        return self.games.statistics() if self._is_match else None

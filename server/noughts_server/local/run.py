@@ -26,17 +26,13 @@ if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
 
 
-def _nothing(note: str) -> None:
-    """The default listener."""
-
-
 async def play_locally(
     plan: LocalPlan,
     *,
     on_progress: Callable[[LocalProgress], None],
     stop: LocalStop,
-    export: "Callable[[Iterator[ExportedGame]], None] | None" = None,
-    on_note: Callable[[str], None] = _nothing,
+    export: "Callable[[Iterator[ExportedGame]], None]" = lambda games: None,
+    on_note: Callable[[str], None] = lambda note: None,
     on_game: Callable[[PlayedGame], None] | None = None,
 ) -> LocalOutcome:
     """Plays the plan to its end or to `stop`. Raises LocalError, LockIncomplete, or what keeps a server from starting.
@@ -81,7 +77,7 @@ async def play_locally(
         )
         server = await stack.enter_async_context(running_server(settings))
         # Without sandboxed processes there is nothing to report about the sandbox.
-        tell = on_note if plan.has_children else _nothing
+        tell = on_note if plan.has_children else lambda note: None
         launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
             run = RunAtServer(

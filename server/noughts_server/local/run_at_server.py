@@ -22,7 +22,7 @@ from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.statistics.match_games import MatchGames, opening_of
+from noughts_server.statistics.match_games import opening_of
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
@@ -71,27 +71,22 @@ class RunAtServer:
     stop: LocalStop
     patience: StartRetry
     on_game: Callable[[PlayedGame], None] | None = None
-    write: InitVar[Callable[[Iterator[ExportedGame]], None] | None] = None
+    write: Callable[[Iterator[ExportedGame]], None] = lambda games: None
     """Gets the stored games, see `WrittenGames`."""
 
-    def __post_init__(
-        self,
-        launcher: Launcher,
-        transcripts: Transcripts,
-        write: Callable[[Iterator[ExportedGame]], None] | None,
-    ) -> None:
-        self._written = WrittenGames(write) if write is not None else None
+    def __post_init__(self, launcher: Launcher, transcripts: Transcripts) -> None:
+        self._written = WrittenGames(self.write)
         self._fatal: PlayedGame | None = None
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self.specs.items()}
         self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
-        self._match = LocalMatch(self.plan) if len(self.specs) == 2 else None
+        self._match = LocalMatch(self.plan)
         self._children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
-        if self.plan.resumes and self._match is not None:
+        if self.plan.resumes:
             await self.server.store.read(self._recall)
             self._stop_if_over()
         for label, margin_us in self.plan.own_margins_us.items():
@@ -102,17 +97,17 @@ class RunAtServer:
             if self.on_game is not None or self.plan.fatal:
                 stack.enter_context(listening(self.server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            processes = [
-                tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self.specs.items()
-            ]
+            processes = []
+            for label, spec in self.specs.items():
+                playing = self._children.play if spec.child_kind else self._keep_alive
+                processes.append(tasks.create_task(playing(label, spec), name=label))
             try:
                 if await self._unless(self.stop.finishing, self._all_online()):
-                    playing = self._tournament.play(self._report, self._written.add if self._written else None)
-                    if not await self._unless(self.stop.finishing, playing):
+                    games = self._tournament.play(self._report, self._written.add)
+                    if not await self._unless(self.stop.finishing, games):
                         await self._unless(self.stop.aborting, self.server.drain())
                         self.server.abandon()
-                    if self._match is not None:
-                        self.server.recorder.record(self._match.release())
+                    self.server.recorder.record(self._match.release())
                     await self.server.recorder.flush()
             finally:
                 for process in processes:
@@ -131,19 +126,18 @@ class RunAtServer:
         """What is stored; the games that are not written yet are now."""
         store = self.server.store
         await self.server.recorder.flush()
-        await self._children.faults.keep(self._match.counts if self._match is not None else lambda ordinal: True)
+        await self._children.faults.keep(self._match.counts)
 
         def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
-            if self._written is not None:
-                self._written.add_rest(connection, tournament)
+            self._written.add_rest(connection, tournament)
             return tournament, table, terminations(connection, tournament.id)
 
         tournament, crosstable, ends = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
-        match = self._match.games if self._match is not None else MatchGames()
+        match = self._match.games
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
@@ -156,7 +150,7 @@ class RunAtServer:
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
             kept="" if tournament.state is TournamentState.FINISHED or match.over else self.server.store.url,
-            match=match.statistics() if self._match is not None else None,
+            match=self._match.statistics(),
             exhausted=match.exhausted,
         )
 
@@ -171,8 +165,7 @@ class RunAtServer:
 
     def _recall(self, connection: Any) -> None:
         """Takes the games of a match that were played before this run."""
-        if self._match is not None:
-            self._match.recall(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
+        self._match.recall(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
 
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
@@ -189,23 +182,16 @@ class RunAtServer:
 
     def _admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Hands games to the statistics of a match, if it is one; returns those to store now."""
-        if self._match is not None:
-            games = self._match.admit(games)
-            self._stop_if_over()
-        return games
+        admitted = self._match.admit(games)
+        self._stop_if_over()
+        return admitted
 
     def _stop_if_over(self) -> None:
         """A test that has ended ends the run at once: games that are running would count nowhere."""
-        if self._match is not None and self._match.games.over:
+        if self._match.games.over:
             self.stop.abort()
 
     # The bots' processes.
-
-    async def _play_bot(self, label: str, spec: BotSpec) -> None:
-        if spec.child_kind:
-            await self._children.play(label, spec)
-        else:
-            await self._keep_alive(label, spec)
 
     async def _keep_alive(self, label: str, spec: BotSpec) -> None:
         """Lets the bot's process play; one that dies loses its running games and is started again, a few times."""
@@ -246,7 +232,7 @@ class RunAtServer:
                 games_total=tournament.games_total if tournament else 0,
                 plies=self.server.referee.plies,
                 standings=table,
-                sprt=self._match.games.state if self._match is not None else None,
+                sprt=self._match.games.state,
             )
         )
 

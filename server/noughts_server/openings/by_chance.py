@@ -7,17 +7,12 @@ _LARGE_EDGE = 7
 _NEAR = 3
 
 
-def drawn_plies(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """Return `plies` random legal cells that do not end the game; None if there are too few."""
-    return _drawn_line(variant, plies, draws, near=False)
+def drawn_plies(variant: Variant, plies: int, draws: Draws, *, natural: bool) -> tuple[int, ...] | None:
+    """Return `plies` random legal cells that do not end the game; None if there are too few.
 
-
-def drawn_near(variant: Variant, plies: int, draws: Draws) -> tuple[int, ...] | None:
-    """Return the same in natural places: on large boards near the middle, then up to three cells from another stone."""
-    return _drawn_line(variant, plies, draws, near=min(variant.columns, variant.rows) >= _LARGE_EDGE)
-
-
-def _drawn_line(variant: Variant, plies: int, draws: Draws, *, near: bool) -> tuple[int, ...] | None:
+    If `natural`, on large boards they are near the middle, then up to three cells from another stone.
+    """
+    near = natural and min(variant.columns, variant.rows) >= _LARGE_EDGE
     cells: list[int] = []
     own = opponent = 0
     for ply in range(plies):

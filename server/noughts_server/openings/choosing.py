@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from noughts_referee.rules import Draws, Variant, apart, game_seed
-from noughts_server.openings.by_chance import drawn_near, drawn_plies
+from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
 from noughts_server.openings.symmetries import symmetries
@@ -75,17 +75,17 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
 
     Raises OpeningError if no opening has so many plies.
     """
-    draw, bound, tries = drawn_plies, 0, _TRIES
+    natural, bound, tries = False, 0, _TRIES
     unevenness: Callable[[Variant, OpeningChoice], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
         # Imported only if a search is needed.
         from noughts_server.openings.balance import MOST_LEAD, imbalance
 
-        draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
+        natural, unevenness, bound, tries = True, imbalance, MOST_LEAD, _SEARCHES
     draws = Draws(game_seed(apart(seed, _ENCOUNTERS), encounter), 0)
     best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
-        opening = draw(variant, openings.plies, draws)
+        opening = drawn_plies(variant, openings.plies, draws, natural=natural)
         if opening is not None:
             uneven = unevenness(variant, opening)
             if uneven <= bound:

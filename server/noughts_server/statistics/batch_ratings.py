@@ -23,12 +23,11 @@ class BatchRatings(RatingTable):
     _fit: BatchFit
     _places: Mapping[str, int]
 
-    def los(self, one: str, other: str) -> float | None:
-        """Return the likelihood, 0 to 1, that `one` is stronger than `other`; None if they cannot be compared."""
-        return _los(self._fit, self._places[one], self._places[other])
-
     def los_matrix(self) -> Iterator[list[float | None]]:
-        """Yield, for each of `players`, the likelihoods that it is stronger than each of them."""
+        """Yield, for each of `players`, the likelihoods, 0 to 1, that it is stronger than each of them.
+
+        None if they cannot be compared.
+        """
         places = [self._places[player.name] for player in self.players]
         for one in places:
             yield [_los(self._fit, one, other) for other in places]

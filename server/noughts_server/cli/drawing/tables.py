@@ -1,14 +1,11 @@
 """Tables that fit a terminal, in several blocks if they are too wide."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from rich.console import Console
 
 from noughts_server.cli import output
 from noughts_server.tables.table import Column, Table, text
-
-Item = TypeVar("Item")
 
 _LONGEST_NAME = 24
 
@@ -24,10 +21,8 @@ def show_table(console: Console, shown: Table) -> None:
         for place, wanted in enumerate(_blocks(console.width, shown.columns, cells)):
             if place:
                 console.print()
-            columns = [
-                f">{column.title}" if column.is_number else column.title for column in _at(shown.columns, wanted)
-            ]
-            rows = [[cell[:_LONGEST_NAME] for cell in _at(row, wanted)] for row in cells]
+            columns = [f"{'>' * shown.columns[at].is_number}{shown.columns[at].title}" for at in wanted]
+            rows = [[row[at][:_LONGEST_NAME] for at in wanted] for row in cells]
             console.print(output.table(columns, rows))
     for note in shown.notes:
         console.print(output.printable(note), style="dim")
@@ -37,10 +32,6 @@ def _cell(words: str) -> str:
     for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")) if not output.unicode() else ():
         words = words.replace(sign, digits)
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
-
-
-def _at(items: Sequence[Item], places: Sequence[int]) -> list[Item]:
-    return [items[place] for place in places]
 
 
 def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -26,7 +26,7 @@ def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, ev
     """
     configure_logs(LogLevel.WARNING)
     if output is None:
-        return run_loop(_play(plan, None, every))
+        return run_loop(_play(plan, lambda games: None, every))
     with GamesFile(output, times=times) as file:
         return run_loop(_play(plan, file.write, every))
 
@@ -38,7 +38,7 @@ def beside_games(output: Path | None) -> Iterator[None]:
         yield
 
 
-async def _play(plan: LocalPlan, export: Callable[[Any], None] | None, every: int | None) -> LocalOutcome:
+async def _play(plan: LocalPlan, export: Callable[[Any], None], every: int | None) -> LocalOutcome:
     stop = LocalStop()
     with showing_progress() as show, two_stages(lambda: _finish(stop, plan), stop.abort):
         return await play_locally(

@@ -56,10 +56,11 @@ def _live(client: Client, console: Console) -> None:
         while True:
             time.sleep(_REFRESH_SECONDS)
             try:
-                shown = screen(_ask(client))
+                shown: RenderableType = screen(_ask(client))
             except CallFailed as problem:
                 # A server that is restarted comes back; until then its last screen says nothing that is true.
-                shown = _gone(problem)
+                shown = Text("Waiting: ", style="bold yellow")
+                shown.append(output.printable(problem.message), style="not bold default")
             live.update(shown, refresh=True)
 
 
@@ -126,10 +127,6 @@ def _bots(status: pb.GetStatusResponse) -> RenderableType:
 def _name_and_version(resource: str) -> tuple[str, str]:
     name, _, version = short(resource).partition("/versions/")
     return name, version
-
-
-def _gone(problem: CallFailed) -> RenderableType:
-    return Text("Waiting: ", style="bold yellow").append(output.printable(problem.message), style="not bold default")
 
 
 def sparkline(history: Iterable[float]) -> str:
