@@ -35,6 +35,9 @@ class PositionBoards:
                 taken += count
             else:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
+        if starts.fuel:
+            for handle in starts.game:
+                positions[handle].fuel = starts.fuel
 
     def asked(self, turns: pb.Turns) -> Questions:
         # Slicing a repeated field once is cheaper than reading its elements one by one.
@@ -60,6 +63,7 @@ class PositionBoards:
                 moves.append(cell)
             elif count != ply:
                 again = _seen_by(position.side, position.variant, moves[:ply], position.seed)
+                again.fuel = position.fuel
                 positions[row] = known[games[row]] = again
         return Questions(games, plies, positions)
 

@@ -76,6 +76,7 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
         opponents=[conditions.labels[entry] for entry in known],
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
+        fuel=conditions.fuel,
     )
     if conditions.own_times:
         starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])

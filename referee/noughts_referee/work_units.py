@@ -41,6 +41,8 @@ class GameConditions:
     """Entries withdrawn before the unit was read, by number, with the reason. Their opponents win."""
     draw_after: int = 0
     """A game with this many plies is adjudicated as a draw. 0: no limit."""
+    fuel: int = 0
+    """The fuel of each move of a WebAssembly module. 0: the usual one."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False

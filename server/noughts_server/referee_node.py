@@ -151,7 +151,8 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus)
-        absences = Absences(store, referee, director, play.local.playing, settings.absence)
+        refused: dict[int, str] = {}
+        absences = Absences(store, referee, director, play.local.playing, settings.absence, refused)
         guard = StoreGuard(store, referee)
         sessions = Sessions(referee, bus, WireSettings())
         stack.enter_context(EventLog(bus, play.local.conditions, sessions).writing())
@@ -165,7 +166,9 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             await stack.enter_async_context(running(*plays))
         if settings.acceptance is not None:
             host = await stack.enter_async_context(submitted_bots(settings.acceptance))
-            at = Host(store, bus, referee, sessions, settings.limits, installed=installed, on_ready=play.look)
+            at = Host(
+                store, bus, referee, sessions, settings.limits, installed=installed, refused=refused, on_ready=play.look
+            )
             await stack.enter_async_context(running(host(at).run()))
         play.seats = settings.seats
         await stack.enter_async_context(running(bots.run(), wants.run(), guard.run(), absences.run()))

@@ -228,6 +228,43 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them_and_a_lost_
         assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
 
 
+_NEEDS_NUMPY = """
+import numpy
+from noughts_bots import Bot
+
+class Mine(Bot):
+    def choose(self, position):
+        return int(numpy.min(position.free))
+"""
+
+
+async def test_referees_without_a_package_leave_a_bot_to_others(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(_NEEDS_NUMPY)
+    packages = ("--accept", "py", "--python-packages", "numpy")
+    async with running(servers=0, referees=0) as cluster:
+        server = await cluster.start_server(*packages)
+        await cluster.start_referee("--accept", "py", "--absence", "4s")
+        for name in ("one", "two"):
+            address = ("--server", cluster.addresses[str(server.said)])
+            words = ["bot", "submit", str(tmp_path / "mine.py"), "--name", name, *address]
+            await asyncio.to_thread(told, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
+        await cluster.all_online(["one", "two"])
+        reason = ""
+        for attempt in range(10):  # a busy referee may not have read the programs when the wait for the bots is over
+            await cluster.organise(f"alone{attempt}", ["one", "two"])
+            alone = await cluster.finished(f"alone{attempt}")
+            reason = next(row.withdraw_reason for row in alone.standings if row.withdraw_reason)
+            if "a referee does not accept it" in reason:
+                break
+        assert "a referee does not accept it: import: got 'numpy at bot.py:2'" in reason, cluster.logs()
+        cluster.referees[0].kill()
+        for options in (("--accept", "py"), packages):
+            await cluster.start_referee(*options)
+        await cluster.organise("shared", ["one", "two"], games_per_pair=2_000)
+        await cluster.finished("shared")
+        assert cluster.endings("shared").keys() <= ON_THE_BOARD
+
+
 _PLAYED = "SELECT ordinal, moves FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
 
 

@@ -1,11 +1,14 @@
 """Tournaments in which nothing depends on the machine: modules with so much fuel a move."""
 
+import json
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.processes import environment, said
+from tests.support.processes import asked, asked_apart, environment, eventually, first_line, said, started, told
 
 SPINS = """
 #include "noughts_bot.h"
@@ -23,35 +26,64 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
 """
 
 
-def test_the_same_seed_gives_the_same_games_and_who_uses_up_the_fuel_loses_on_time(tmp_path: Path) -> None:
-    lots = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
-    spins = compiled_wasm(SPINS, tmp_path, "spins")
+OPTIONS = ("--games", "20", "--seed", "5", "--fuel", "100000", "--variant", "mnk:6,6,4")
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("modules")
+    sources: dict[str, str | Path] = {"lots": C_EXAMPLES / "lots.c", "spins": SPINS}
+    return {name: compiled_wasm(source, folder, name) for name, source in sources.items()}
+
+
+def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[str, Path], tmp_path: Path) -> None:
     files = []
-    for number, concurrency in enumerate(("1", "7")):
-        file = tmp_path / f"games{number}.jsonl"
-        line = [
-            "tournament",
-            "run",
-            f"Lots=wasm:{lots}",
-            f"Spins=wasm:{spins}",
-            "random",
-            "--games",
-            "20",
-            "--seed",
-            "5",
-        ]
-        options = ["--fuel", "100000", "--variant", "mnk:6,6,4", "--concurrency", concurrency, "-o", str(file)]
-        said([*line, *options], environment())
-        files.append(file.read_bytes())
-    assert files[0] == files[1]
-    assert b'"termination":"timeout"' in files[0].replace(b": ", b":")
-    assert b"used up its fuel of 100,000" in files[0]
+    for concurrency in ("1", "7"):
+        files.append(tmp_path / f"games{concurrency}.jsonl")
+        specs = [f"{name}=wasm:{module}" for name, module in modules.items()]
+        options = [*OPTIONS, "--concurrency", concurrency, "-o", str(files[-1])]
+        said(["tournament", "run", *specs, "random", *options], environment())
+    here, again = (file.read_bytes() for file in files)
+    assert here == again
+    lost = [game["fault"] for game in map(json.loads, here.splitlines()) if game["termination"] == "timeout"]
+    assert {(fault["bot"], fault["reason"]) for fault in lost} == {
+        ("spins", "gave up its move: the module used up its fuel of 100,000")
+    }
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    words = ["serve", "--no-web", "--accept", "wasm", "--listen", "127.0.0.1:0", "--format", "json"]
+    with ExitStack() as stack:
+        env["NOUGHTS_SERVER"] = json.loads(first_line(stack.enter_context(started(words, env))))["grpc"]
+        env["NOUGHTS_TOKEN"] = asked_apart(
+            "token create --owner ada --scope play --scope organise --scope submit", env
+        )["token"]
+        for name, module in modules.items():
+            said(["bot", "submit", str(module), "--name", name], env)
+        stack.enter_context(started(["bot", "run", "random"], env))
+        eventually(lambda: len(asked("bot list --online", env)["bots"]), lambda bots: bots == 3)
+        refused = told(["tournament", "create", "cup", *OPTIONS, "--time", "1/move"], env, code=2)
+        assert "--fuel 100000: the clock 1/move depends on the machine" in refused.stderr
+        assert (
+            json.loads(told(["tournament", "create", "cup", *OPTIONS, "--format", "json"], env).stdout)["fuel"]
+            == 100_000
+        )
+        told(["tournament", "join", "cup", "--bot", "lots", "--bot", "spins", "--bot", "random"], env)
+        told(["tournament", "start", "cup"], env)
+        told(["tournament", "wait", "cup"], env)
+        there = told(["game", "list", "cup", "--format", "json"], env).stdout
+    assert played(there) == played(here.decode())
+
+
+def played(lines: str) -> list[tuple[Any, ...]]:
+    """The games, sorted by their seeds, which follow from the seed of the tournament and the number of the game."""
+    games = [json.loads(line) for line in lines.splitlines()]
+    told = ("seed", "first", "second", "moves", "termination")
+    return sorted((*(game[name] for name in told), game.get("fault", {}).get("reason")) for game in games)
 
 
 @pytest.mark.parametrize(
     "options, complaint",
     [
-        (["--time", "1/move"], "expected none: clocks depend on the machine"),
+        (["--time", "1/move"], "--fuel 1000: the clock 1/move depends on the machine"),
         (["exec:python x.py"], "expected wasm: and reference bots"),
     ],
 )

@@ -55,7 +55,9 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
 
 
 def fuel_of(position: Position) -> int:
-    """Return the default fuel of a move. It follows the time control, so that only the clock decides timed games."""
+    """Return the fuel of a move: the tournament's, or so much that in timed games only the clock decides."""
+    if position.fuel:
+        return position.fuel
     return position.limit_us * FUEL_PER_MICROSECOND if position.own_clock_us else UNTIMED_FUEL
 
 

@@ -43,6 +43,8 @@ class Position:
     opponent_clock_us: int = field(default=0, init=False)
     limit_us: int = field(default=0, init=False)
     """The limit of this move in microseconds: `own_clock_us`, or the limit of each move if that is smaller."""
+    fuel: int = field(default=0, init=False)
+    """The fuel of each move of a WebAssembly module; 0 if the tournament sets none."""
     memo: Any = field(default=None, init=False)
     """Data that the bot keeps with the game. None until the bot sets it, and when the game is resumed."""
 
@@ -150,7 +152,7 @@ class Position:
         twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
         twin.own_clock_us, twin.opponent_clock_us = self.own_clock_us, self.opponent_clock_us
-        twin.limit_us = self.limit_us
+        twin.limit_us, twin.fuel = self.limit_us, self.fuel
         return twin
 
 

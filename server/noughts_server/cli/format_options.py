@@ -43,6 +43,15 @@ DrawAfterOption = Annotated[
         "--draw-after", min=1, max=OPTIONS["draw_after"].most, metavar="PLIES", help="Ply at which the game is a draw"
     ),
 ]
+FuelOption = Annotated[
+    int | None,
+    Option(
+        "--fuel",
+        min=1,
+        max=OPTIONS["fuel"].most,
+        help="Fuel for each move of a WebAssembly module (about one unit per instruction)",
+    ),
+]
 ForfeitAfterOption = Annotated[
     int | None,
     Option(

@@ -31,21 +31,26 @@ class GameOptions:
     time: options.TimeOption = "none"
     time_of: options.TimeOfOption = None
     draw_after: format_options.DrawAfterOption = None
+    fuel: format_options.FuelOption = None
     forfeit_after: format_options.ForfeitAfterOption = None
 
     def settings(self, own_times: Mapping[str, TimeControl], **more: Any) -> TournamentSettings:
         """Return the settings; `more` are those that no option here names. Raise UsageProblem."""
         variant = options.read_variant(self.variant, self.opening_rule)
-        return TournamentSettings(
+        made = TournamentSettings(
             variant=variant.name,
             time=options.read_time(self.time),
             own_times=own_times,
             draw_after=self.draw_after or 0,
+            fuel=self.fuel or 0,
             forfeit_after=self.forfeit_after or 0,
             concurrency=self.concurrency,
             openings=read_openings(self.openings, self.openings_order, self.symmetries, variant),
             **{"rated": not own_times, "games_per_pair": self.games, **self._format_settings(), **more},
         )
+        with format_options.usage_problems():
+            made.check_fuel()
+        return made
 
     def _format_settings(self) -> dict[str, Any]:
         return {}

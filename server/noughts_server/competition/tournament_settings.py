@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
+from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.openings.settings import Openings
 
 
@@ -38,6 +39,8 @@ class TournamentSettings:
     """Of a Swiss tournament; 0 means log2 of the entries, rounded up, so that one entry can lead."""
     draw_after: int = field(default=0, metadata=_option(100_000))
     """A game is adjudicated a draw after this many plies; 0 means never."""
+    fuel: int = field(default=0, metadata=_option(10**15))
+    """The fuel of each move of a WebAssembly module; 0 means the usual one."""
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
     keep_scores: bool = field(default=False, metadata=_option())
@@ -60,6 +63,12 @@ class TournamentSettings:
     def time_of(self, label: str) -> TimeControl:
         """Return the time control of the entry with this label."""
         return self.own_times.get(label, self.time)
+
+    def check_fuel(self) -> None:
+        """Raise FormatError for a clock in a tournament with fuel."""
+        clock = next((time for time in (self.time, *self.own_times.values()) if time.timed), None)
+        if self.fuel and clock is not None:
+            raise FormatError("fuel", self.fuel, "0", f"the clock {clock} depends on the machine")
 
     @property
     def journaled(self) -> bool:

@@ -1,5 +1,6 @@
 """The processor time that each owner's bots use in a day, counted in the database for all servers and referees."""
 
+import asyncio
 from collections import Counter
 from functools import partial
 
@@ -23,6 +24,7 @@ class ProcessorTime:
         self._used: Counter[int] = Counter()
         """In milliseconds, by the owner's key."""
         self._unsaved: Counter[int] = Counter()
+        self._saving = asyncio.Lock()
 
     def check(self, owner: int) -> None:
         """Raise LimitReached if nothing is left for the owner today."""
@@ -46,12 +48,13 @@ class ProcessorTime:
 
     async def save(self) -> None:
         """Store what was charged, and read what all have used. Raises NoughtsError, and the next call stores it."""
-        day, charged = self._store.now_ms() // _DAY_MS, self._unsaved
-        self._unsaved = Counter()
-        try:
-            if charged.total():
-                await self._store.write(partial(add_processor_time, day=day, used=charged))
-            self._used = await self._store.read(partial(processor_time, day=day)) + self._unsaved
-        except BaseException:
-            self._unsaved += charged
-            raise
+        async with self._saving:  # another call's charge would be missing from what is read
+            day, charged = self._store.now_ms() // _DAY_MS, self._unsaved
+            self._unsaved = Counter()
+            try:
+                if charged.total():
+                    await self._store.write(partial(add_processor_time, day=day, used=charged))
+                self._used = await self._store.read(partial(processor_time, day=day)) + self._unsaved
+            except BaseException:
+                self._unsaved += charged
+                raise

@@ -104,6 +104,8 @@ class Host:
     """Returns the kinds of bots that others run. Reads the database."""
     installed: dict[int, LoggedIn] = field(default_factory=dict)
     """The bots whose processes run here, by key of the bot version."""
+    refused: dict[int, str] | None = None
+    """The bots that this referee leaves to others because it cannot run them, with the reasons; None: they lose."""
     on_ready: Callable[[], None] = lambda: None
     """Called when `installed` has changed."""
 
@@ -363,10 +365,19 @@ class SubmittedBots:
     async def _play(self, submission: Submission) -> None:
         key = submission.bot_version_id
         try:
-            spec = await self._placed(submission)
-            await self._play_as(submission, spec, self._playing[key])
-        except InvalidArgument as error:  # the operator accepts less now than at the submission
-            self._bench_for(submission, f"is not a bot that this server accepts: {error}")
+            content = await self._program(submission)
+            # Each version has its own folder, because bots of several owners can have the same file.
+            with tempfile.TemporaryDirectory(dir=self._folder, prefix=f"{key}-") as folder:
+                _open_for_passage(folder)
+                spec, _ = await self._place(submission, content, Path(folder), self._launcher)
+                await self._play_as(submission, spec, self._playing[key])
+        except InvalidArgument as error:  # the operator accepts less here than where it was submitted
+            logger.warning("submission_not_accepted", bot=submission.resource, error=str(error))
+            if self._host.refused is None:
+                self._bench_for(submission, f"is not a bot that this server accepts: {error}")
+            else:
+                self._benched.add(key)
+                self._host.refused[key] = f"a referee does not accept it: {error}"
         except (NoughtsError, OSError) as error:  # the next tick starts it again
             logger.warning("submission_start_failed", bot=submission.resource, error=str(error))
         finally:
@@ -409,17 +420,13 @@ class SubmittedBots:
         self._benched.add(submission.bot_version_id)
         self._bench.add(self._host.referee.player(submission.bot_version_id), what, lambda games: None)
 
-    async def _placed(self, submission: Submission) -> BotSpec:
-        """Write the program into the folder of this version only; bots of several owners can have the same file."""
-        folder = self._folder / str(submission.bot_version_id)
+    async def _program(self, submission: Submission) -> bytes:
+        """Return the program from the cache, or from the database."""
         content = await asyncio.to_thread(self._cache.get, submission.hash)
         if content is None:
             stored = await self._host.store.read(lambda connection: program_of(connection, submission.hash))
             content = await asyncio.to_thread(self._cache.keep, submission.hash, stored)
-        folder.mkdir(exist_ok=True)
-        _open_for_passage(folder)
-        spec, _ = await self._place(submission, content, folder, self._launcher)
-        return spec
+        return content
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:

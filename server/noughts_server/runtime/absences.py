@@ -1,8 +1,9 @@
 """Takes out entries that keep their games waiting: nobody waits for ever for a bot that does not come or answer."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 import structlog
 
@@ -28,9 +29,19 @@ class Absences:
     """Looks at the games that wait."""
 
     def __init__(
-        self, store: Store, referee: Referee, director: Director, playing: Callable[[], Playing], seconds: float
+        self,
+        store: Store,
+        referee: Referee,
+        director: Director,
+        playing: Callable[[], Playing],
+        seconds: float,
+        refused: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
-        """After so many seconds an entry is taken out of a tournament that is `playing`; 0: never."""
+        """After so many seconds an entry is taken out of a tournament that is `playing`; 0: never.
+
+        `refused` has bot versions that cannot play here, and why.
+        """
+        self._refused = refused
         self._store = store
         self._referee = referee
         self._director = director
@@ -61,7 +72,9 @@ class Absences:
                     slow.add((key, entry))
                 if looks > _LOOKS:
                     did = "gave no answer" if any(what) else "was away"
-                    leaving[key, entry] = f"{did} for {self._seconds:g} s while its games waited"
+                    why = self._refused.get(playing[key].players[entry])
+                    told = f"{did} for {self._seconds:g} s while its games waited"
+                    leaving[key, entry] = f"{told}; {why}" if why else told
         for key, entry in slow:
             self._warn(playing[key], entry)
         for (key, entry), reason in leaving.items():

@@ -87,6 +87,7 @@ def _check_format(settings: TournamentSettings) -> None:
             check_number(f"tournament.{name}", value, 0, most)
     try:
         settings.schedule.check(settings)
+        settings.check_fuel()
     except FormatError as error:
         raise InvalidArgument.of(f"tournament.{error.setting}", error.got, error.expected) from error
 

@@ -22,10 +22,10 @@ def whole_number(field: str, text: str, least: int, most: int) -> int:
     raise wrong(field, text, expected)
 
 
-def number_of(form: Mapping[str, str], field: str) -> int:
+def number_of(form: Mapping[str, str], field: str, most: int = MOST) -> int:
     """Return the number in this field; 0 if it is empty. Raises Failure."""
     text = form.get(field, "").strip()
-    return whole_number(field, text, 0, MOST) if text else 0
+    return whole_number(field, text, 0, most) if text else 0
 
 
 def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:

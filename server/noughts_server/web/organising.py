@@ -15,7 +15,7 @@ from noughts_server.messages.settings_codec import challenge_message, settings_m
 from noughts_server.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import in_form, number_of, time_of, whole_number, wrong
+from noughts_server.web.forms import MOST, in_form, number_of, time_of, whole_number, wrong
 from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure, Upstream
@@ -28,8 +28,9 @@ _FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_USUAL, "rated": "on"}
 """Fields of the form and their defaults."""
 _RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
 """Fields of the API whose fields in the form have other names."""
-_NUMBERS = ("games_per_pair", "concurrency", *(name for name, each in OPTIONS.items() if type(each.default) is int))
-"""Numeric fields of the settings; an empty one means the default."""
+_NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), MOST)
+"""Numeric fields of the settings, with their largest values; an empty one means the default."""
+_NUMBERS.update({name: each.most for name, each in OPTIONS.items() if type(each.default) is int})
 _SWITCHES = tuple(name for name, each in OPTIONS.items() if type(each.default) is bool)
 _TEXTS = tuple(name for name, each in OPTIONS.items() if type(each.default) is str)
 _RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds", "sprt"}
@@ -139,7 +140,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     if not values["id"]:
         raise wrong("id", "", "1 to 63 characters from a-z, 0-9 and -")
     options: dict[str, Any] = {field: values[field] for field in ("title", "variant", *_TEXTS)}
-    options |= {field: number for field in _NUMBERS if (number := number_of(values, field))}
+    options |= {field: number for field, most in _NUMBERS.items() if (number := number_of(values, field, most))}
     options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(
         schedule=format_named(values["schedule"]),

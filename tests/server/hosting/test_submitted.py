@@ -165,6 +165,35 @@ async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Clie
     assert (await refused(submit(client, token, "mine", FIRST))).info.reason == "WRONG_STATE"
 
 
+async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, lots: bytes) -> None:
+    token = await client.token("alice", *ALL)
+    await submit(client, token, "lots", lots, "wasm")
+    await submit(client, token, "mine", FIRST)
+    refusal = await refused(client.create(token, fuel=10**15, time={"move_us": 5_000_000}))
+    assert "tournament.fuel: got '1000000000000000', expected 0: the clock 5/move depends on" in refusal.trailing
+    await client.create(token, fuel=10**15)
+    assert (await client.get()).fuel == 10**15
+    await client.join(token, "lots")
+    refusal = await refused(client.join(token, "mine"))
+    assert "bot: got 'bots/mine/versions/1', expected a bot whose moves fuel can limit" in refusal.trailing
+
+
+async def test_only_folders_of_playing_bots_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    async with hosting(tmp_path) as (client, here):
+        token = await client.token("alice", *ALL)
+        for name in ("one", "two"):
+            await submit(client, token, name, GOOD)
+        await client.create(token)
+        for name in ("one", "two"):
+            await client.join(token, name)
+        await client.start(token)
+        await client.until(lambda cup: cup.games_done == 2)
+        await until(lambda: not here.playing())
+        [folder] = _folders(tmp_path)
+        assert os.listdir(folder) == ["programs"]
+
+
 async def client_status(client: Client) -> status_pb2.GetStatusResponse:
     import grpc
 
@@ -445,6 +474,18 @@ async def test_processor_time_is_that_of_all_servers_and_of_one_day(tmp_path: Pa
         now[0] += 86_400_000
         await one.save()
         assert not one.is_spent(owner)
+
+
+async def test_time_charged_by_another_call_counts_while_it_is_saved(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        store = client.server.store
+        owner = await store.write(lambda connection: create_owner(connection, "alice"))
+        used = ProcessorTime(store, Limits(processor_seconds=2))
+        used.charge(owner, 3)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(5):
+                tasks.create_task(used.save())
+        assert used.is_spent(owner)
 
 
 async def test_trials_give_way_to_games(client: Client) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.bracket import Decision
@@ -218,6 +219,8 @@ async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_
         ({"draw_after": -1}, "draw_after"),
         ({"priority": 1_001}, "priority"),
         ({"throughput": 1_001}, "throughput"),
+        ({"fuel": 10**15 + 1}, "fuel"),
+        ({"fuel": 1, "own_times": {"ada": TimeControl(1)}, "rated": False}, "fuel"),
     ],
 )
 async def test_what_a_format_has_no_use_for_is_refused(arena: Arena, others: dict[str, Any], field: str) -> None:

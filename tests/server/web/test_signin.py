@@ -198,6 +198,16 @@ def test_what_a_form_adds_follows_from_the_format(
     assert done == 4 if added else done >= 2
 
 
+def test_form_takes_fuel_without_a_clock(server: ServerUnderTest, site: Site) -> None:
+    visitor = As(site, server.token("kim"))
+    form = {"schedule": "round_robin", "games_per_pair": "2", "fuel": str(10**15)}
+    place = cup_of(visitor, "fuelled", **form)
+    assert site.get(f"/api/v1{place}").document["fuel"] == 10**15
+    assert "1,000,000,000,000,000 units of fuel for each move" in visitor.get(f"{place}?tab=rules").text
+    refused = visitor.post("/organise", {**form, "id": "timed", "move": "1"}).text
+    assert "Expected 0: the clock 1/move depends on the machine." in refused
+
+
 def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
     server: ServerUnderTest, site: Site
 ) -> None:

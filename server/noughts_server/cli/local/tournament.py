@@ -74,10 +74,6 @@ class MachineOptions(child_options.SandboxOptions):
     times: options.TimesOption = False
     every: options.EveryOption = None
     fatal: format_options.FatalOption = False
-    fuel: Annotated[
-        int | None,
-        Option("--fuel", min=1, max=10**15, help="Fuel for each move of a wasm: bot (about one unit per instruction)"),
-    ] = None
     dry_run: format_options.DryRunOption = False
 
     def refuse_at_server(self) -> None:
@@ -214,19 +210,6 @@ def _show_forecast(plan: LocalPlan) -> None:
     show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), one=True)
 
 
-def _fuelled(specs: tuple[BotSpec, ...], fuel: int, time: str) -> tuple[BotSpec, ...]:
-    """Modules get the fuel that they have not of their own. Raises UsageProblem where something is left to machines."""
-    if time != "none":
-        raise UsageProblem(f"--fuel {fuel}: got --time {time}, expected none: clocks depend on the machine")
-    for spec in specs:
-        if spec.child_kind is not None and spec.kind != "wasm":
-            hint = "Leave out --fuel: it cannot limit other kinds of bots"
-            raise UsageProblem(f"--fuel {fuel}: got {spec}, expected wasm: and reference bots. {hint}")
-    return tuple(
-        replace(spec, options={"fuel": str(fuel), **spec.options}) if spec.kind == "wasm" else spec for spec in specs
-    )
-
-
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> LocalPlan:
     """What the options ask for; `there`: bots of a server play, too.
 
@@ -236,8 +219,10 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
-    if playing.fuel is not None:
-        read_specs = _fuelled(read_specs, playing.fuel, playing.time)
+    for spec in read_specs:
+        if playing.fuel is not None and spec.child_kind is not None and spec.kind != "wasm":
+            hint = "Leave out --fuel: it cannot limit other kinds of bots."
+            raise UsageProblem(f"--fuel {playing.fuel}: got {spec}, expected wasm: and reference bots", hint)
     margin_us = options.read_margin(playing.margin)
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")

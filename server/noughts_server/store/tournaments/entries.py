@@ -6,10 +6,11 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from noughts_server.competition.formats.tournament_format import LateEntries
-from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, TooManyEntries, WrongState
+from noughts_server.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied, TooManyEntries, WrongState
 from noughts_server.resource_names import bot_name, entry_name, tournament_name
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
+from noughts_server.store.people.submissions import submissions_of
 from noughts_server.store.tournaments.extensions import add_late_entry
 from noughts_server.store.tournaments.tournaments import Tournament, check_size, get_tournament, require_state
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
@@ -56,6 +57,10 @@ def join_tournament(
     if owner_id not in (None, entering.owner_id):
         raise PermissionDenied(bot_name(bot))
     require_in_service(entering.bot, entering.retired_at)
+    for submission in submissions_of(connection, [entering.id]) if tournament.settings.fuel else ():
+        if submission.kind != "wasm":
+            hint = "Their moves depend on the machine. Enter WebAssembly modules and reference bots."
+            raise InvalidArgument.of("bot", submission.resource, "a bot whose moves fuel can limit", hint=hint)
     late = tournament.state is not TournamentState.OPEN
     later = _LATE[tournament.settings.schedule.late_entries]
     finished = tournament.state is TournamentState.FINISHED

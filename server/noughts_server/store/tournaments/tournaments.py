@@ -336,6 +336,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         keep_scores=tournament.settings.keep_scores,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         draw_after=tournament.settings.draw_after,
+        fuel=tournament.settings.fuel,
     )
 
 
