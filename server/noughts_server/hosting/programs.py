@@ -155,14 +155,12 @@ def _unpack(content: bytes, folder: Path) -> None:
                         if left < 0:
                             raise _bad(f"more than {UNPACKED_BYTES:,} bytes when it is unpacked", "less")
                         unpacked.write(data)
+    except InvalidArgument:
+        raise
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
         raise _bad(f"one that cannot be unpacked ({reason})", "a complete zip file, without a password") from None
     except Exception as error:  # raised by compression modules
-        if isinstance(error, InvalidArgument):
-            raise
         raise _bad(f"one that cannot be unpacked ({type(error).__name__})", "a complete zip file") from None
 
 

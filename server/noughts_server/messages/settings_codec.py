@@ -19,16 +19,11 @@ _USUAL = TournamentSettings()
 
 def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments_pb2.Tournament:
     """Return a message with these settings; `fields` set or override other fields of the message."""
-    values: dict[str, Any] = {name: getattr(settings, name) for name in _SAME}
-    values |= {
-        "schedule": settings.schedule.number,
-        "games_per_pair": settings.games_per_pair,
-        "concurrency": settings.concurrency,
-        "rated": settings.rated,
-    }
+    same = {name: getattr(settings, name) for name in (*_SAME, "games_per_pair", "concurrency", "rated")}
     if "openings" not in fields:  # a list of openings can be long
-        values["openings"] = openings_message(settings.openings)
-    return tournaments_pb2.Tournament(**{**_of_games(settings), **values, **fields})
+        fields["openings"] = openings_message(settings.openings)
+    values = {**_of_games(settings), **same, "schedule": settings.schedule.number, **fields}
+    return tournaments_pb2.Tournament(**values)
 
 
 def challenge_message(settings: TournamentSettings, **fields: Any) -> challenges_pb2.CreateChallengeRequest:
@@ -46,15 +41,11 @@ def _of_games(settings: TournamentSettings) -> dict[str, Any]:
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:
     """Return the settings of a request, with defaults and `seed` for missing values. Raises InvalidArgument."""
     return TournamentSettings(
-        variant=message.variant or _USUAL.variant,
-        time=time_control(message.time),
-        own_times={label: time_control(time) for label, time in message.own_times.items()},
         schedule=_format(message),
         games_per_pair=message.games_per_pair or (GAMES_OF_A_TEST if message.sprt else _USUAL.games_per_pair),
         concurrency=message.concurrency or _USUAL.concurrency,
-        seed=message.seed if message.HasField("seed") else seed,
         rated=message.rated if message.HasField("rated") else not message.own_times,
-        openings=openings_value("tournament.openings", message.openings),
+        **_games_of(message, "tournament.openings", seed),
         **{name: getattr(message, name) for name in _SAME},
     )
 
@@ -62,16 +53,20 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
 def challenge_settings(message: challenges_pb2.CreateChallengeRequest, *, seed: int) -> TournamentSettings:
     """Return the settings of a challenge, with defaults and `seed` for missing values. Raises InvalidArgument."""
     games = message.games or _USUAL.games_per_pair
-    return TournamentSettings(
-        variant=message.variant or _USUAL.variant,
-        time=time_control(message.time),
-        own_times={label: time_control(time) for label, time in message.own_times.items()},
-        games_per_pair=games,
-        concurrency=games,
-        seed=message.seed if message.HasField("seed") else seed,
-        rated=False,
-        openings=openings_value("openings", message.openings),
-    )
+    of_games = _games_of(message, "openings", seed)
+    return TournamentSettings(games_per_pair=games, concurrency=games, rated=False, **of_games)
+
+
+def _games_of(
+    message: tournaments_pb2.Tournament | challenges_pb2.CreateChallengeRequest, openings: str, seed: int
+) -> dict[str, Any]:
+    return {
+        "variant": message.variant or _USUAL.variant,
+        "time": time_control(message.time),
+        "own_times": {label: time_control(time) for label, time in message.own_times.items()},
+        "seed": message.seed if message.HasField("seed") else seed,
+        "openings": openings_value(openings, message.openings),
+    }
 
 
 def _format(message: tournaments_pb2.Tournament) -> TournamentFormat:

@@ -301,10 +301,11 @@ class Pages:
     async def _against(self, request: Request) -> Response:
         bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
         tournament = request.query_params.get("tournament", "")
+        page = {"page_size": _PAGE, "page_token": request.query_params.get("page_token", "")}
         only = {"tournament": tournament_name(tournament)} if tournament else {}
         found, games = await asyncio.gather(
             self._upstream.ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
-            self._upstream.ask("games.ListGames", parent=bot, opponent=opponent, **only, **_page_of(request)),
+            self._upstream.ask("games.ListGames", parent=bot, opponent=opponent, **only, **page),
         )
         shown = {"bot": bot, "opponent": opponent, "tournament": tournament, **found, "games": games["games"]}
         return self._views.page(request, "against", **shown, next_page=_next_page(request, games))
@@ -331,11 +332,6 @@ def _renamed(request: Request) -> Response | None:
 def _pictured(request: Request, game: Document, drawn: bytes, kind: str) -> Response:
     caching = _A_DAY if game["state"] == "ended" else "no-cache"
     return answer(request, drawn, kind, {"cache-control": caching, **PICTURE})
-
-
-def _page_of(request: Request) -> Document:
-    """Return the fields of a request for the page of a list that the address names."""
-    return {"page_size": _PAGE, "page_token": request.query_params.get("page_token", "")}
 
 
 def _next_page(request: Request, found: Document) -> str:

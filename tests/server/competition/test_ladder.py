@@ -42,7 +42,6 @@ class Simulation:
     room: int
     """Encounters that may be open at once."""
     duration: Duration
-    busy: int = 1
     seed: int = 1
     ladder: Ladder = field(init=False)
     chance: Random = field(init=False)
@@ -60,7 +59,7 @@ class Simulation:
     """The largest difference in encounters between bots that are there, after everybody had one."""
 
     def __post_init__(self) -> None:
-        self.ladder, self.chance = Ladder(busy=self.busy), Random(self.seed)
+        self.ladder, self.chance = Ladder(), Random(self.seed)
         for entry in range(self.entries):
             self.join(entry)
 
@@ -76,7 +75,7 @@ class Simulation:
         return len(self.strength) == 2 or (self.last.get(one) != other and self.last.get(other) != one)
 
     def waiting(self) -> list[int]:
-        return [entry for entry in self.strength if self.open[entry] < self.busy]
+        return [entry for entry in self.strength if not self.open[entry]]
 
     def begin(self, pair: Encounter) -> None:
         first, second = pair
@@ -87,7 +86,7 @@ class Simulation:
         self.ladder.began(first, second)
         for entry, opponent, side in ((first, second, 1), (second, first, -1)):
             self.open[entry] += 1
-            assert self.open[entry] <= self.busy
+            assert self.open[entry] == 1
             self.counts[entry] += 1
             self.balance[entry] += side
             self.last[entry] = opponent
@@ -125,11 +124,9 @@ class Simulation:
 
 @pytest.mark.long
 @pytest.mark.parametrize("duration", [equal, similar, exponential])
-@pytest.mark.parametrize(
-    "entries, room, busy", [(3, 1, 1), (4, 2, 1), (10, 1, 1), (10, 5, 1), (60, 20, 1), (40, 50, 3)]
-)
-def test_bounds_hold_over_ten_thousand_games(entries: int, room: int, busy: int, duration: Duration) -> None:
-    done = Simulation(entries, room, duration, busy).run()
+@pytest.mark.parametrize("entries, room", [(3, 1), (4, 2), (10, 1), (10, 5), (60, 20)])
+def test_bounds_hold_over_ten_thousand_games(entries: int, room: int, duration: Duration) -> None:
+    done = Simulation(entries, room, duration).run()
     assert max(map(abs, done.balance.values())) <= 3
     # Nobody waits for one that is held up, which is one in 400 of exponential durations: it may fall back further.
     assert done.widest <= AHEAD + 1 if duration is not exponential else done.widest <= 2 * AHEAD
@@ -227,10 +224,10 @@ def test_one_bot_or_none_has_nobody_to_meet() -> None:
 
 
 @examples(15)
-@given(st.integers(2, 12), st.integers(1, 6), st.integers(1, 3), st.integers(0, 60))
-def test_what_is_proposed_changes_nothing(entries: int, room: int, busy: int, steps: int) -> None:
-    one = Simulation(entries, room, exponential, busy)
-    other = Simulation(entries, room, exponential, busy)
+@given(st.integers(2, 12), st.integers(1, 6), st.integers(0, 60))
+def test_what_is_proposed_changes_nothing(entries: int, room: int, steps: int) -> None:
+    one = Simulation(entries, room, exponential)
+    other = Simulation(entries, room, exponential)
     for _ in range(steps):
         one.ladder.pairs(4)
         assert one.step() == other.step()
@@ -244,7 +241,7 @@ def test_ladder_that_is_rebuilt_goes_on_as_it_would_have(entries: int, steps: in
     for _ in range(steps):
         simulation.step()
     history = [simulation.over[number] for number in range(len(simulation.history))]
-    again = Ladder.rebuilt(range(entries), (), history, starters=entries)
+    again = Ladder.rebuilt(range(entries), (), history)
     for _ in range(20):
         pairs = simulation.ladder.pairs(1)
         assert again.pairs(1) == pairs
@@ -262,7 +259,6 @@ def test_ladder_that_is_rebuilt_knows_what_is_open_and_who_is_gone(entries: int,
     simulation.leave(0)
     history = [simulation.over.get(number, pair) for number, pair in enumerate(simulation.history)]
     again = Ladder.rebuilt(range(entries), {0}, history)
-    assert again.open == simulation.ladder.open == len(simulation.playing)
     for pair in again.pairs(entries):
         assert 0 not in pair
         assert not any(simulation.open[entry] for entry in pair)
@@ -279,8 +275,3 @@ def test_entry_is_on_the_ladder_once_and_may_come_back() -> None:
     assert ladder.pairs(1) == []
     ladder.add(0)
     assert sorted(ladder.pairs(1)[0]) == [0, 1]
-
-
-def test_bot_plays_at_least_one_encounter_at_once() -> None:
-    with pytest.raises(ValueError, match="must be at least 1, got 0"):
-        Ladder(busy=0)

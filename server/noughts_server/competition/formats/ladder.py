@@ -2,7 +2,7 @@
 
 These rules hold for all results and durations of games (`tests/server/competition/test_ladder.py`):
 
-- A bot is in at most `busy` encounters. It waits for an opponent while it is in fewer.
+- A bot is in at most one encounter. It waits for an opponent while it is in none.
 - Of the bots that wait, the one with the fewest encounters is next; among equals, the one that waits longest. So the
   least certain ratings come first. A bot is passed over only while no waiting bot is a possible opponent.
 - Its opponent has a similar rating: the nearest of those with at most `WINDOW` encounters more than the lowest number
@@ -65,7 +65,8 @@ class _Bot:
     rating: float = 0.0
     encounters: int = 0
     """Finished ones."""
-    open: int = 0
+    open: bool = False
+    """Whether it is in an encounter."""
     balance: int = 0
     """Encounters that it began, minus those that opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
@@ -95,15 +96,12 @@ class Ladder:
     `pairs` proposes without changes; `began` records that an encounter was stored, `played` that it is over.
     """
 
-    def __init__(self, *, busy: int = 1) -> None:
-        if busy < 1:
-            raise ValueError(f"the limit on concurrent pairings per bot must be at least 1, got {busy}")
-        self._busy = busy
+    def __init__(self) -> None:
         self._bots: dict[int, _Bot] = {}
         self._active = 0
         self._began = 0
-        self._open: dict[tuple[int, int], deque[int]] = {}
-        """The numbers of open encounters by their entries, oldest first."""
+        self._open: dict[tuple[int, int], int] = {}
+        """The numbers of open encounters by their entries."""
         self._oldest: deque[tuple[int, int, int]] = deque()
         """(number, first, second) of encounters that can still be open and are not delayed too long, oldest first."""
         self._playing: list[tuple[int, int]] = []
@@ -117,19 +115,13 @@ class Ladder:
 
     @classmethod
     def rebuilt(
-        cls,
-        entries: Iterable[int],
-        withdrawn: Iterable[int],
-        history: Iterable[Played | Encounter],
-        *,
-        starters: int = 0,
-        busy: int = 1,
+        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[Played | Encounter]
     ) -> "Ladder":
         """Return the ladder after a restart, from all encounters in the order of pairing, with results if finished.
 
-        Entries from `starters` on join as newcomers before their first encounter, or last.
+        Entries join as newcomers before their first encounter, or last.
         """
-        ladder, gone, members = cls(busy=busy), frozenset(withdrawn), sorted(entries)
+        ladder, gone = cls(), frozenset(withdrawn)
 
         def come(entry: int) -> None:
             if entry not in ladder._bots:
@@ -137,24 +129,16 @@ class Ladder:
                 if entry in gone:
                     ladder.withdraw(entry)
 
-        for entry in members:
-            if entry < starters:
-                come(entry)
         for encounter in history:
-            first, second = (encounter.first, encounter.second)
+            first, second = encounter.first, encounter.second
             come(first)
             come(second)
             ladder.began(first, second)
             if isinstance(encounter, Played):
                 ladder.played(first, second, encounter.first_points, encounter.second_points)
-        for entry in members:
+        for entry in sorted(entries):
             come(entry)
         return ladder
-
-    @property
-    def open(self) -> int:
-        """Return the number of encounters that began and are unfinished."""
-        return sum(map(len, self._open.values()))
 
     def add(self, entry: int) -> None:
         """Add a newcomer, or a withdrawn entry that returns. Raises ValueError if it is present."""
@@ -184,7 +168,7 @@ class Ladder:
         self._level = max(self._level, min(one.turn, other.turn))
         self._begin(one, other)
         self._began += 1
-        self._open.setdefault((first, second), deque()).append(self._began)
+        self._open[first, second] = self._began
         self._oldest.append((self._began, first, second))
         for bot in (one, other):
             heappush(self._playing, (bot.turn, bot.entry))
@@ -192,20 +176,15 @@ class Ladder:
     def played(self, first: int, second: int, first_points: float, second_points: float) -> None:
         """Record that their encounter is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
-        for bot in (one, other):
-            self._leave(bot)
         total = first_points + second_points
         if total > 0:
             surprise = first_points / total - 1 / (1 + 10 ** ((other.rating - one.rating) / 400))
             one.rating += _step(one) * surprise
             other.rating -= _step(other) * surprise
-        numbers = self._open[first, second]
-        numbers.popleft()
-        if not numbers:
-            del self._open[first, second]
+        del self._open[first, second]
         for bot in (one, other):
             bot.encounters += 1
-            bot.open -= 1
+            bot.open = False
             if bot.held_up:
                 bot.held_up = False
                 bot.turn = max(bot.turn, self._level - PLACEMENT)
@@ -214,19 +193,15 @@ class Ladder:
     def pairs(self, count: int) -> list[Encounter]:
         """Return up to `count` encounters that can begin now; fewer if no more can until another one is over."""
         found: list[Encounter] = []
-        taken: list[tuple[_Bot, int, int, tuple[int, ...], int]] = []
+        taken: list[tuple[_Bot, int, int, deque[int], int]] = []
         """Bots with the previous values of what an encounter changes in them."""
         while len(found) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(*pair)
-            taken += [(bot, bot.turn, bot.balance, tuple(bot.recent), bot.since) for bot in (one, other)]
+            taken += [(bot, bot.turn, bot.balance, bot.recent.copy(), bot.since) for bot in (one, other)]
             self._begin(one, other)
             found.append(Encounter(one.entry, other.entry))
         for bot, turn, balance, recent, since in reversed(taken):
-            self._leave(bot)
-            bot.turn, bot.balance = turn, balance
-            bot.recent.clear()
-            bot.recent.extend(recent)
-            bot.open -= 1
+            bot.turn, bot.balance, bot.recent, bot.open = turn, balance, recent, False
             self._enter(bot, since)
         return found
 
@@ -234,10 +209,9 @@ class Ladder:
         for bot, opponent, side in ((one, other, 1), (other, one, -1)):
             self._leave(bot)
             bot.turn += 1
-            bot.open += 1
+            bot.open = True
             bot.balance += side
             bot.recent.append(opponent.entry)
-            self._enter(bot)
 
     def _sides(self, one: _Bot, other: _Bot) -> tuple[_Bot, _Bot]:
         if one.balance == other.balance:
@@ -260,8 +234,7 @@ class Ladder:
         patience = HELD_UP * self._active // 2
         while self._oldest:
             number, first, second = self._oldest[0]
-            numbers = self._open.get((first, second), ())
-            if number in numbers:
+            if self._open.get((first, second)) == number:
                 if self._began - number < patience:
                     break
                 self._bots[first].held_up = self._bots[second].held_up = True
@@ -325,7 +298,7 @@ class Ladder:
                     heappush(crowd.queue, item)
 
     def _enter(self, bot: _Bot, since: int = 0) -> None:
-        if not bot.active or bot.open >= self._busy:
+        if not bot.active or bot.open:
             return
         self._clock += 1
         bot.since = since or self._clock

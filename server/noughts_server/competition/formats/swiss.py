@@ -40,13 +40,19 @@ def most_rounds(entries: int) -> int:
 class _Standing:
     """The possible pairs and their costs."""
 
-    def __init__(self, order: list[int], points: dict[int, int], met: dict[int, set[int]]) -> None:
+    def __init__(self, field: Field) -> None:
+        points = {entry: round(2 * score) for entry, score in enumerate(scores(field)) if entry not in field.withdrawn}
+        order = sorted(points, key=lambda entry: (-points[entry], entry))
         self.order = order
         """The entries to pair, by points and seed, best first."""
         self._points = points
         """In half points."""
-        self._met = met
+        self._met: dict[int, set[int]] = {entry: set() for entry in points}
         """Excluded partners of each entry: its opponents, and the bye."""
+        met = [pair for encounter in field.played for pair in permutations(encounter[1:3])]
+        for entry, other in [*met, *((entry, _BYE) for _, entry in field.byes)]:
+            if entry in points:
+                self._met[entry].add(other)
         self._places = {entry: place for place, entry in enumerate(order)}
         self._groups: dict[int, tuple[int, int]] = {}
         """The place in its score group, and the group's size."""
@@ -58,19 +64,6 @@ class _Standing:
         self._lowest = points[order[-1]] if order else 0
         self._gap_unit = size**3 + 1
         self._bye_unit = self._gap_unit * (size * (points[order[0]] - self._lowest if order else 0) + 1)
-
-    @classmethod
-    def of(cls, field: Field) -> "_Standing":
-        points = {entry: round(2 * score) for entry, score in enumerate(scores(field)) if entry not in field.withdrawn}
-        met: dict[int, set[int]] = {entry: set() for entry in points}
-        for encounter in field.played:
-            for one, other in permutations(encounter[1:3]):
-                if one in met:
-                    met[one].add(other)
-        for _, entry in field.byes:
-            if entry in met:
-                met[entry].add(_BYE)
-        return cls(sorted(points, key=lambda entry: (-points[entry], entry)), points, met)
 
     def pairs(self, rounds_left: int) -> list[tuple[int, int]] | None:
         """Return the cheapest pairing, best pair first and the better of each pair first; None if there is none."""
@@ -201,7 +194,7 @@ class Swiss(RoundsByPoints):
         """Return the next round; None after the last, or if no pairing is left."""
         done = rounds_done(field)
         rounds = field.rounds or usual_rounds(field.entries)
-        standing = _Standing.of(field)
+        standing = _Standing(field)
         if done >= rounds or len(standing.order) < 2:
             return None
         pairs = standing.pairs(rounds - done)
