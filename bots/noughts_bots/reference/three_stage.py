@@ -26,12 +26,8 @@ class ThreeStage(CachingBot):
         own, opponent = position.own, position.opponent
         if not own | opponent:
             return _OPENING
-        cell = _completing_cell(own, opponent)
-        if cell is None:
-            cell = _completing_cell(opponent, own)
-        if cell is None:
-            cell = position.free[0]
-        return Considered((cell,))
+        stages = (_completing_cell(own, opponent), _completing_cell(opponent, own), position.free[0])
+        return Considered((next(cell for cell in stages if cell is not None),))
 
 
 def _completing_cell(stones: int, others: int) -> int | None:

@@ -39,10 +39,11 @@ class Threats:
         threats = self._known.get(more)
         if threats is None:
             threats = self.of(stones) | self._completing(self._variant.lines_through[cell], more)
-            for lost in members(threats & _missing(self._spoiled_by[cell], more)):
-                # One line through it is now spoiled; there can be another.
-                if not self._variant.completes(more | 1 << lost, lost):
-                    threats ^= 1 << lost
+            for spoiled in self._spoiled_by[cell]:
+                for lost in members(threats & spoiled):
+                    # One line through it is now spoiled; there can be another.
+                    if not self._variant.completes(more | 1 << lost, lost):
+                        threats ^= 1 << lost
             self._known[more] = threats
         return threats
 
@@ -54,13 +55,3 @@ class Threats:
             if not missing & (missing - 1) and not stones & beside.get(line, 0):
                 cells |= missing
         return cells
-
-
-def _missing(lines: Iterable[int], stones: int) -> int:
-    """Return the cells that are the only one without a stone in one of the lines."""
-    cells = 0
-    for line in lines:
-        missing = line & ~stones
-        if not missing & (missing - 1):
-            cells |= missing
-    return cells

@@ -5,11 +5,10 @@ A line is a bit of an integer here. The number that each line misses is binary, 
 stone costs about the same on every board, nothing has to be undone, and the rules are only the variant's lines.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from noughts_referee.rules import Board as Geometry
-from noughts_referee.rules import Variant, base_name
+from noughts_referee.rules import Variant, base_name, members
 
 
 class Stones(NamedTuple):
@@ -50,9 +49,7 @@ class Board:
     def stones(self, cells: int, side: int = 0) -> Stones:
         """Return a side's stones on this set of cells."""
         stones = self.no_stones._replace(side=side)
-        while cells:
-            cell = cells.bit_length() - 1
-            cells ^= 1 << cell
+        for cell in members(cells):
             stones = self.placed(stones, cell)
         return stones
 
@@ -81,26 +78,22 @@ class Board:
             return cells
         return sum(1 << cell for cell in members(cells) if forbids(own.cells, other.cells, cell, own.side) is None)
 
-    def gaps(self, lines: int, stones: Stones) -> Iterator[int]:
-        """Yield what each of these lines misses of a side's stones, as a set of cells."""
-        own, all_lines, bits = stones.cells, self.lines, self.bits
+    def gaps(self, lines: int, stones: Stones) -> int:
+        """Return what these lines together miss of a side's stones, as a set of cells."""
+        cells, all_lines, bits = 0, self.lines, self.bits
         while lines:
             number = lines.bit_length() - 1
             lines ^= bits[number]
-            yield all_lines[number] & ~own
+            cells |= all_lines[number]
+        return cells & ~stones.cells
 
     def winning_cells(self, own: Stones, other: Stones) -> int:
         """Return the cells that complete a line of `own`, as a set."""
-        cells = 0
-        for gap in self.gaps(missing_one(own, other), own):
-            cells |= gap
-        return cells
+        return self.gaps(missing_one(own, other), own)
 
     def surroundings(self, cells: int) -> int:
         near = 0
-        while cells:
-            cell = cells.bit_length() - 1
-            cells ^= 1 << cell
+        for cell in members(cells):
             near |= self.near[cell]
         return near
 
@@ -158,16 +151,6 @@ def missing_three(own: Stones, other: Stones) -> int:
     """Return the lines that miss three stones and hold none of the other side."""
     _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & twos & ~(fours | eights | sixteens | other.touched)
-
-
-def members(cells: int) -> list[int]:
-    """Return the cells of a set, ascending."""
-    found = []
-    while cells:
-        lowest = cells & -cells
-        found.append(lowest.bit_length() - 1)
-        cells ^= lowest
-    return found
 
 
 def _through(variant: Variant) -> tuple[int, ...]:

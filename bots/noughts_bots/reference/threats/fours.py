@@ -8,8 +8,9 @@ Source: L. V. Allis, H. J. van den Herik, M. P. H. Huntjens, "Go-Moku and Threat
 the answers to a threat are tried one by one instead of all at once, so every win found is real.
 """
 
-from noughts_bots.reference.threats.board import Board, Stones, members, missing_three, missing_two
+from noughts_bots.reference.threats.board import Board, Stones, missing_three, missing_two
 from noughts_bots.reference.threats.effort import Effort
+from noughts_referee.rules import members
 
 
 class Fours:
@@ -135,9 +136,7 @@ class Attack:
 
     def _by_threes(self, own: Stones, other: Stones, fours: Fours, depth: int) -> tuple[int, int]:
         board = self._board
-        cells = 0
-        for gap in board.gaps(missing_three(own, other), own):
-            cells |= gap
+        cells = board.gaps(missing_three(own, other), own)
         for attack in members(board.legal(own, other, cells & ~fours.makers)):
             self._effort.spend()
             own_then = board.placed(own, attack)

@@ -1,10 +1,11 @@
 """The search of one position: first urgent moves, then threats, then increasing depth."""
 
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_bots.reference.threats.board import Board, members
+from noughts_bots.reference.threats.board import Board
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.fours import Attack, Fours
 from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, evaluation
+from noughts_referee.rules import members
 
 # A win by threats is searched first, because it ends the search, with at most this share of the effort.
 _ATTACK_SHARE = 0.3
@@ -44,13 +45,13 @@ class Thought:
         """Return the moves to search, the most promising first; at most one if the decision is made."""
         board, own, other = self._board, self._own, self._other
         if winning := board.winning_cells(own, other):
-            self._decide(members(winning), WON - 1)
+            self._decide(tuple(members(winning)), WON - 1)
             return []
         if danger := board.winning_cells(other, own) & self._free:
             # Two cannot both be stopped, but the opponent might not see it.
-            block = members(danger)[0]
+            block = next(members(danger))
             value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
-            self._decide([block], value)
+            self._decide((block,), value)
             return []
         if not own.cells | other.cells:
             # The first stone is placed at random on one of the cells with the most lines.
@@ -60,7 +61,7 @@ class Thought:
             return []
         fours = Fours(board, own, other)
         if fours.twice:
-            self._decide(members(fours.twice), WON - 3)
+            self._decide(tuple(members(fours.twice)), WON - 3)
             return []
         near, rest = (cells & self._free for cells in search.candidates(own, other))
         moves, self._rest = search.ordered(near, own, other), search.ordered(rest, own, other)
@@ -76,8 +77,8 @@ class Thought:
             self.considered = Considered((moves[0],))
         return moves
 
-    def _decide(self, cells: list[int], value: int) -> None:
-        self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))
+    def _decide(self, cells: tuple[int, ...], value: int) -> None:
+        self.considered = Considered(cells, scores=dict.fromkeys(cells, value))
 
     def _attacks(self, effort: Effort) -> bool:
         """Return whether a win by threats was found, which is then the answer."""
@@ -85,12 +86,12 @@ class Thought:
         attack = Attack(self._board, part)
         try:
             if stones := attack.by_fours(self._own, self._other, _FOURS_NODES):
-                self._decide([stones[0]], WON - 2 * len(stones) - 1)
+                self._decide(stones[:1], WON - 2 * len(stones) - 1)
                 return True
             for depth in _THREATS_DEPTHS:
                 cell, plies = attack.by_threats(self._own, self._other, depth)
                 if plies:
-                    self._decide([cell], WON - plies)
+                    self._decide((cell,), WON - plies)
                     return True
         except Spent:
             pass

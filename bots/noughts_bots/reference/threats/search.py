@@ -6,9 +6,10 @@ The key of a position is its two sets of stones, so different positions never sh
 keys of A. L. Zobrist, 1970.
 """
 
-from noughts_bots.reference.threats.board import Board, Stones, members, missing_one, missing_three, missing_two
+from noughts_bots.reference.threats.board import Board, Stones, missing_one, missing_three, missing_two
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.fours import Attack, Fours
+from noughts_referee.rules import members
 
 WON = 1_000_000
 """A win in n half-moves is worth WON - n, a loss -WON + n."""
@@ -157,13 +158,9 @@ class Search:
         board = self._board
         occupied = own.cells | other.cells
         open_lines = self._all_lines & ~(own.touched & other.touched)
-        useful = 0
-        through = board.through
         if self._every_move:
-            for cell in members(board.full & ~occupied):
-                if through[cell] & open_lines:
-                    useful |= 1 << cell
-            return useful, 0
+            free = members(board.full & ~occupied)
+            return sum(1 << cell for cell in free if board.through[cell] & open_lines), 0
         near = board.surroundings(occupied) & ~occupied
         return near, board.full & ~occupied & ~near
 

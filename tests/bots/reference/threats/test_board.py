@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_bots.reference.threats.board import Board, members, missing_one, missing_three, missing_two
+from noughts_bots.reference.threats.board import Board, missing_one, missing_three, missing_two
 from noughts_bots.reference.threats.fours import Fours
 from noughts_bots.reference.threats.search import evaluation
-from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules import Variant, members, parse_variant
 
 from .plain_search import completing_cells, missing
 
@@ -82,8 +82,8 @@ def test_cells_that_make_one_four_or_two_are_found(game: tuple[Variant, list[int
     fours = Fours(board, board.stones(own), board.stones(other))
     free = [cell for cell in range(variant.cells) if not (own | other) >> cell & 1]
     winning_then = {cell: len(completing_cells(variant, own | 1 << cell, other)) for cell in free}
-    assert members(fours.makers) == [cell for cell in free if winning_then[cell]]
-    assert members(fours.twice) == [cell for cell in free if winning_then[cell] > 1]
+    assert list(members(fours.makers)) == [cell for cell in free if winning_then[cell]]
+    assert list(members(fours.twice)) == [cell for cell in free if winning_then[cell] > 1]
 
 
 @given(played(("mnk:5,5,3", "mnk:5,5,4", "mnk:7,6,4", "mnk:9,9,5")))
