@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import types_pb2
+from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_server.board_geometry import geometry
-from noughts_server.resource_names import bot_name, tournament_name
+from noughts_server.resource_names import bot_name, test_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.api_routes import PREFIX, ROUTES
@@ -75,6 +75,9 @@ class Pages:
             "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
             "/tournaments/{tournament}/games/{number:int}.svg": self._picture,
             "/tournaments/{tournament}/games/{number:int}.png": self._png,
+            "/tests": self._tests,
+            "/tests.atom": self._tests_atom,
+            "/tests/{test}": self._test,
             "/leaderboard": self._leaderboard,
             "/explorer": self._explorer,
             "/bots": self._bots,
@@ -97,6 +100,22 @@ class Pages:
         found = await self._listed(request, "/tournaments", "challenges", "owner", "search", "state")
         challenges = request.query_params.get("challenges") == "true"
         return self._views.page(request, "tournaments", **found, challenges=challenges)
+
+    async def _tests(self, request: Request) -> Response:
+        return self._views.page(request, "tests", **await self._listed(request, "/tests", "owner", "search", "state"))
+
+    async def _tests_atom(self, request: Request) -> Response:
+        state = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+        found = await self._upstream.ask("tests.ListTests", page_size=_PAGE, state=state)
+        tests = [each for each in found["tests"] if each["tournament"]["sprt"]]
+        body = self._views.text(request, "tests.atom", tests=tests)
+        return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
+
+    async def _test(self, request: Request) -> Response:
+        """Redirect to the page of the match that plays the test."""
+        name = test_name(request.path_params["test"])
+        test = (await self._upstream.ask("tests.GetTest", name=name))["test"]
+        return RedirectResponse(f"/{test['tournament']['name']}")
 
     async def _atom(self, request: Request) -> Response:
         found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
@@ -265,7 +284,8 @@ class Pages:
     async def _api(self, request: Request) -> Response:
         newest = (await self._upstream.ask("tournaments.ListTournaments", page_size=10))["tournaments"]
         bots = (await self._upstream.ask("bots.ListBots", page_size=2))["bots"]
-        return self._views.page(request, "api", api=openapi(), newest=newest, bots=bots)
+        tests = (await self._upstream.ask("tests.ListTests", page_size=1))["tests"]
+        return self._views.page(request, "api", api=openapi(), newest=newest, bots=bots, tests=tests)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])

@@ -20,6 +20,7 @@ from noughts_server.web.people import People
 from noughts_server.web.play import Play
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
+from tests.server.web.test_tests_pages import begin_test, register_bots
 from tests.support.background import online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
@@ -37,6 +38,8 @@ PAGES = (
     "/{cup}/games",
     "/{cup}/games/1",
     "/{cup}/games/1/embed",
+    "/tests",
+    "{tested}",
     "/leaderboard",
     "/explorer",
     "/explorer?variant=connect4&moves=38",
@@ -94,6 +97,13 @@ def opened(site: Site, token: str) -> str:
 
 
 @pytest.fixture(scope="module")
+def tested(server: ServerUnderTest) -> str:
+    """The path of a test whose bots are offline."""
+    begin_test(server, register_bots(server), "first", "bots/mia-old")
+    return "/tests/first"
+
+
+@pytest.fixture(scope="module")
 def table(site: Site) -> str:
     """The path of a table at which a game has begun."""
     wish = {"opponent": "house:random", "variant": "tictactoe", "begins": "they", "mark": "begins"}
@@ -115,16 +125,16 @@ def test_every_address_that_is_a_page_is_looked_at() -> None:
         for address in addresses
         if not address.path.endswith((".atom", ".ics", ".svg", ".png", "/state", "/parts"))
     ]
-    names = {"table": "/play/key", "cup": "tournaments/cup", "opened": "tournaments/autumn"}
+    names = {"table": "/play/key", "tested": "/tests/first", "cup": "tournaments/cup", "opened": "tournaments/autumn"}
     paths = [page.format_map(names).partition("?")[0] for page in (*PAGES, *SIGNED_IN)]
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.match, paths))] == []
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
 def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
-    site: Site, browser: Browser, cup: str, opened: str, token: str, table: str, page_address: str
+    site: Site, browser: Browser, cup: str, opened: str, token: str, table: str, tested: str, page_address: str
 ) -> None:
-    path = page_address.format(cup=cup, opened=opened, table=table)
+    path = page_address.format(cup=cup, opened=opened, table=table, tested=tested)
     with page_in(browser, site.address, reduced_motion="reduce") as page:
         if page_address in SIGNED_IN:
             page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
@@ -228,9 +238,13 @@ def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, lon
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
-def test_a_page_is_html(site: Site, cup: str, opened: str, token: str, table: str, page_address: str) -> None:
+def test_a_page_is_html(
+    site: Site, cup: str, opened: str, token: str, table: str, tested: str, page_address: str
+) -> None:
     cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""
-    text = site.get(page_address.format(cup=cup, opened=opened, table=table), accept="text/html", cookie=cookie).text
+    path = page_address.format(cup=cup, opened=opened, table=table, tested=tested)
+    answer = site.get(path, accept="text/html", cookie=cookie)
+    text = site.get(answer.headers.get("location", path), accept="text/html", cookie=cookie).text
     assert mistakes(text) == []
 
 

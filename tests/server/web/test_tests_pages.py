@@ -1,0 +1,74 @@
+"""The queue of tests of bot versions, the page of a test live to its decision, and the feed of decided tests."""
+
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import grpc
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import tests_pb2, tests_pb2_grpc, tournaments_pb2
+from noughts_server.testing import ServerUnderTest
+from tests.server.web.test_organising import beside
+from tests.support.background import online
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def register_bots(server: ServerUnderTest) -> str:
+    """Return the token of mia, whose bots are offline."""
+    token = server.token("mia")
+    with beside(online(server.address, token, **{"mia-new": "minimax", "mia-old": "random", "mia-away": "random"})):
+        return token
+
+
+def begin_test(server: ServerUnderTest, token: str, name: str, base: str, **settings: Any) -> None:
+    played = tournaments_pb2.Tournament(variant="mnk:4,4,3", **settings)
+    test = tests_pb2.Test(name=f"tests/{name}", new_version="bots/mia-new", base_version=base, tournament=played)
+    with grpc.insecure_channel(server.address) as channel:
+        request = tests_pb2.CreateTestRequest(test=test)
+        tests_pb2_grpc.TestServiceStub(channel).CreateTest(request, metadata=((TOKEN_KEY, f"Bearer {token}"),))
+
+
+def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    assert "noughts test create" in site.get("/tests").text
+    token = register_bots(server)
+    # All are offline, so that no game begins before the pages are there.
+    begin_test(server, token, "waiting", "bots/mia-away", sprt="elo0=0,elo1=5")
+    begin_test(
+        server, token, "faster", "bots/mia-old", title="Faster", sprt="elo0=0,elo1=60", priority=5, throughput=300
+    )
+    with page_in(browser, site.address) as page:
+        page.goto("/tournaments")
+        page.get_by_role("link", name="Tests", exact=True).click()
+        rows = page.get_by_role("region", name="Running").locator("tbody tr")
+        expect(rows).to_have_count(2)
+        expect(rows.nth(0)).to_contain_text("300 %")
+        expect(rows.nth(1)).to_contain_text("mia-new 1 against mia-away 1")
+        rows.nth(0).get_by_role("link").click()
+        expect(page).to_have_url(f"{site.address}/tournaments/faster")
+        expect(page.get_by_text("with priority 5 and share 300 %")).to_be_visible()
+        expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
+        with beside(online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
+            expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
+        expect(page.get_by_role("region", name="LLR over pairs of games").locator("svg")).to_be_visible()
+        page.goto("/tests")
+        expect(page.get_by_role("region", name="Decided and stopped").locator("tbody tr")).to_contain_text(
+            "H1 accepted"
+        )
+        expect(rows).to_have_count(1)
+    feed = ElementTree.fromstring(site.get("/tests.atom").text)
+    (entry,) = feed.findall(f"{ATOM}entry")
+    assert entry.findtext(f"{ATOM}title") == "Faster: H1 accepted"
+    assert entry.findtext(f"{ATOM}id") == f"{site.address}/tests/faster"
