@@ -35,14 +35,7 @@ class ReplayScreen(App[None]):
     """Shows a game in a file, and moves to its other games."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { layout: vertical; }
-    #title { height: 1; padding: 0 1; text-style: bold; }
-    #room { height: 1fr; align: center middle; }
-    #board { width: auto; height: auto; }
-    #ply { height: 1; padding: 0 1; }
-    #keys { height: 1; padding: 0 1; background: $panel; }
-    """
+    CSS_PATH = "replay_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(self, number: int, game: ReplayedGame, find: Callable[[int], ReplayedGame | None]) -> None:

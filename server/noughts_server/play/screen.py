@@ -48,17 +48,7 @@ class PlayScreen(App[None]):
     """Shows a seating and forwards the person's actions to it."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { layout: vertical; }
-    #middle { height: 1fr; }
-    #room { width: 1fr; align: center middle; }
-    #board { width: auto; height: auto; }
-    #panel { padding: 0 1; }
-    #strip { height: auto; padding: 0 1; }
-    #status { height: 1; padding: 0 1; text-style: bold; }
-    #message { height: 1; padding: 0 1; color: $text-warning; }
-    #keys { height: 1; padding: 0 1; background: $panel; }
-    """
+    CSS_PATH = "screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True)]
 
     def __init__(self, seating: Seating) -> None:

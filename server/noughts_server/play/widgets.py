@@ -80,11 +80,6 @@ class Board(Widget):
 
 
 class Help(ModalScreen[None]):
-    CSS = """
-    Help { align: center middle; }
-    #help { padding: 1 2; border: round $primary; background: $surface; width: 74; max-width: 100%; height: auto; }
-    """
-
     def __init__(self, variant: Variant) -> None:
         super().__init__()
         self._variant = variant

@@ -138,13 +138,7 @@ class Collected(NamedTuple):
     """None unless exactly two have played."""
 
 
-def collect(
-    title: str,
-    games: Iterable[RecordedGame],
-    *,
-    most_games: int,
-    about: About = About(),  # immutable
-) -> Collected:
+def collect(title: str, games: Iterable[RecordedGame], *, most_games: int, about: About = About()) -> Collected:
     """Read the games once; `most_games` can be 0."""
     tally, sample = Tally(about=about), Sample(most_games)
     course: MatchCourse | None = None

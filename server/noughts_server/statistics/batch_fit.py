@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from noughts_referee.rules import InvalidInput
 from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
 from noughts_server.statistics.linear_algebra import LinAlgError, cho_factor, cho_solve, expit
-from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+from noughts_server.statistics.rated_games import Booleans, Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
 MOST_PLAYERS = 5_000
@@ -52,7 +51,7 @@ class BatchFit:
     """The first-move advantage; 0 unless `bound` is FINITE."""
     advantage_variance: float
     bound: AdvantageBound
-    fixed: "npt.NDArray[np.bool_]"
+    fixed: Booleans
     """Which players are anchored."""
     prior: bool
 
@@ -104,9 +103,7 @@ def fit(
     )
 
 
-def _fit_with_pool(
-    games: RatedGames, fixed: "npt.NDArray[np.bool_]", above_mean: Floats
-) -> tuple[Floats, Floats, float, float]:
+def _fit_with_pool(games: RatedGames, fixed: Booleans, above_mean: Floats) -> tuple[Floats, Floats, float, float]:
     """Return ratings and errors with the pool as an extra player, against which each has its draws.
 
     The pool is fixed at the mean, unless other players are fixed; then the draws determine where it lies.
@@ -133,13 +130,7 @@ class _Problem:
     """The likelihood of a set of games, with ratings in nats above the mean."""
 
     def __init__(
-        self,
-        games: RatedGames,
-        pools: Integers,
-        fixed: "npt.NDArray[np.bool_]",
-        above_mean: Floats,
-        *,
-        moving_first: bool,
+        self, games: RatedGames, pools: Integers, fixed: Booleans, above_mean: Floats, *, moving_first: bool
     ) -> None:
         """Prepare the problem. `above_mean` are ratings of `fixed` players in Elo; other pools have mean 0."""
         self._games = games

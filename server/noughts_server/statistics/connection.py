@@ -9,14 +9,13 @@ import heapq
 from graphlib import TopologicalSorter
 
 import numpy as np
-import numpy.typing as npt
 
 from noughts_server.statistics.linear_algebra import connected_components, coo_array
-from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+from noughts_server.statistics.rated_games import Booleans, Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import AdvantageBound
 
 
-def groups_of(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Integers:
+def groups_of(games: RatedGames, fixed: Booleans) -> Integers:
     """Return the number of each player's group, from 0. The ratings within a group can be compared.
 
     All `fixed` players are in one group, because their ratings are given and connect the players around them. A group
@@ -67,7 +66,7 @@ def _in_order(labels: Integers, count: int, above: Integers, below: Integers) ->
     return ordered
 
 
-def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> AdvantageBound:
+def advantage_bound(games: RatedGames, fixed: Booleans) -> AdvantageBound:
     """Return whether these games, all within groups, bound the advantage; `fixed` players' ratings cannot move.
 
     Ratings could follow an ever larger advantage a without contradicting a game if differences r(loser) - r(winner)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
 
 
 _DENSE = 1_000_000
@@ -46,7 +47,7 @@ class RatedGames:
     def games(self) -> Floats:
         return self.wins + self.draws + self.losses
 
-    def chosen(self, rows: "npt.NDArray[np.bool_]") -> "RatedGames":
+    def chosen(self, rows: Booleans) -> "RatedGames":
         """Return only those rows, with the same players."""
         return RatedGames(
             self.players, self.first[rows], self.second[rows], self.wins[rows], self.draws[rows], self.losses[rows]

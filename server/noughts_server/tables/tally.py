@@ -56,13 +56,7 @@ class Counts:
 class Tally:
     """Counts of games. Labels are in the order in which they first appear."""
 
-    def __init__(
-        self,
-        games: Iterable[RecordedGame] = (),
-        about: About = About(),  # immutable
-        *,
-        forfeits: bool = True,
-    ) -> None:
+    def __init__(self, games: Iterable[RecordedGame] = (), about: About = About(), *, forfeits: bool = True) -> None:
         """Count these games of a tournament; labels in `about` need not have played.
 
         Without `forfeits`, games lost by a fault only count in `games` and `faults`.
