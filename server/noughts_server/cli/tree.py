@@ -26,6 +26,11 @@ class Group(NamedTuple):
     """By heading and name: a group, or a command's function as `MODULE:FUNCTION` under `noughts_server.cli`."""
 
 
+def _group(summary: str, **commands: str | Group) -> Group:
+    """Return a group whose help has a single list."""
+    return Group(summary, {_COMMANDS: commands})
+
+
 TREE = Group(
     "Run tournaments between bots that play k-in-a-row games, on this machine or on a server.\n\n"
     "Commands print text; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done, "
@@ -33,49 +38,38 @@ TREE = Group(
     {
         _START: {"demo": "local.tournament:demo", "match": "local.tournament:match", "play": "local.play:play"},
         _BOTS: {
-            "bot": Group(
+            "bot": _group(
                 "Write, check, run, submit and look up bots.",
-                {
-                    _COMMANDS: {
-                        "new": "bots.new:new",
-                        "check": "bots.check:check",
-                        "run": "bots.run:run",
-                        "submit": "bots.submit:submit",
-                        "ask": "bots.bot:ask",
-                        "list": "bots.bot:list_bots",
-                        "show": "bots.history:show",
-                        "history": "bots.history:history",
-                        "games": "bots.history:games",
-                        "register": "bots.bot:register",
-                        "rename": "bots.bot:rename",
-                        "retire": "bots.bot:retire",
-                        "learn": "bots.tables:learn",
-                        "header": "bots.check:header",
-                        "gomocup": "bots.gomocup:gomocup",
-                        "table": Group(
-                            "Write the files that the bot `table` plays from.",
-                            {_COMMANDS: {"build": "bots.tables:build"}},
-                        ),
-                    }
-                },
+                new="bots.new:new",
+                check="bots.check:check",
+                run="bots.run:run",
+                submit="bots.submit:submit",
+                ask="bots.bot:ask",
+                list="bots.bot:list_bots",
+                show="bots.history:show",
+                history="bots.history:history",
+                games="bots.history:games",
+                register="bots.bot:register",
+                rename="bots.bot:rename",
+                retire="bots.bot:retire",
+                learn="bots.tables:learn",
+                header="bots.check:header",
+                gomocup="bots.gomocup:gomocup",
+                table=_group("Write the files that the bot `table` plays from.", build="bots.tables:build"),
             ),
             "estimate": "local.estimate:estimate",
         },
         _LOCAL: {
             "variants": "local.variants:variants",
-            "records": Group(
+            "records": _group(
                 "Convert, check, list, show and sample game files.",
-                {
-                    _COMMANDS: {
-                        "convert": "local.records:convert",
-                        "check": "local.records:check",
-                        "list": "local.records:list_games",
-                        "show": "local.records:show",
-                        "sample": "local.records:sample",
-                    }
-                },
+                convert="local.records:convert",
+                check="local.records:check",
+                list="local.records:list_games",
+                show="local.records:show",
+                sample="local.records:sample",
             ),
-            "rules": Group("Apply the rules to positions in a file.", {_COMMANDS: {"check": "local.rules:check"}}),
+            "rules": _group("Apply the rules to positions in a file.", check="local.rules:check"),
         },
         _USE: {
             "tournament": Group(
@@ -103,20 +97,13 @@ TREE = Group(
             "leaderboard": "remote.leaderboard:leaderboard",
             "rating-lists": "bots.history:rating_lists",
             "head-to-head": "bots.history:head_to_head",
-            "game": Group(
-                "List and show games on a server.",
-                {_COMMANDS: {"list": "remote.game:list_games", "show": "remote.game:show"}},
-            ),
-            "webhook": Group(
+            "game": _group("List and show games on a server.", list="remote.game:list_games", show="remote.game:show"),
+            "webhook": _group(
                 "Let a server report events to your own address, Discord or Slack.",
-                {
-                    _COMMANDS: {
-                        "create": "remote.webhook:create",
-                        "list": "remote.webhook:list_webhooks",
-                        "test": "remote.webhook:test",
-                        "delete": "remote.webhook:delete",
-                    }
-                },
+                create="remote.webhook:create",
+                list="remote.webhook:list_webhooks",
+                test="remote.webhook:test",
+                delete="remote.webhook:delete",
             ),
         },
         _RUN: {
@@ -127,45 +114,30 @@ TREE = Group(
             "nodes": "operator.nodes:nodes",
             "status": "operator.status:status",
             "health": "operator.health:health",
-            "token": Group(
+            "token": _group(
                 "Create, list and revoke tokens in a database, or your own tokens on a server (--server).",
-                {
-                    _COMMANDS: {
-                        "create": "operator.token:create",
-                        "list": "operator.token:list_tokens",
-                        "revoke": "operator.token:revoke",
-                    }
-                },
+                create="operator.token:create",
+                list="operator.token:list_tokens",
+                revoke="operator.token:revoke",
             ),
-            "course": Group(
+            "course": _group(
                 "Run a league for a class, with a tournament each night.",
-                {
-                    _COMMANDS: {
-                        "init": "operator.course:init",
-                        "serve": "operator.course:serve",
-                        "add": "operator.course:add",
-                        "night": "operator.course:night",
-                        "report": "operator.course:report",
-                    }
-                },
+                init="operator.course:init",
+                serve="operator.course:serve",
+                add="operator.course:add",
+                night="operator.course:night",
+                report="operator.course:report",
             ),
-            "ratings": Group(
-                "Maintain the rating lists of a database, on the server's machine.",
-                {_COMMANDS: {"rebuild": "operator.ratings:rebuild"}},
+            "ratings": _group(
+                "Maintain the rating lists of a database, on the server's machine.", rebuild="operator.ratings:rebuild"
             ),
-            "db": Group(
+            "db": _group(
                 "Check, back up, copy and prune databases, on the server's machine.",
-                {
-                    _COMMANDS: {
-                        "check": "operator.db:check",
-                        "backup": "operator.db:backup",
-                        "copy": "operator.db:copy",
-                        "prune": "operator.db:prune",
-                        "explorer": Group(
-                            "Maintain the opening explorer.", {_COMMANDS: {"rebuild": "operator.db:rebuild_explorer"}}
-                        ),
-                    }
-                },
+                check="operator.db:check",
+                backup="operator.db:backup",
+                copy="operator.db:copy",
+                prune="operator.db:prune",
+                explorer=_group("Maintain the opening explorer.", rebuild="operator.db:rebuild_explorer"),
             ),
         },
         _ANALYSIS: {"report": "report:report", "rate": "local.rate:rate", "sprt": "local.sprt:sprt"},
