@@ -37,6 +37,11 @@ def spec_argument(meaning: str, metavar: str = "SPEC") -> Any:
     return typer.Argument(metavar=metavar, help=meaning, autocompletion=specs)
 
 
+def variant_option(meaning: str) -> Any:
+    """Return the declaration of an option that is a variant."""
+    return typer.Option("--variant", metavar="V", help=meaning, autocompletion=variants)
+
+
 def schedules() -> Iterable[str]:
     from noughts_server.competition.formats import FORMATS
 

@@ -41,13 +41,7 @@ class LogFormat(StrEnum):
 
 
 VariantOfKindOption = Annotated[
-    str | None,
-    Option(
-        "--variant",
-        metavar="V",
-        help="Variant. Default: tictactoe; gomoku for `gomocup:` and `gtp:`",
-        autocompletion=completion.variants,
-    ),
+    str | None, completion.variant_option("Variant. Default: tictactoe; gomoku for `gomocup:` and `gtp:`")
 ]
 FormatOption = Annotated[
     Format,
@@ -63,13 +57,7 @@ class Output:
 
 
 VariantOption = Annotated[
-    str,
-    Option(
-        "--variant",
-        metavar="V",
-        help="Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row",
-        autocompletion=completion.variants,
-    ),
+    str, completion.variant_option("Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row")
 ]
 OpeningOption = Annotated[
     str | None,

@@ -170,15 +170,9 @@ class RunAtServer:
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
         labels = tuple(self.specs)
-        return PlayedGame(
-            game.ordinal,
-            labels[game.first],
-            labels[game.second],
-            game.outcome,
-            game.fault,
-            game.moves,
-            opening_of(game, self.plan.settings.variant),
-        )
+        first, second = labels[game.first], labels[game.second]
+        opening = opening_of(game, self.plan.settings.variant)
+        return PlayedGame(game.ordinal, first, second, game.outcome, game.fault, game.moves, opening)
 
     def _admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Hands games to the statistics of a match, if it is one; returns those to store now."""

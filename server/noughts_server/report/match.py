@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from noughts_server.report.charts import llr_chart
+from noughts_server.report.charts import Picture, llr_chart
 from noughts_server.report.collect import MatchCourse
-from noughts_server.report.picture import Picture
 from noughts_server.statistics.sprt import Sprt
 
 _PAIRS = ("LL", "LD", "WL+DD", "WD", "WW")

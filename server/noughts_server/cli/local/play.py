@@ -191,19 +191,12 @@ def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Parti
 def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
     """The games that are over, as lines of the games' file."""
     names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
-    return [
-        record(
-            match.variant.name,
-            names[game.first],
-            names[1 - game.first],
-            game.seed,
-            list(game.moves),
-            [],
-            str(game.outcome.result),
-            str(game.outcome.termination),
-        )
-        for game in match.games
-    ]
+    exported = []
+    for game in match.games:
+        players = names[game.first], names[1 - game.first]
+        ending = str(game.outcome.result), str(game.outcome.termination)
+        exported.append(record(match.variant.name, *players, game.seed, list(game.moves), [], *ending))
+    return exported
 
 
 def _report(match: Match, *, at_server: bool = False) -> None:

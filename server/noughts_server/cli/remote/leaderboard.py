@@ -47,13 +47,7 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
 
 
 ListVariantOption = Annotated[
-    str | None,
-    Option(
-        "--variant",
-        metavar="V",
-        help="Variant. Default: `tictactoe`, or a variant that has games",
-        autocompletion=completion.variants,
-    ),
+    str | None, completion.variant_option("Variant. Default: `tictactoe`, or a variant that has games")
 ]
 TimeClassOption = Annotated[
     str | None,
