@@ -4,8 +4,8 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import cast
 
@@ -99,14 +99,3 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
         yield process
     finally:
         await process.stop()
-
-
-@asynccontextmanager
-async def bot_processes(
-    specs: Mapping[str, BotSpec], max_games: int, patience: StartRetry
-) -> AsyncIterator[dict[str, BotProcess]]:
-    """The processes of the reference bots among these, by label."""
-    async with AsyncExitStack() as stack:
-        started = ((label, spec) for label, spec in specs.items() if not spec.child_kind)
-        start = partial(bot_process, max_games=max_games, patience=patience)
-        yield {label: await stack.enter_async_context(start(spec)) for label, spec in started}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +19,7 @@ from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, command_of
-from noughts_server.local.bot_process import bot_processes
+from noughts_server.local.bot_process import bot_process
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ async def play_locally(
         if plan.engine_note:
             on_note(plan.engine_note)
         patience = StartRetry(on_note)
-        processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
+        start = partial(bot_process, max_games=plan.settings.concurrency, patience=patience)
+        references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
+        processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts
         from noughts_server.launching.launcher import launching
@@ -86,7 +89,7 @@ async def play_locally(
             if plan.database is not None and not plan.resumes:
                 await _tell_of_cut_off(server.store, on_note)
             await run.play()
-        for line in run.notes():
+        for line in run.children.notes():
             on_note(line)
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")

@@ -81,7 +81,7 @@ class RunAtServer:
         versions = {label: spec.short for label, spec in self.specs.items()}
         self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
         self._match = LocalMatch(self.plan)
-        self._children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
+        self.children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
@@ -99,7 +99,7 @@ class RunAtServer:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = []
             for label, spec in self.specs.items():
-                playing = self._children.play if spec.child_kind else self._keep_alive
+                playing = self.children.play if spec.child_kind else self._keep_alive
                 processes.append(tasks.create_task(playing(label, spec), name=label))
             try:
                 if await self._unless(self.stop.finishing, self._all_online()):
@@ -112,21 +112,17 @@ class RunAtServer:
             finally:
                 for process in processes:
                     process.cancel()
-                self._children.close()
+                self.children.close()
                 if self.stop.finishing.is_set():
                     # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished
                         await self.server.director.pause(self._tournament.slug)
 
-    def notes(self) -> Iterator[str]:
-        """What people should know of the bots, a line each."""
-        return self._children.notes()
-
     async def outcome(self) -> LocalOutcome:
         """What is stored; the games that are not written yet are now."""
         store = self.server.store
         await self.server.recorder.flush()
-        await self._children.faults.keep(self._match.counts)
+        await self.children.faults.keep(self._match.counts)
 
         def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -146,7 +142,7 @@ class RunAtServer:
             pairs=tuple(crosstable.cells),
             matches=(*crosstable.matches, *crosstable.encounters),
             terminations=ends,
-            faults=self._children.faults.found,
+            faults=self.children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
             kept="" if tournament.state is TournamentState.FINISHED or match.over else self.server.store.url,
