@@ -113,8 +113,14 @@ def _create_in(url: str | None, owner: str, label: str, scopes: list[str], life:
 @command()
 def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt()) -> None:
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
-    server = at.chosen(database)
-    found = _list_in(database) if server is None else _list_at(server)
+    if (server := at.chosen(database)) is not None:
+        with server.connected() as client:
+            found = client.pages(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
+    else:
+        from noughts_server.services.tokens import token_message
+        from noughts_server.store.people import tokens
+
+        found = list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
     rows = [
         (_id(row), row.owner, row.label, " ".join(row.scopes), *_ago(row, "create_time", "last_use_time"), _state(row))
@@ -124,18 +130,6 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
     output.show_rows({"tokens": list(map(_document, found))}, columns, rows, hint)
 
 
-def _list_in(database: str | None) -> list[pb.Token]:
-    from noughts_server.services.tokens import token_message
-    from noughts_server.store.people import tokens
-
-    return list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
-
-
-def _list_at(at: AtServer) -> list[pb.Token]:
-    with at.connected() as client:
-        return client.pages(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
-
-
 @command()
 def revoke(
     identifier: Annotated[int, Argument(metavar="ID", help="Number of the token in `noughts token list`")],
@@ -143,23 +137,18 @@ def revoke(
     at: TokensAt = TokensAt(),
 ) -> None:
     """Revoke a token. Bots that are logged in with it are disconnected within 1 s and lose their games."""
-    server = at.chosen(database)
-    revoked = _revoke_in(database, identifier) if server is None else _revoke_at(server, identifier)
+    if (server := at.chosen(database)) is not None:
+        with server.connected() as client:
+            request = pb.RevokeTokenRequest(name=token_name(identifier))
+            revoked = client.call(client.tokens.RevokeToken, request).token
+    else:
+        from noughts_server.services.tokens import token_message
+        from noughts_server.store.people import tokens
+
+        revoke = partial(tokens.revoke_token, token_id=identifier)
+        stored = in_database(database, lambda store: store.write(partial(revoke, now_ms=store.now_ms())))
+        revoked = token_message(stored)
     output.show(_document(revoked), f"Token {_id(revoked)} of {revoked.owner} is revoked.")
-
-
-def _revoke_in(database: str | None, identifier: int) -> pb.Token:
-    from noughts_server.services.tokens import token_message
-    from noughts_server.store.people import tokens
-
-    revoke = partial(tokens.revoke_token, token_id=identifier)
-    return token_message(in_database(database, lambda store: store.write(partial(revoke, now_ms=store.now_ms()))))
-
-
-def _revoke_at(at: AtServer, identifier: int) -> pb.Token:
-    with at.connected() as client:
-        request = pb.RevokeTokenRequest(name=token_name(identifier))
-        return client.call(client.tokens.RevokeToken, request).token
 
 
 def _id(row: pb.Token) -> int:
