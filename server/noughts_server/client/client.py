@@ -63,16 +63,6 @@ class Client(Stubs):
         except grpc.RpcError as error:
             raise self._explained(error, seconds) from error
 
-    def pages(
-        self,
-        method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
-        request: Any,
-        items: Callable[[Paged], Iterable[Item]],
-        limit: int | None = None,
-    ) -> list[Item]:
-        """Return the first `limit` items of a list (None: all), from as many pages as needed."""
-        return list(self.each(method, request, items, limit))
-
     def each(
         self,
         method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
@@ -80,7 +70,7 @@ class Client(Stubs):
         items: Callable[[Paged], Iterable[Item]],
         limit: int | None = None,
     ) -> Iterator[Item]:
-        """Yield what `pages` returns, with one page at a time in memory."""
+        """Yield the first `limit` items of a list (None: all), with one page at a time in memory."""
         left = LARGEST_PAGE if limit is None else limit
         while left:
             request.page_size = min(left, LARGEST_PAGE)

@@ -51,7 +51,7 @@ async def play_nights(
 def play_night(client: Client, course: Course, now: datetime, warn: Callable[[str], None]) -> str:
     """Create the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
     online = bots_pb2.ListBotsRequest(online_only=True)
-    bots = client.pages(client.bots.ListBots, online, lambda page: page.bots, 10_000)
+    bots = list(client.each(client.bots.ListBots, online, lambda page: page.bots, 10_000))
     if len(bots) < _FEWEST:
         raise LeagueProblem(f"got {len(bots)} bots, expected at least two")
     name = create_tournament(client, course.night(now), f"night-{now:%Y-%m-%d-%H%M}", numbered=True)
@@ -74,7 +74,7 @@ def play_night(client: Client, course: Course, now: datetime, warn: Callable[[st
 def newest_night(client: Client) -> str:
     """Return the name of the newest night of which games have been played. Raise LeagueProblem."""
     request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER)
-    for tournament in client.pages(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000):
+    for tournament in client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000):
         if tournament.games_done:
             return tournament.name
     hint = "Start one: noughts course night FOLDER"
@@ -91,11 +91,11 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     """Write a page for each student about the tournament. Return the files."""
     course, rows = folder.read(), standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
-    bots = client.pages(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000)
+    bots = list(client.each(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000))
     owners = {bot.name: bot.owner for bot in bots}
     owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]
     lost = games_pb2.ListGamesRequest(parent=name, faults_only=True)
-    faults = client.pages(client.games.ListGames, lost, lambda page: page.games, 10_000)
+    faults = list(client.each(client.games.ListGames, lost, lambda page: page.games, 10_000))
     folder.reports.mkdir(exist_ok=True)
     written = []
     for login in folder.logins():

@@ -146,7 +146,7 @@ def list_bots(
         def rows(most: int | None) -> list[pb.Bot]:
             # The server sorts within a page, so a short page would not hold the first of all bots.
             wanted = None if most is None else max(most, LARGEST_PAGE)
-            found = client.pages(client.bots.ListBots, request, lambda page: page.bots, wanted)
+            found = list(client.each(client.bots.ListBots, request, lambda page: page.bots, wanted))
             return sorted(found, key=lambda bot: natural_key(bot.name))[:most]
 
         found = list(options.limited(rows, limit))

@@ -18,6 +18,7 @@ from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOptio
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
+from noughts_server.client.client import Client
 from noughts_server.resource_names import short
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
@@ -35,8 +36,7 @@ def show(name: NameArgument, at: AtServer = AtServer()) -> None:
     resource = _bot(name)
     with at.connected() as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
-        request = pb.ListBotRatingsRequest(bot=resource)
-        ratings = client.pages(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _RATING_LISTS)
+        ratings = _ratings(client, resource)
     shown = answer.bot
     newest = next(iter(answer.versions), None)
     handed_in = newest.submission if newest is not None and newest.HasField("submission") else None
@@ -61,6 +61,11 @@ def show(name: NameArgument, at: AtServer = AtServer()) -> None:
         console.print("No rated game yet.")
 
 
+def _ratings(client: Client, bot: str) -> list[pb.BotRating]:
+    request = pb.ListBotRatingsRequest(bot=bot)
+    return list(client.each(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _RATING_LISTS))
+
+
 def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any] | None:
     if handed_in is None:
         return None
@@ -80,9 +85,7 @@ def history(
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
     with at.connected() as client:
-        of_bot = pb.ListBotRatingsRequest(bot=resource)
-        ratings = client.pages(client.leaderboards.ListBotRatings, of_bot, lambda page: page.ratings, _RATING_LISTS)
-        known = [KnownList.of(row.rating_list, row.row.games) for row in ratings]
+        known = [KnownList.of(row.rating_list, row.row.games) for row in _ratings(client, resource)]
         request = pb.GetRatingHistoryRequest(bot=resource)
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
@@ -171,7 +174,7 @@ def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -
     """List a server's rating lists: one for each combination of variant and time class with a rated tournament."""
     with at.connected() as client:
         request = pb.ListRatingListsRequest()
-        pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
+        pages = partial(client.each, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
         found = list(options.limited(pages, limit))
     output.show_rows(
         {"rating_lists": [output.picked(row, "name", "variant", "time_class", "bots", "games") for row in found]},

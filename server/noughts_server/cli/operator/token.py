@@ -115,7 +115,7 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
     if (server := at.chosen(database)) is not None:
         with server.connected() as client:
-            found = client.pages(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
+            found = list(client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens))
     else:
         from noughts_server.services.tokens import token_message
         from noughts_server.store.people import tokens

@@ -87,7 +87,7 @@ def challenge(
 def _show(client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament) -> None:
     table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
     listed = games_pb2.ListGamesRequest(parent=played.name)
-    games = client.pages(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES)
+    games = list(client.each(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES))
     ends = sorted(Termination(game.termination) for game in games)
     terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
     labels = {row.bot_version: row.label for row in played.standings}

@@ -113,7 +113,7 @@ def leaderboard(
             table = _table(answer)
             output.show({"rating_list": answer.rating_list, **ratings_document(table)}, lambda: _print(answer, table))
             return
-        pages = partial(client.pages, client.leaderboards.GetLeaderboard, request, rows_of)
+        pages = partial(client.each, client.leaderboards.GetLeaderboard, request, rows_of)
         rows = list(options.limited(pages, limit))
     if output.is_json():
         fields = (*PLACE_FIELDS, "owner", "online")
@@ -135,7 +135,7 @@ def leaderboard(
 
 def known_lists(client: Client) -> list[KnownList]:
     request = pb.ListRatingListsRequest()
-    found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
+    found = client.each(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 

@@ -174,7 +174,7 @@ def _online(client: Client) -> list[str]:
     """Return the names of the caller's bots that are online."""
     own = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
     request = bots_pb2.ListBotsRequest(online_only=True, owner=own)
-    return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
+    return [each.name for each in client.each(client.bots.ListBots, request, lambda page: page.bots)]
 
 
 @command()
@@ -294,7 +294,7 @@ def list_tournaments(
     """List all tournaments, newest first."""
     with at.connected() as client:
         request = pb.ListTournamentsRequest(challenges=challenges)
-        pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
+        pages = partial(client.each, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
         found = list(options.limited(pages, limit))
     columns = ("name", "state", "variant", "time", ">games", "title")
     rows = [
