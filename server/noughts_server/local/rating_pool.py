@@ -7,18 +7,14 @@ find, but for chance.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from noughts_bots.specs import BotSpec, parse_spec
-from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.clock import TimeControl
+from noughts_bots.specs import parse_spec
 from noughts_server.competition.formats import GAUNTLET
-from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.launching.launcher import Locking
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_fit import FitError
@@ -81,32 +77,22 @@ def known_ratings() -> dict[str, dict[str, float]]:
 
 
 async def exercise(
-    spec: BotSpec,
+    plan: LocalPlan,
     variant: str,
-    games: int,
     *,
-    seed: int,
-    clock: TimeControl,
-    children: ChildSettings,
-    locking: Locking,
     stop: LocalStop,
-    on_progress: Callable[[LocalProgress], None] = lambda progress: None,
-    on_note: Callable[[str], None] = lambda note: None,
+    on_progress: Callable[[LocalProgress], None],
+    on_note: Callable[[str], None],
 ) -> PoolRating:
-    """So many games against each bot of the ladder but itself. Raises what `play_locally` raises."""
+    """Play the only bot of the plan against each of the variant's ladder but itself. Raises as `play_locally`."""
     began = time.monotonic()
+    (spec,) = plan.specs
     anchors = {name: rating for name, rating in known_ratings()[variant].items() if name != str(spec)}
     specs = (replace(spec, label=_LABEL), *map(parse_spec, anchors))
     played: list[ExportedGame] = []
-
-    def export(exported: Iterator[ExportedGame]) -> None:
-        played.extend(exported)
-
-    settings = TournamentSettings(
-        variant=variant, time=clock, games_per_pair=games, concurrency=GAMES_AT_ONCE, seed=seed, schedule=GAUNTLET
-    )
-    plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
-    outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)
+    settings = replace(plan.settings, variant=variant, concurrency=GAMES_AT_ONCE, schedule=GAUNTLET)
+    plan = replace(plan, specs=specs, settings=settings)
+    outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=played.extend, on_note=on_note)
     result = _result(variant, anchors, played)
     result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == _LABEL]
     result.seconds = time.monotonic() - began

@@ -19,7 +19,8 @@ from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, two_stages
-from noughts_server.local.plan import LocalError, LocalStop
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.local.plan import LocalError, LocalPlan, LocalStop
 
 if TYPE_CHECKING:
     from noughts_server.local.rating_pool import PoolRating
@@ -59,10 +60,10 @@ def estimate(
         raise UsageProblem(f"--variants {', '.join(unknown)}: expected one or more of {', '.join(LADDERS)}, or all")
     configure_logs(options.LogLevel.WARNING)
     read_seed, stop = options.read_seed(seed), LocalStop()
-    rate = partial(
-        exercise, parsed, games=games + games % 2, seed=read_seed, clock=options.read_time(time), stop=stop,
-        children=ChildSettings(start=start_timeout), locking=sandbox.locking, on_note=output.note,
-    )  # fmt: skip
+    settings = TournamentSettings(time=options.read_time(time), games_per_pair=games + games % 2, seed=read_seed)
+    children = ChildSettings(start=start_timeout)
+    plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
+    rate = partial(exercise, plan, stop=stop, on_note=output.note)
     results = run_loop(_exercised(parsed, chosen, rate, stop))
     if svg is not None:
         _draw(svg, spec, results)
