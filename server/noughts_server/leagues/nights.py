@@ -91,43 +91,35 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     """Write a page for each student about the tournament. Return the files."""
     course, rows = folder.read(), standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
-    bots = list(client.each(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000))
-    owners = {bot.name: bot.owner for bot in bots}
+    owners = {bot.name: bot.owner for bot in client.each(client.bots.ListBots, everybody, lambda page: page.bots)}
     owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]
     lost = games_pb2.ListGamesRequest(parent=name, faults_only=True)
     faults = list(client.each(client.games.ListGames, lost, lambda page: page.games, 10_000))
+    night = name.removeprefix("tournaments/night-")
+
+    def report(login: str) -> str:
+        """Return the page of this student."""
+        own = {rank: row for rank, (row, owner) in enumerate(owned, 1) if owner == login}
+        lines = [f"# {login}: {course.name}", "", f"The night of {night}, {course.variant}.", ""]
+        if not own:
+            lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
+        for rank, row in own.items():
+            mine = [game for game in faults if row.label == (game.second if game.result == 1 else game.first)]
+            score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
+            lines += [f"**{row.label}**: rank {rank} of {len(rows)}, {row.points:g} points: {score}", ""]
+            if mine:
+                games = "game" if len(mine) == 1 else "games"
+                lines.append(f"It lost {len(mine)} {games} by faults:")
+                lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in mine[:10]]
+                lines.append("")
+        lines += ["| rank | bot | points |", "|---|---|---|"]
+        lines += [f"| {rank} | {row.label} | {row.points:g} |" for rank, row in enumerate(rows[:10], 1)]
+        return "\n".join(lines) + "\n"
+
     folder.reports.mkdir(exist_ok=True)
     written = []
     for login in folder.logins():
-        own = {rank: row for rank, (row, owner) in enumerate(owned, 1) if owner == login}
         file = folder.reports / f"{login}.md"
-        file.write_text(_report(course, name, login, own, rows, faults), encoding="utf-8")
+        file.write_text(report(login), encoding="utf-8")
         written.append(str(file))
     return written
-
-
-def _report(
-    course: Course,
-    tournament: str,
-    login: str,
-    own: dict[int, tournaments_pb2.Standing],
-    rows: list[tournaments_pb2.Standing],
-    faults: list[games_pb2.Game],
-) -> str:
-    """Return the page; `own` has the student's bots by rank, `faults` the games that a bot lost by its own fault."""
-    night = tournament.removeprefix("tournaments/night-")
-    lines = [f"# {login}: {course.name}", "", f"The night of {night}, {course.variant}.", ""]
-    if not own:
-        lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
-    for rank, row in own.items():
-        mine = [game for game in faults if row.label == (game.second if game.result == 1 else game.first)]
-        score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
-        lines += [f"**{row.label}**: rank {rank} of {len(rows)}, {row.points:g} points: {score}", ""]
-        if mine:
-            games = "game" if len(mine) == 1 else "games"
-            lines.append(f"It lost {len(mine)} {games} by faults:")
-            lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in mine[:10]]
-            lines.append("")
-    lines += ["| rank | bot | points |", "|---|---|---|"]
-    lines += [f"| {rank} | {row.label} | {row.points:g} |" for rank, row in enumerate(rows[:10], 1)]
-    return "\n".join(lines) + "\n"
