@@ -42,7 +42,15 @@ def match(course: MatchCourse, other: str, test: Sprt) -> Match:
         f"A sequential test of {tested} {_verdict(points, test)}; at the end the LLR is {points[-1][1]:.2f},"
         f" the bounds are {test.lower:.2f} and {test.upper:.2f}."
     )
-    return Match(lines, _picture(course, points, test, lines[-1]))
+    unit = "pairs" if course.paired else "single games"
+    picture = Picture(
+        llr_chart([(0, 0.0), *points], test.lower, test.upper, points[-1][0]),
+        f"Log-likelihood ratio over games. {lines[-1]}",
+        f"The log-likelihood ratio after each game, from {unit}, for {course.label}; broken lines are the bounds"
+        f" (alpha {test.alpha:g}, beta {test.beta:g}).",
+        ("LLR", f"accept H1 at {test.upper:.2f}", f"accept H0 at {test.lower:.2f}"),
+    )
+    return Match(lines, picture)
 
 
 def _verdict(points: Sequence[tuple[int, float]], test: Sprt) -> str:
@@ -58,15 +66,3 @@ def _verdict(points: Sequence[tuple[int, float]], test: Sprt) -> str:
 def _likelihood(value: float) -> str:
     """Return a percentage; never 0 or 100, which no number of games can show."""
     return "more than 99.9 %" if value > 0.9995 else "less than 0.1 %" if value < 0.0005 else f"{value:.1%}"
-
-
-def _picture(course: MatchCourse, points: Sequence[tuple[int, float]], test: Sprt, said: str) -> Picture:
-    drawn = llr_chart([(0, 0.0), *points], test.lower, test.upper, points[-1][0])
-    unit = "pairs" if course.paired else "single games"
-    return Picture(
-        drawn,
-        f"Log-likelihood ratio over games. {said}",
-        f"The log-likelihood ratio after each game, from {unit}, for {course.label}; broken lines are the bounds"
-        f" (alpha {test.alpha:g}, beta {test.beta:g}).",
-        ("LLR", f"accept H1 at {test.upper:.2f}", f"accept H0 at {test.lower:.2f}"),
-    )

@@ -1,7 +1,5 @@
 """Crosstables that fit a terminal."""
 
-from collections.abc import Sequence
-
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,10 +22,19 @@ def crosstable_table(crosstable: Crosstable, console: Console) -> RenderableType
     longest = max(map(len, ("bot", *labels)))
     label_width = min(longest, max(_SHORTEST_LABEL, room - _FEWEST_COLUMNS * cell_width))
     fitting = max(1, (room - label_width) // cell_width)
-    starts = range(0, len(labels), fitting)
-    return Group(
-        *(_block(labels, cells, range(start, start + fitting), (label_width, cell_width - 1)) for start in starts)
-    )
+
+    def block(columns: range) -> RenderableType:
+        drawn = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        drawn.add_column("#", justify="right", no_wrap=True)
+        drawn.add_column("bot", max_width=label_width, overflow="ellipsis", no_wrap=True)
+        for column in columns:
+            drawn.add_column(str(column + 1), justify="right", no_wrap=True, min_width=cell_width - 1)
+        for number, (label, row) in enumerate(zip(labels, cells, strict=True), start=1):
+            drawn.add_row(str(number), Text(printable(label)), *(Text(row[column]) for column in columns))
+        return drawn
+
+    every = range(len(labels))
+    return Group(*(block(every[start : start + fitting]) for start in every[::fitting]))
 
 
 def _cell(crosstable: Crosstable, label: str, opponent: str) -> str:
@@ -35,18 +42,3 @@ def _cell(crosstable: Crosstable, label: str, opponent: str) -> str:
         return "·"
     score = crosstable.total(label, opponent)
     return points(score.points) if score.games else ""
-
-
-def _block(
-    labels: Sequence[str], cells: Sequence[Sequence[str]], wanted: range, widths: tuple[int, int]
-) -> RenderableType:
-    label_width, cell_width = widths
-    columns = wanted[: max(0, len(labels) - wanted.start)]
-    block = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    block.add_column("#", justify="right", no_wrap=True)
-    block.add_column("bot", max_width=label_width, overflow="ellipsis", no_wrap=True)
-    for column in columns:
-        block.add_column(str(column + 1), justify="right", no_wrap=True, min_width=cell_width)
-    for number, (label, row) in enumerate(zip(labels, cells, strict=True), start=1):
-        block.add_row(str(number), Text(printable(label)), *(Text(row[column]) for column in columns))
-    return block

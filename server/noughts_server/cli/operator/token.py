@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
-from google.protobuf.duration_pb2 import Duration
 from typer import Argument, Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
@@ -75,39 +74,30 @@ def create(
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     if (server := at.chosen(database)) is not None:
-        made, secret = _create_at(server, owner or "", label, scopes or [], life)
+        request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
+        if life is not None:
+            request.ttl.FromMilliseconds(life)
+        with server.connected() as client:
+            answer = client.call(client.tokens.CreateToken, request)
+        made, secret = answer.token, answer.secret
     elif owner is None:
         raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
     else:
-        made, secret = _create_in(database, owner, label, scopes or [], life)
+        from noughts_server.services.new_tokens import check_scopes, check_token
+        from noughts_server.services.tokens import token_message
+        from noughts_server.store.people import tokens
+
+        check_token(label, life)
+        permitted = check_scopes(scopes or [])
+        make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life)
+        stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
+        made, secret = token_message(stored.token), stored.secret
     until = milliseconds(made, "expire_time")
-    permitted = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
-    output.hint(f"Token {_id(made)} of {made.owner}: {permitted}. Keep it: it is not shown again.")
+    rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
+    output.hint(f"Token {_id(made)} of {made.owner}: {rights}. Keep it: it is not shown again.")
     document = {"id": _id(made), "owner": made.owner, "token": secret}
     # Alone on stdout, so that a shell can take it from there.
     output.show({**document, "scopes": list(made.scopes), "expires": iso(until)}, secret)
-
-
-def _create_at(at: AtServer, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[pb.Token, str]:
-    request = pb.CreateTokenRequest(token=pb.Token(owner=owner, label=label, scopes=scopes))
-    if life is not None:
-        ttl = Duration()
-        ttl.FromMilliseconds(life)
-        request.ttl.CopyFrom(ttl)
-    with at.connected() as client:
-        made = client.call(client.tokens.CreateToken, request)
-    return made.token, made.secret
-
-
-def _create_in(url: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[pb.Token, str]:
-    from noughts_server.services.new_tokens import check_scopes, check_token
-    from noughts_server.services.tokens import token_message
-    from noughts_server.store.people import tokens
-
-    check_token(label, life)
-    make = partial(tokens.create_token, owner=owner, label=label, scopes=check_scopes(scopes), life_ms=life)
-    made = in_database(url, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
-    return token_message(made.token), made.secret
 
 
 @command()
