@@ -170,7 +170,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 store, bus, referee, sessions, settings.limits, installed=installed, refused=refused, on_ready=play.look
             )
             await stack.enter_async_context(running(host(at).run()))
-        play.seats = settings.seats
+        play.local.queue.seats = settings.seats
         await stack.enter_async_context(running(bots.run(), wants.run(), guard.run(), absences.run()))
         await stack.enter_async_context(play.local.supplying(goes_on=False))
         await stack.enter_async_context(director.directing(goes_on=False))

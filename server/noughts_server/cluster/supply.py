@@ -5,7 +5,7 @@ long holds nothing any more, and whatever he stores later is refused, because it
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from functools import partial
 
@@ -17,10 +17,12 @@ from noughts_referee.work_units import FinishedGame, GameConditions, Unit
 from noughts_server.cluster.codecs import REFEREES
 from noughts_server.cluster.membership import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.runtime.tournament_play import CHANGED, LocalPlay
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
@@ -49,11 +51,12 @@ class SharedSupply(Supply):
         referee: Referee,
         recorder: Recorder,
         progress: Progress,
+        queue: ThroughputQueue,
         node: str,
         share: Callable[[GameConditions], GameConditions | None],
     ) -> None:
         """`share` makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
-        super().__init__(tournament, store, referee, recorder, progress)
+        super().__init__(tournament, store, referee, recorder, progress, queue)
         self._node = node
         self._share = share
         self._held: dict[int, set[int]] = {}
@@ -75,6 +78,7 @@ class SharedSupply(Supply):
         """It may be paused, or have other entries."""
         self._changed = True
         self.look()
+        self._queue.skip(self._key)
 
     def stored(self, games: list[FinishedGame]) -> None:
         """These have been committed."""
@@ -100,18 +104,24 @@ class SharedSupply(Supply):
                 playing = self._share(full)
                 if playing is None and self._held:
                     await self._hand_over()
-                claims = [] if playing is None or not self._hungry(playing) else await self._claim_next(playing)
-                if claims and not self._has_played:
-                    self._has_played = True
-                    logger.info("units_claimed", tournament=full.name)
-                for claim in claims:
-                    assert playing is not None
-                    await self._play(opened, playing, claim)
-                if not claims:
+                if playing is None or not await self._add_games(tournament.settings, opened, playing):
                     # Games were stored, nodes have joined or left, or time has passed.
                     await set_within(self._news, _LOOK_SECONDS)
             tournament = await self._read_tournament()
         referee.evict(key)
+
+    async def _add_games(
+        self, settings: TournamentSettings, opened: UnitsWithOpenings, playing: GameConditions
+    ) -> bool:
+        """Gives the referee games if it needs some. Returns whether there can be more."""
+        if settings.throughput:
+            return await self._take_turn(partial(self._claimed, opened, playing), settings, playing)
+        found = False
+        if self._hungry(playing):
+            async for part in self._claimed(opened, playing):
+                self._referee.add(part)
+                found = True
+        return found
 
     def _hungry(self, playing: GameConditions) -> bool:
         wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
@@ -127,6 +137,9 @@ class SharedSupply(Supply):
         claims = await self._store.write_patiently(claim)
         for number in played:
             del self._held[number]
+        if claims and not self._has_played:
+            self._has_played = True
+            logger.info("units_claimed", tournament=playing.name)
         return claims
 
     def _look_ahead(self) -> None:
@@ -142,6 +155,7 @@ class SharedSupply(Supply):
         """Others play what is not being played here."""
         node, key = self._node, self._key
         self._referee.withdraw(key)
+        self._rest = self._parts = None
         await self._recorder.flush()
         if self._referee.in_flight(key):
             return  # and what their units have besides is played afterwards
@@ -157,13 +171,17 @@ class SharedSupply(Supply):
             return (), played
         return self._held.keys() - set(played), played
 
-    async def _play(self, opened: UnitsWithOpenings, playing: GameConditions, held: HeldClaim) -> None:
-        ordinals = {slot.ordinal for slot in held.claim.slots}
-        self._held[held.number] = ordinals
-        self._unit_of.update(dict.fromkeys(ordinals, held.number))
-        unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
-        async for part in opened.parts(unit, held.claim.encounters):
-            self._referee.add(part)
+    async def _claimed(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
+        """Claims units, and returns their games."""
+        claims = await self._claim_next(playing)
+        for held in claims:
+            ordinals = {slot.ordinal for slot in held.claim.slots}
+            self._held[held.number] = ordinals
+            self._unit_of.update(dict.fromkeys(ordinals, held.number))
+        for held in claims:
+            unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
+            async for part in opened.parts(unit, held.claim.encounters):
+                yield part
 
     async def _read_tournament(self) -> Tournament:
         key = self._key
@@ -186,8 +204,6 @@ class SharedPlay:
         self._looking = asyncio.Event()
         self.installed: Collection[int] = ()
         """Bot versions that play on this machine."""
-        self.seats = 1
-        """Games of these that are played at once."""
         self._offered: dict[str, set[int]] = {}
         """Bot versions that play on the machines of others, by referee."""
         bots.is_home = self._is_home
@@ -271,4 +287,6 @@ class SharedPlay:
         if min(seats) < referees:
             return conditions if self._is_home() else None
         share = conditions.concurrency // max(1, referees)
-        return replace(conditions, concurrency=min(share, self.seats) if installed and conditions.timed else share)
+        return replace(
+            conditions, concurrency=min(share, self.local.queue.seats) if installed and conditions.timed else share
+        )

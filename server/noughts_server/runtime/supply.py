@@ -1,13 +1,15 @@
 """One tournament's supply of games: its units are claimed one after the other, whenever the referee has room."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions, Unit
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -41,7 +43,15 @@ class Progress:
 class Supply:
     """Hands the slots of one running tournament to the referee until there are none left."""
 
-    def __init__(self, tournament: int, store: Store, referee: Referee, recorder: Recorder, progress: Progress) -> None:
+    def __init__(
+        self,
+        tournament: int,
+        store: Store,
+        referee: Referee,
+        recorder: Recorder,
+        progress: Progress,
+        queue: ThroughputQueue,
+    ) -> None:
         """`tournament` is the store's key."""
         self.conditions: GameConditions | None = None
         """Those of its games; None until it is known what they are."""
@@ -50,6 +60,10 @@ class Supply:
         self._referee = referee
         self._recorder = recorder
         self._progress = progress
+        self._queue = queue
+        self._rest: Unit | None = None
+        """What its next turn begins with, if it has a throughput; `_parts` are claimed, and follow."""
+        self._parts: AsyncIterator[Unit] | None = None
         self._total = 0
         """Its slots as of the last commit of games."""
 
@@ -76,7 +90,7 @@ class Supply:
         endless = tournament.settings.schedule.endless
         total = -1
         while tournament.games_total != total:
-            await self._hand_out(units, playing, opened)
+            await self._hand_out(units, playing, opened, tournament.settings)
             # Who has left since the conditions were read.
             playing = self.conditions = await self._read_conditions()
             self.withdrawn(playing.withdrawn)
@@ -93,15 +107,52 @@ class Supply:
         referee.evict(key)
         logger.info("tournament_played", tournament=playing.name)
 
-    async def _hand_out(self, units: range, playing: GameConditions, opened: UnitsWithOpenings) -> None:
+    async def _hand_out(
+        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, settings: TournamentSettings
+    ) -> None:
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
-        for number in units:
-            await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
-            await self._recorder.room()
-            unit, encounters = await self._claim(playing, number)
-            async for part in opened.parts(unit, encounters):
-                await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
+
+        def has_room() -> bool:
+            return settings.throughput > 0 or self._referee.queued(self._key) < wanted
+
+        numbers = iter(units)
+
+        async def parts() -> AsyncIterator[Unit]:
+            for number in numbers:
+                await self._progress.until(has_room)
+                await self._recorder.room()
+                unit, encounters = await self._claim(playing, number)
+                async for part in opened.parts(unit, encounters):
+                    yield part
+
+        if settings.throughput:
+            while await self._take_turn(parts, settings, playing):
+                pass
+        else:
+            async for part in parts():
+                await self._progress.until(has_room)
                 self._referee.add(part)
+
+    async def _take_turn(
+        self, parts: Callable[[], AsyncIterator[Unit]], settings: TournamentSettings, playing: GameConditions
+    ) -> bool:
+        """Hands out some games of a tournament with a throughput when it is its turn. Returns False if there are none.
+
+        `parts` claims further games.
+        """
+        async with self._queue.turn(settings, playing) as games:
+            if games and not self._rest:
+                self._rest = await anext(self._parts, None) if self._parts else None
+                if not self._rest:
+                    self._parts = parts()
+                    self._rest = await anext(self._parts, None)
+            if games and self._rest:
+                slots, unit = self._rest.slots, self._rest
+                self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
+                self._queue.handed_out(self._key, len(slots[:games]))
+                self._referee.add(unit._replace(slots=slots[:games]))
+                return True
+            return not games
 
     async def _claim(self, playing: GameConditions, number: int) -> tuple[Unit, tuple[int, ...]]:
         """A unit, and the encounters of its slots (see `Claim`)."""

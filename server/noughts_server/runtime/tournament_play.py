@@ -18,6 +18,7 @@ from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
 from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
@@ -60,7 +61,7 @@ class LocalPlay(Generic[S]):
         referee: Referee,
         recorder: Recorder,
         bus: Bus,
-        supply: Callable[[int, Store, Referee, Recorder, Progress], S],
+        supply: Callable[[int, Store, Referee, Recorder, Progress, ThroughputQueue], S],
         *,
         store_patience: float = STORE_SECONDS,
     ) -> None:
@@ -81,7 +82,9 @@ class LocalPlay(Generic[S]):
         self._asked_again: dict[int, Tournament] = {}
         """What was to be played on while it was: that may be ending without knowing why it should continue."""
         self._progress = Progress()
-        referee.on_progress = self._progress.made
+        self.queue = ThroughputQueue(referee)
+        """Of the tournaments with a throughput."""
+        referee.on_progress = self._progressed
 
     @asynccontextmanager
     async def supplying(self, *, goes_on: bool = True) -> AsyncIterator[None]:
@@ -176,6 +179,10 @@ class LocalPlay(Generic[S]):
         self._stop(key)
         self._referee.abandon(key)
 
+    def _progressed(self) -> None:
+        self._progress.made()
+        self.queue.look()
+
     def _end(self, key: int) -> None:
         self.drop(key)
         self._referee.evict(key)
@@ -201,7 +208,7 @@ class LocalPlay(Generic[S]):
             raise RuntimeError("no games are being started in any tournament")
         key = tournament.id
         self.problems.pop(key, None)
-        supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress)
+        supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress, self.queue)
         task = self._group.create_task(self._supply(supply, tournament), name=tournament.name)
         self.supplies[key], self.tasks[key] = supply, task
         task.add_done_callback(lambda done: self._forget(key, done))
@@ -230,6 +237,8 @@ class LocalPlay(Generic[S]):
             self._give_up(tournament.id, tournament.name, error)
         else:
             self.supplies.pop(tournament.id, None)
+        finally:
+            self.queue.leave(tournament.id)
 
     def _found_damaged(self, found: tuple[int, DatabaseDamaged]) -> None:
         """The games of a tournament cannot be stored."""
