@@ -158,6 +158,38 @@ async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -
         await cluster.look_back("many", "few")
 
 
+async def test_two_servers_and_two_referees_share_by_throughput() -> None:
+    pairs = {"more": ("amy", "ben"), "less": ("cora", "dan")}
+    throughputs = {"more": 75, "less": 25}
+    async with running(referees=2) as cluster:
+        for pair in pairs.values():
+            cluster.start_bots(pair)
+        await cluster.all_online(["amy", "ben", "cora", "dan"])
+        for slug, pair in pairs.items():
+            match = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "games_per_pair": 200_000, "rated": False}
+            await cluster.organise(slug, pair, throughput=throughputs[slug], concurrency=64, **match)
+
+        async def stored(enough: int) -> list[int]:
+            deadline = time.monotonic() + 60
+            while True:
+                games = [(await cluster.tournament(slug)).games_done for slug in pairs]
+                if sum(games) >= enough and min(games):
+                    return games
+                assert time.monotonic() < deadline, cluster.logs()
+                await asyncio.sleep(0.05)
+
+        before = await stored(1)
+        after = await stored(sum(before) + 4_000)
+        more, less = (now - then for now, then in zip(after, before, strict=True))
+        assert abs(more / (more + less) - 0.75) < 0.05
+        assert len(_referees_that_played(cluster)) == 2
+        async with at_each(cluster) as (here, there):
+            await here.ask("Cancel", "more")
+            alone = sum(await stored(1))
+            await stored(alone + 500)
+            await there.ask("Cancel", "less")
+
+
 async def test_a_scheduled_tournament_starts_though_the_server_that_was_to_start_it_is_gone() -> None:
     async with running(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])

@@ -78,7 +78,6 @@ class SharedSupply(Supply):
         """It may be paused, or have other entries."""
         self._changed = True
         self.look()
-        self._queue.skip(self._key)
 
     def stored(self, games: list[FinishedGame]) -> None:
         """These have been committed."""
@@ -102,8 +101,10 @@ class SharedSupply(Supply):
             while not self._changed:
                 self._news.clear()
                 playing = self._share(full)
-                if playing is None and self._held:
-                    await self._hand_over()
+                if playing is None:
+                    self._queue.end_turn(key, 0)
+                    if self._held:
+                        await self._hand_over()
                 if playing is None or not await self._add_games(tournament.settings, opened, playing):
                     # Games were stored, nodes have joined or left, or time has passed.
                     await set_within(self._news, _LOOK_SECONDS)
@@ -115,7 +116,8 @@ class SharedSupply(Supply):
     ) -> bool:
         """Gives the referee games if it needs some. Returns whether there can be more."""
         if settings.throughput:
-            return await self._take_turn(partial(self._claimed, opened, playing), settings, playing)
+            games = self._queue.ask(settings, playing, self._news.set)
+            return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
         found = False
         if self._hungry(playing):
             async for part in self._claimed(opened, playing):

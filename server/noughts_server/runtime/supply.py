@@ -126,33 +126,34 @@ class Supply:
                     yield part
 
         if settings.throughput:
-            while await self._take_turn(parts, settings, playing):
-                pass
+            more = True
+            while more:
+                self._queue.ask(settings, playing, self._progress.made)
+                await self._progress.until(lambda: self._queue.turn_of(self._key) > 0)
+                more = await self._use_turn(self._queue.turn_of(self._key), parts)
         else:
             async for part in parts():
                 await self._progress.until(has_room)
                 self._referee.add(part)
 
-    async def _take_turn(
-        self, parts: Callable[[], AsyncIterator[Unit]], settings: TournamentSettings, playing: GameConditions
-    ) -> bool:
-        """Hands out some games of a tournament with a throughput when it is its turn. Returns False if there are none.
+    async def _use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
+        """Hands out so many games of a tournament with a throughput. Returns False if there are none.
 
         `parts` claims further games.
         """
-        async with self._queue.turn(settings, playing) as games:
-            if games and not self._rest:
-                self._rest = await anext(self._parts, None) if self._parts else None
-                if not self._rest:
-                    self._parts = parts()
-                    self._rest = await anext(self._parts, None)
-            if games and self._rest:
-                slots, unit = self._rest.slots, self._rest
-                self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
-                self._queue.handed_out(self._key, len(slots[:games]))
-                self._referee.add(unit._replace(slots=slots[:games]))
-                return True
-            return not games
+        if not self._rest:
+            self._rest = await anext(self._parts, None) if self._parts else None
+            if not self._rest:
+                self._parts = parts()
+                self._rest = await anext(self._parts, None)
+        if not self._rest:
+            self._queue.end_turn(self._key, 0)
+            return False
+        unit, slots = self._rest, self._rest.slots
+        self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
+        self._referee.add(unit._replace(slots=slots[:games]))
+        self._queue.end_turn(self._key, len(slots[:games]))
+        return True
 
     async def _claim(self, playing: GameConditions, number: int) -> tuple[Unit, tuple[int, ...]]:
         """A unit, and the encounters of its slots (see `Claim`)."""
