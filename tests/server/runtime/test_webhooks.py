@@ -26,7 +26,7 @@ from tests.support.arena import NOW, Arena, open_arena
 from tests.support.authority import Authority
 from tests.support.receiver import Receiver, receiving
 
-START, END, LEFT, DECIDED, _ = EVENTS
+START, END, LEFT, DECIDED, *_ = EVENTS
 HOUR = 3_600_000
 
 
