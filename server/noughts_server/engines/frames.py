@@ -79,7 +79,6 @@ class EngineFrames(ChildFrames):
         self._outgoing = pb.PlayRequest()
         self._has_news = asyncio.Event()
         self._frame = 0
-        self._loop = asyncio.get_running_loop()
         hello = pb.Hello(protocol=PROTOCOL, agent=f"noughts-gomocup/{software()}", max_games=processes, prepares=True)
         hello.variants.extend(VARIANTS)
         self._hello: pb.PlayRequest | None = pb.PlayRequest(hello=hello)
@@ -99,7 +98,8 @@ class EngineFrames(ChildFrames):
         await self._has_news.wait()
         if self._hello is not None:
             hello, self._hello = self._hello, None
-            self._tell(False)
+            if not self.reason:
+                self._has_news.clear()
             return hello
         if self.reason:
             return None
@@ -124,7 +124,7 @@ class EngineFrames(ChildFrames):
             self._frame = frame.frame
         if frame.HasField("heartbeat"):
             self._outgoing.heartbeat.id = frame.heartbeat.id
-            self._tell(True)
+            self._has_news.set()
         self.prepared()
 
     def close_writing(self) -> None:
@@ -140,7 +140,7 @@ class EngineFrames(ChildFrames):
         """Acknowledge a frame when all games that it began have a process that is ready."""
         if all(seat.engine.is_ready for seat in self._seats if seat.game is not None):
             self._outgoing.done_through = self._frame
-            self._tell(True)
+            self._has_news.set()
 
     def answer(self, game: _Game, cell: int, message: str) -> None:
         """Send the engine's move."""
@@ -154,7 +154,7 @@ class EngineFrames(ChildFrames):
         moves.cell.append(cell)
         game.moves.append(cell)
         self._outgoing.done_through = self._frame
-        self._tell(True)
+        self._has_news.set()
 
     def died(self, death: Death) -> None:
         """End everything after a process has ended; the reader then starts again."""
@@ -227,13 +227,7 @@ class EngineFrames(ChildFrames):
         moves.game.append(game.handle)
         moves.ply.append(len(game.moves))
         moves.cell.append(0)
-        self._tell(True)
-
-    def _tell(self, news: bool) -> None:
-        if news or self.reason or self._hello is not None:
-            self._has_news.set()
-        else:
-            self._has_news.clear()
+        self._has_news.set()
 
     def _end(self, reason: str) -> None:
         super()._end(reason)

@@ -28,10 +28,8 @@ class Admission:
         self._store = store
         self._sessions = sessions
         self._proxies = frozenset(proxies)
-        self._connections: Counter[tuple[str, str]] = Counter()
+        self._calls: dict[str, Counter[str]] = {}
         """Running calls by address and connection."""
-        self._connections_of: Counter[str] = Counter()
-        """Connections with running calls, by address."""
 
     @asynccontextmanager
     async def visit(self, access: Access, context: Context) -> AsyncIterator[Visitor]:
@@ -108,17 +106,16 @@ class Admission:
     @contextmanager
     def _connected(self, address: str, peer: str) -> Iterator[None]:
         """Count a call inside the block, and the connection if this is its first call. Raises LimitReached."""
-        key = (address, peer)
-        if not self._connections[key]:
-            self.limiter.check("address_connections", f"connections from {address}", self._connections_of[address])
-            self._connections_of[address] += 1
-        self._connections[key] += 1
+        calls = self._calls.get(address, Counter())
+        if peer not in calls:
+            self.limiter.check("address_connections", f"connections from {address}", len(calls))
+        self._calls[address] = calls
+        calls[peer] += 1
         try:
             yield
         finally:
-            self._connections[key] -= 1
-            if not self._connections[key]:
-                del self._connections[key]
-                self._connections_of[address] -= 1
-                if not self._connections_of[address]:
-                    del self._connections_of[address]
+            calls[peer] -= 1
+            if not calls[peer]:
+                del calls[peer]
+            if not calls:
+                del self._calls[address]

@@ -15,6 +15,7 @@ from noughts_server.store.people.tokens import (
     create_token,
     list_tokens,
     revoke_token,
+    token_page,
     touch_token,
 )
 from tests.support.arena import NOW, Arena
@@ -97,7 +98,7 @@ async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None
 
     def both(connection: Connection) -> tuple[list[str], list[str]]:
         alice = create_owner(connection, "alice")
-        everybody, hers = list_tokens(connection), list_tokens(connection, owner_id=alice)
+        everybody, hers = list_tokens(connection), token_page(connection, owner_id=alice).items
         assert [token.last_used_at for token in everybody] == [None, None, NOW + 5]
         return [token.owner for token in everybody], [token.label for token in hers]
 

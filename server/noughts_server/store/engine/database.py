@@ -36,11 +36,6 @@ def default_database_url() -> str:
     return sqlite.url_of(user_data_path("noughts") / "noughts.db")
 
 
-def wall_clock_ms() -> int:
-    """Return milliseconds since 1970 in UTC; only here does the store read the time of day."""
-    return time.time_ns() // 1_000_000
-
-
 class Store:
     """An open database. Functions of the `store` modules run in it through `read` and `write`.
 
@@ -48,15 +43,15 @@ class Store:
     each sees one state of the database. Use a store from one event loop only.
     """
 
-    def __init__(self, url: URL, busy_seconds: float, now_ms: Callable[[], int], readers: int) -> None:
+    def __init__(self, url: URL, busy_seconds: float) -> None:
         self.url = url.render_as_string()
         """The address, without a password."""
         self.created = False
         """Whether `open` created the database."""
         self.migrated_from: str | None = None
         """The schema from which `open` migrated the database, if it did."""
-        self.now_ms = now_ms
-        """Milliseconds since 1970 in UTC."""
+        self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+        """Returns milliseconds since 1970 in UTC; only here does the store read the time of day."""
         self.trouble: DatabaseTrouble | None = None
         """Why the database is unavailable; None if no failure is known."""
         self.on_trouble: Callable[[], None] = lambda: None
@@ -71,9 +66,9 @@ class Store:
         self._hurry = asyncio.Event()
         self._patience_ends = float("inf")
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
-        self._reading = self._dialect.make_engine(url, readers, busy_seconds, writes=False)
+        self._reading = self._dialect.make_engine(url, READERS, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
-        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._lock: dialect.Closing | None = None
         self._closed = False
 
@@ -82,9 +77,7 @@ class Store:
         cls,
         url: str,
         *,
-        readers: int = READERS,
         busy_seconds: float | None = None,
-        now_ms: Callable[[], int] = wall_clock_ms,
         alone: bool = False,
         create: bool = True,
         reading: bool = False,
@@ -102,7 +95,7 @@ class Store:
         if not create and is_new:
             hint = "Check --db. `noughts serve` and `noughts token create` create a missing database."
             raise DatabaseUnusable(kind.place(parsed), "it does not exist", hint=hint)
-        store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds, now_ms, readers)
+        store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds)
         try:
             store.created = is_new
             loop = asyncio.get_running_loop()

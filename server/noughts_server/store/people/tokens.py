@@ -137,16 +137,13 @@ def touch_token(connection: Connection, token_id: int, *, now_ms: int) -> None:
     connection.execute(update(tokens).where(tokens.c.id == token_id).values(last_used_at=now_ms))
 
 
-def list_tokens(connection: Connection, *, owner_id: int | None = None) -> list[Token]:
-    """Return the tokens of one owner, or all, oldest first."""
-    statement = _tokens().order_by(tokens.c.id)
-    if owner_id is not None:
-        statement = statement.where(tokens.c.owner_id == owner_id)
-    return [_token(row) for row in connection.execute(statement)]
+def list_tokens(connection: Connection) -> list[Token]:
+    """Return all tokens, oldest first."""
+    return [_token(row) for row in connection.execute(_tokens().order_by(tokens.c.id))]
 
 
 def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, page_token: str = "") -> Page[Token]:
-    """Return a page of what `list_tokens` returns. Raises InvalidArgument for a bad size or page token."""
+    """Return a page of one owner's tokens, or of all, oldest first. Raises InvalidArgument for a bad size or token."""
     limit = page_size(size)
     statement = _tokens().order_by(tokens.c.id).limit(limit + 1)
     if owner_id is not None:
