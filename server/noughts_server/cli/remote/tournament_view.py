@@ -5,7 +5,6 @@ from typing import Any
 from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.match_summary import statistics_document
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.errors import Problem
@@ -18,10 +17,6 @@ from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
-from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
-from noughts_server.statistics.match_games import MatchStatistics
-from noughts_server.statistics.sprt import Decision as SprtDecision
-from noughts_server.statistics.sprt import SprtState
 from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.pairings import MatchRow
@@ -38,8 +33,8 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     fitted = tables.fit() if fit else None
     if output.is_json():
         document = conditions_document(shown) | tables.document()
-        if (statistics := _statistics(shown)) is not None:
-            document["match"] = statistics_document(statistics) | {"summary": shown.match_details.summary}
+        if shown.HasField("match"):
+            document["match"] = _match_document(shown.match) | {"summary": shown.match_details.summary}
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
@@ -152,15 +147,17 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         tables.print_crosstable(console, _MOST_PRINTED)
 
 
-def _statistics(shown: pb.Tournament) -> MatchStatistics | None:
-    """Return the statistics of a match; None if it is none, or does not have its two entries yet."""
-    if not shown.HasField("match"):
-        return None
-    known = shown.match
-    pairs, single = Pentanomial(*known.pentanomial), WinsDrawsLosses(*known.single)
-    test = known.sprt
-    state = SprtState(test.llr, test.lower, test.upper, SprtDecision(test.decision)) if known.HasField("sprt") else None
-    return MatchStatistics(pairs, single, known.repeats, known.games, estimate(pairs, single), state)
+def _match_document(found: pb.MatchStatistics) -> dict[str, Any]:
+    """Return the statistics of a match for JSON, as `noughts match` prints them."""
+    values = output.picked(found, "elo", "normalized_elo", "normalized_error95")
+    test = {"sprt": output.picked(found.sprt, "llr", "lower", "upper", "decision")} if found.HasField("sprt") else {}
+    return {
+        "elo": {"value": values["elo"], **output.picked(found, "error95", "los")},
+        "normalized_elo": {"value": values["normalized_elo"], "error95": values["normalized_error95"]},
+        "pentanomial": list(found.pentanomial),
+        "repeats": found.repeats,
+        **test,
+    }
 
 
 def _absence_limit(shown: pb.Tournament) -> float | None:
