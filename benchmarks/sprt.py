@@ -10,7 +10,6 @@ Usage: python benchmarks/sprt.py [--tests 10000] [--candidate-tests 2000] [--elo
 """
 
 import argparse
-import heapq
 import math
 import sys
 import time
@@ -23,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from noughts_server.statistics.candidates import Candidates
+from noughts_server.statistics.candidates import STEP, Candidates, pairs_ahead
 from noughts_server.statistics.match_games import MatchGame, MatchGames
 from noughts_server.statistics.sprt import Decision, Sprt
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -154,25 +153,32 @@ def evaluated(test: Sprt, truth: TrueStrength, *, tests: int, seed: Sequence[int
     return ended
 
 
-def together(test: Sprt, llrs: Sequence[Sequence[float]]) -> tuple[int | None, int]:
-    """Return the candidate that `Candidates` accepts, and all pairs, from the course of each candidate's own test."""
-    # Rounded, so that equal counts have equal LLRs on arrays as well.
-    heap, pairs = [(0.0, 0, number) for number in range(len(llrs))], 0
-    while heap:
-        _, played, number = heap[0]
-        llr = llrs[number][played]
-        pairs += 1
-        if llr >= test.upper:
-            return number, pairs
-        if llr <= test.lower:
-            heapq.heappop(heap)
-        else:
-            heapq.heapreplace(heap, (round(-llr, 9), played + 1, number))
-    return None, pairs
+def together(test: Sprt, llrs: Sequence[Sequence[float]], ahead: int, step: int) -> tuple[int | None, list[int]]:
+    """Return the candidate that `Candidates` accepts, and its schedule, from the course of each candidate's own test.
+
+    So many pairs are scheduled ahead of the counted ones, after each `step` of these; 1 and 1: one by one.
+    """
+    going, schedule, now = set(range(len(llrs))), list[int](), [0.0] * len(llrs)
+    played, scheduled = [0] * len(llrs), [0] * len(llrs)
+    for counted in count():
+        while counted % step == 0 and len(schedule) < counted + ahead:
+            # Rounded, so that equal counts have equal LLRs on arrays as well.
+            leader = min(going, key=lambda each: (round(-now[each], 9), scheduled[each], each))
+            schedule.append(leader)
+            scheduled[leader] += 1
+        number = schedule[counted]
+        if number in going:
+            now[number] = llrs[number][played[number]]
+            played[number] += 1
+            if now[number] <= test.lower:
+                going.remove(number)
+            if now[number] >= test.upper or not going:
+                return number if going else None, schedule[: counted + 1]
+    raise AssertionError("endless")
 
 
-def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, seed: int) -> tuple[Compared, Compared]:
-    """Test the candidates of each row independently and together.
+def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, seed: int) -> list[Compared]:
+    """Test the candidates of each row independently, together one pair after the other, and as servers do.
 
     Raise RuntimeError if the server decides otherwise.
     """
@@ -185,20 +191,23 @@ def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, s
     cells = np.split(np.concatenate([cells for _, cells, _ in steps])[order], ends)
     llrs = [course.tolist() for course in np.split(np.concatenate([llr for _, _, llr in steps])[order], ends)]
     independent = np.array([course[-1] >= each.upper for course in llrs]).reshape(elos.shape)
-    chosen, pairs = np.zeros(elos.shape, dtype=bool), 0
+    ways = [(1, 1), (pairs_ahead(each), STEP)]
+    chosen, pairs = [np.zeros(elos.shape, dtype=bool) for _ in ways], [0 for _ in ways]
     for row in range(tests):
         own = slice(row * number, (row + 1) * number)
-        accepted, took = together(each, llrs[own])
+        for way, (ahead, step) in enumerate(ways):
+            accepted, schedule = together(each, llrs[own], ahead, step)
+            pairs[way] += len(schedule)
+            if accepted is not None:
+                chosen[way][row, accepted] = True
         if row < _CHECKED:
-            server = Candidates(whole, number)
-            for candidate, results in enumerate(cells[own]):
-                server.add(candidate, games_of(results.tolist()))
-            found = server.accepted, sum(match.known for match in server.matches)
-            if found != (accepted, 2 * took):
-                raise RuntimeError(f"test {row}: got {accepted} after {2 * took} games, the server has {found}")
-        pairs += took
-        if accepted is not None:
-            chosen[row, accepted] = True
+            server, courses_left = Candidates(whole, number, 10**6), list(map(iter, cells[own]))
+            while not server.over:
+                # Games of a candidate that is out do not count, whatever their results.
+                result = int(next(courses_left[server.schedule[server.known // 2]], 0))
+                server.add(games_of([result], server.known // 2))
+            if (server.accepted, server.schedule[: server.known // 2]) != (accepted, schedule):
+                raise RuntimeError(f"test {row}: the server decides otherwise")
     has_better = (elos >= whole.elo1).any(axis=1)
 
     def summary(accepts: npt.NDArray[np.bool_], all_pairs: int) -> Compared:
@@ -206,7 +215,7 @@ def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, s
         missed = float(1 - np.mean(accepts[has_better].any(axis=1))) if has_better.any() else math.nan
         return Compared(2 * all_pairs / tests, false, missed)
 
-    return summary(independent, sum(map(len, llrs))), summary(chosen, pairs)
+    return [summary(independent, sum(map(len, llrs))), *map(summary, chosen, pairs)]
 
 
 def scenario_elos(name: str, elo1: float, tests: int) -> Floats:
@@ -271,15 +280,15 @@ def main() -> None:
                 f"{planned.games95:,.0f})"
             )
         print(f"\n{arguments.candidate_tests:,} tests of {_CANDIDATES} candidates in each scenario, {test}")
-        print("| candidates | games, independent | games, together | ratio | false, both | missed, both |")
-        print("|---|---|---|---|---|---|")
+        print("| candidates | games, independent | games, one by one | games, as servers do | ratio | false | missed |")
+        print("|---|---|---|---|---|---|---|")
         for name, run in runs.items():
-            apart, joint = run.result()
+            apart, single, joint = run.result()
             false = f"{percent(apart.false)}, {percent(joint.false)}"
             missed = f"{percent(apart.missed)}, {percent(joint.missed)}"
             print(
-                f"| {name} | {apart.games:,.0f} | {joint.games:,.0f} | {joint.games / apart.games:.2f} "
-                f"| {false} | {missed} |",
+                f"| {name} | {apart.games:,.0f} | {single.games:,.0f} | {joint.games:,.0f} "
+                f"| {joint.games / apart.games:.2f} | {false} | {missed} |",
                 flush=True,
             )
             note(name)

@@ -478,6 +478,7 @@ class WatchedTournament(_message.Message):
     PLIES_FIELD_NUMBER: _builtins.int
     STANDINGS_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     title: _builtins.str
@@ -497,6 +498,10 @@ class WatchedTournament(_message.Message):
     def match(self) -> _tournaments_pb2.MatchStatistics:
         """Of a match: its statistics. Not in `featured`."""
 
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[_tournaments_pb2.MatchStatistics]:
+        """The same for each candidate."""
+
     def __init__(
         self,
         *,
@@ -510,10 +515,11 @@ class WatchedTournament(_message.Message):
         plies: _builtins.int = ...,
         standings: _abc.Iterable[Global___WatchedStanding] | None = ...,
         match: _tournaments_pb2.MatchStatistics | None = ...,
+        candidates: _abc.Iterable[_tournaments_pb2.MatchStatistics] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -71,6 +71,11 @@ class _ScheduleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Schedule.Val
     """Each round pairs neighbours in the standings, even if they have met; `rounds` sets the number of rounds."""
     SCHEDULE_MATCH: _Schedule.ValueType  # 7
     """Two entries play pairs of games with the sides swapped, until the test of `sprt` is decided or all games are played."""
+    SCHEDULE_CANDIDATES: _Schedule.ValueType  # 8
+    """The first entry is the base; the others are candidates that play pairs of games against it, with the sides swapped.
+    The candidate with the highest log-likelihood ratio plays next. One whose test (`sprt`, with alpha divided by the
+    number of candidates) accepts H0 is dropped. The first whose test accepts H1 ends the tournament.
+    """
 
 class Schedule(_Schedule, metaclass=_ScheduleEnumTypeWrapper):
     """The format of a tournament."""
@@ -92,6 +97,11 @@ SCHEDULE_DANISH: Schedule.ValueType  # 6
 """Each round pairs neighbours in the standings, even if they have met; `rounds` sets the number of rounds."""
 SCHEDULE_MATCH: Schedule.ValueType  # 7
 """Two entries play pairs of games with the sides swapped, until the test of `sprt` is decided or all games are played."""
+SCHEDULE_CANDIDATES: Schedule.ValueType  # 8
+"""The first entry is the base; the others are candidates that play pairs of games against it, with the sides swapped.
+The candidate with the highest log-likelihood ratio plays next. One whose test (`sprt`, with alpha divided by the
+number of candidates) accepts H0 is dropped. The first whose test accepts H1 ends the tournament.
+"""
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
 class _MatchDecision:
@@ -203,6 +213,7 @@ class Tournament(_message.Message):
     THROUGHPUT_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
     MATCH_DETAILS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
@@ -267,8 +278,9 @@ class Tournament(_message.Message):
     stop_when_decided: _builtins.bool
     """Whether a match of a knockout ends as soon as the lead is out of reach."""
     sprt: _builtins.str
-    """The sequential probability ratio test that ends a match: `elo0=ELO,elo1=ELO` and optionally `alpha=P`, `beta=P`,
-    `model=logistic` or `model=normalized`. `games_per_pair` is then the largest number of games. Empty: no test.
+    """The sequential probability ratio test that ends a match, and that candidates need: `elo0=ELO,elo1=ELO` and
+    optionally `alpha=P`, `beta=P`, `model=logistic` or `model=normalized`. `games_per_pair` is then the largest number
+    of games, of each candidate. Empty: no test.
     """
     priority: _builtins.int
     """Of the running tournaments with a `throughput`, those with the highest priority get the next games; at most 1,000."""
@@ -325,6 +337,10 @@ class Tournament(_message.Message):
         """Output only, of a match, and not in lists or in the feed: how it went."""
 
     @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchStatistics]:
+        """Output only, and not in lists. The same for each candidate, in the order in which they joined."""
+
+    @_builtins.property
     def openings(self) -> Global___Openings:
         """The openings of the games. Unset: the empty board."""
 
@@ -375,11 +391,12 @@ class Tournament(_message.Message):
         throughput: _builtins.int = ...,
         match: Global___MatchStatistics | None = ...,
         match_details: Global___MatchDetails | None = ...,
+        candidates: _abc.Iterable[Global___MatchStatistics] | None = ...,
         openings: Global___Openings | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -506,8 +523,9 @@ Global___Standing: _TypeAlias = Standing  # noqa: Y015
 
 @_typing.final
 class MatchStatistics(_message.Message):
-    """Statistics of a match, from the point of view of the entry that joined first. Pairs count in the order of the
-    schedule, up to the first one that is not stored yet. Each pair has one opening, and the sides are swapped.
+    """Statistics of a match, from the point of view of the entry that joined first, or of a candidate. Pairs count in the
+    order of the schedule, up to the first one that is not stored yet. Each pair has one opening, and the sides are
+    swapped.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -524,6 +542,7 @@ class MatchStatistics(_message.Message):
     NORMALIZED_ELO_FIELD_NUMBER: _builtins.int
     NORMALIZED_ERROR95_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
     repeats: _builtins.int
     """The number of games that only repeated others, because both bots always play the same. They are in no other count
     except `games`.
@@ -540,9 +559,13 @@ class MatchStatistics(_message.Message):
     normalized_elo: _builtins.float
     """The difference in normalized Elo, and half the width of its 95 % confidence interval; unset if unknown."""
     normalized_error95: _builtins.float
+    state: _builtins.str
+    """Of a candidate: `plays` (some of its pairs are scheduled), `waits`, `dropped`, `accepted`, or `stopped` (out without
+    a decision). Empty in a match.
+    """
     @_builtins.property
     def labels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The labels of the two entries, in the order in which they joined."""
+        """The labels of the two entries, in the order in which they joined; a candidate comes before the base."""
 
     @_builtins.property
     def pentanomial(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -571,10 +594,11 @@ class MatchStatistics(_message.Message):
         normalized_elo: _builtins.float | None = ...,
         normalized_error95: _builtins.float | None = ...,
         sprt: Global___SprtState | None = ...,
+        state: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "score", b"score", "sprt", b"sprt"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "games", b"games", "labels", b"labels", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "pentanomial", b"pentanomial", "repeats", b"repeats", "score", b"score", "single", b"single", "sprt", b"sprt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_error95", b"_error95", "_los", b"_los", "_normalized_elo", b"_normalized_elo", "_normalized_error95", b"_normalized_error95", "_score", b"_score", "elo", b"elo", "error95", b"error95", "games", b"games", "labels", b"labels", "los", b"los", "normalized_elo", b"normalized_elo", "normalized_error95", b"normalized_error95", "pentanomial", b"pentanomial", "repeats", b"repeats", "score", b"score", "single", b"single", "sprt", b"sprt", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elo: _TypeAlias = _typing.Literal["elo"]  # noqa: Y015
     _WhichOneofArgType__elo: _TypeAlias = _typing.Literal["_elo", b"_elo"]  # noqa: Y015

@@ -35,7 +35,11 @@ StopWhenDecidedOption = Annotated[
 ]
 SprtOption = Annotated[
     str | None,
-    Option("--sprt", metavar="elo0=E,elo1=E", help="Test that ends a match; also alpha=P, beta=P, model=normalized"),
+    Option(
+        "--sprt",
+        metavar="elo0=E,elo1=E",
+        help="Test of a match or of candidates; also alpha=P, beta=P, model=normalized",
+    ),
 ]
 DrawAfterOption = Annotated[
     int | None,

@@ -11,7 +11,7 @@ from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.clocks import tell_clocks, waiting_game
 from noughts_server.feed.observer import SlotKey, tell_scores
-from noughts_server.messages.conversions import entry_labels, match_statistics_message, standing_message
+from noughts_server.messages.conversions import entry_labels, standing_message, statistics_messages
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -104,7 +104,7 @@ def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.Watche
         standings=[
             pb.WatchedStanding(rank=rank, standing=standing_message(row)) for rank, row in enumerate(rows, start=1)
         ],
-        match=match_statistics_message(tournament, entry_labels(rows)),
+        **statistics_messages(tournament, entry_labels(rows)),
     )
 
 

@@ -25,7 +25,7 @@ class LocalMatch:
     def recall(self, games: Iterable[FinishedGame]) -> None:
         """Count games that are stored."""
         if self._is_match:
-            self.games.add({game.ordinal: counted_game(game, self._variant) for game in games})
+            self.games.add({game.ordinal: counted_game(game, self._variant, base=1) for game in games})
 
     def admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
         """Count games that have ended; return those to store now."""

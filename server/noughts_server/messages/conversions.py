@@ -13,8 +13,10 @@ from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.match_details import match_details_message
 from noughts_server.messages.settings_codec import openings_message, settings_message
+from noughts_server.statistics.candidates import CandidateState
+from noughts_server.statistics.match_games import MatchStatistics
 from noughts_server.store.engine.schema import Kind
-from noughts_server.store.pairing.matches import read_statistics
+from noughts_server.store.pairing.matches import read_candidates, read_statistics
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
@@ -57,7 +59,7 @@ def tournament_message(
 ) -> tournaments_pb2.Tournament:
     """Return the message of a tournament with these standings, or of a match with only the labels of its entries."""
     joining = tournament.joining
-    settings, statistics = tournament.settings, match_statistics_message(tournament, labels or entry_labels(rows))
+    settings, statistics = tournament.settings, statistics_messages(tournament, labels or entry_labels(rows))
     return settings_message(
         settings,
         seed=settings.seed if tournament.ended else None,
@@ -75,8 +77,8 @@ def tournament_message(
         challenge=tournament.kind is Kind.CHALLENGE,
         test=tournament.kind is Kind.TEST,
         standings=map(standing_message, rows),
-        match=statistics,
-        match_details=match_details_message(tournament, statistics) if rows else None,
+        **statistics,
+        match_details=match_details_message(tournament, statistics.get("match")) if rows else None,
     )
 
 
@@ -85,20 +87,32 @@ def entry_labels(rows: Sequence[Standing]) -> list[str]:
     return [row.label for row in sorted(rows, key=attrgetter("number"))]
 
 
-def match_statistics_message(tournament: Tournament, labels: Sequence[str]) -> tournaments_pb2.MatchStatistics | None:
-    """Return the statistics of a match of these entries; None in other formats, and until two bots have joined."""
-    if not tournament.settings.schedule.counts_pairs or len(labels) != tournament.settings.schedule.most_entries:
-        return None
-    found = read_statistics(tournament.match_counts, tournament.settings.sprt)
+def statistics_messages(tournament: Tournament, labels: Sequence[str]) -> dict[str, Any]:
+    """Return `match` or `candidates` of a tournament of these entries; nothing until it has enough entries."""
+    kind, test, counts = tournament.settings.schedule, tournament.settings.sprt, tournament.match_counts
+    if kind.base is None or len(labels) < 2:
+        return {}
+    if not kind.pairs_ahead:
+        return {"match": _statistics_message(read_statistics(counts, test), labels=labels)}
+    base, *others = labels
+    found = []
+    for label, (statistics, state) in zip(others, read_candidates(counts, test, len(others)), strict=True):
+        open_still = state in (CandidateState.PLAYS, CandidateState.WAITS)
+        state = CandidateState.STOPPED if tournament.ended and open_still else state
+        found.append(_statistics_message(statistics, labels=[label, base], state=state))
+    return {"candidates": found}
+
+
+def _statistics_message(found: MatchStatistics, **more: Any) -> tournaments_pb2.MatchStatistics:
     estimate = found.estimate
     return filled(
         tournaments_pb2.MatchStatistics,
         found,
-        labels=labels,
         elo=estimate.value,
         normalized_elo=estimate.normalized,
         **{name: getattr(estimate, name) for name in ("score", "error95", "los", "normalized_error95")},
         sprt=found.sprt and filled(tournaments_pb2.SprtState, found.sprt),
+        **more,
     )
 
 

@@ -86,8 +86,9 @@ class Supply:
         units = await self._unfinished()
         logger.info("tournament_started", tournament=playing.name, bots=len(playing.players), units=len(units))
         opened = UnitsWithOpenings(tournament.settings, playing)
-        # Where pairings never end, those that are there are played while others still are; units hold one encounter.
-        endless = tournament.settings.schedule.endless
+        # Pairings can follow while games are running; then units are whole, so that a claimed one does not grow.
+        kind = tournament.settings.schedule
+        ahead = kind.endless or kind.pairs_ahead
         total = -1
         while tournament.games_total != total:
             await self._hand_out(units, playing, opened, tournament.settings)
@@ -96,7 +97,7 @@ class Supply:
             self.withdrawn(playing.withdrawn)
             idle, total = False, tournament.games_total
             while not idle and tournament.games_total == total:
-                await self._progress.until(lambda: self._may_look(endless=endless, known=total))  # noqa: B023
+                await self._progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
                 idle = self._is_idle()
                 # The last games may bring others: the next round, or an extension.
                 await self._recorder.flush()
@@ -169,10 +170,10 @@ class Supply:
     def _is_idle(self) -> bool:
         return not self._referee.queued(self._key) and not self._referee.in_flight(self._key)
 
-    def _may_look(self, *, endless: bool, known: int) -> bool:
-        """Whether nothing of it is being played; or in an endless one nothing waits, and there is or may be more."""
+    def _may_look(self, *, ahead: bool, known: int) -> bool:
+        """Whether nothing of it is being played; or nothing waits, and there may be more besides."""
         if self._is_idle():
             return True
-        if not endless or self._referee.queued(self._key):
+        if not ahead or self._referee.queued(self._key):
             return False
         return self._total > known or self._recorder.backlog > 0

@@ -4,6 +4,10 @@ All candidates play pairs against the base only. Each has an SPRT of its own, wi
 next pair belongs to the candidate with the highest LLR, so that candidates behind wait. A candidate whose test accepts
 H0 is dropped. The first candidate whose test accepts H1 ends all.
 
+A fixed number of pairs is scheduled ahead of the counted ones (`pairs_ahead`), so that many games can be concurrent.
+Pairs count in the order of the schedule, and each further pair follows from the counted ones only. So neither the
+schedule nor the verdict depends on the order in which games end. Pairs of a candidate that is out do not count.
+
 Errors: A test depends on its candidate's own pairs only. A likelihood ratio is a martingale under H0, so its limits
 hold at any time and in any order of pairs (J. Ville, "Etude critique de la notion de collectif", 1939; A. Wald, 1945):
 
@@ -20,65 +24,128 @@ all must be dropped, and no order saves games: each drop takes at least (1 - a) 
 units of information (a = alpha, b = beta), nearly what its SPRT takes.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 
 from noughts_server.statistics.match_games import MatchGame, MatchGames
-from noughts_server.statistics.sprt import Decision, Sprt, SprtError
+from noughts_server.statistics.sprt import Decision, Sprt
+
+STEP = 4
+"""Further pairs are scheduled whenever this number of pairs has been counted."""
+_FEWEST_STEPS, _MOST_STEPS = 2, 64
+# A typical distribution of pairs; and the share of one candidate's test that is scheduled ahead.
+_USUAL_SHARES = (0.06, 0.24, 0.4, 0.24, 0.06)
+_SHARE_AHEAD = 1 / 16
+
+
+class CandidateState(StrEnum):
+    """What becomes of a candidate."""
+
+    ACCEPTED = "accepted"
+    DROPPED = "dropped"
+    PLAYS = "plays"
+    WAITS = "waits"
+    STOPPED = "stopped"
+    """Out without a decision: it was withdrawn, only repeated games, or the tournament ended."""
 
 
 class Candidates:
-    """Counters of the games of candidates, numbered from 0, against one base."""
+    """Counters of the games of candidates, numbered from 0, against one base, and the schedule of their pairs."""
 
-    def __init__(self, sprt: Sprt, number: int) -> None:
-        """Raises SprtError without candidates, or if there are too many for this alpha."""
-        if number < 1:
-            raise SprtError(f"{number} candidates", "1 or more")
-        each = replace(sprt, alpha=sprt.alpha / number)
-        self._matches = [MatchGames(each) for _ in range(number)]
-        self._waiting: list[dict[int, MatchGame]] = [{} for _ in range(number)]
+    def __init__(self, sprt: Sprt, number: int, most_pairs: int, scheduled: Iterable[int] = ()) -> None:
+        """`most_pairs` is the limit of each candidate, `scheduled` the candidates of the pairs that are stored already.
 
-    @property
-    def matches(self) -> Sequence[MatchGames]:
-        """Return each candidate's counter, with the games that the test counts."""
-        return self._matches
-
-    @property
-    def accepted(self) -> int | None:
-        """Return the candidate that is stronger than the base, if one was found."""
-        found = (number for number, match in enumerate(self._matches) if _decision(match) is Decision.H1)
-        return next(found, None)
-
-    @property
-    def order(self) -> list[int]:
-        """Return the undecided candidates; empty at the end of the test.
-
-        The next pair in the schedule belongs to the first of them. A server that plays games ahead of the schedule
-        starts with the front ones.
+        Raises SprtError without candidates, or if there are too many for this alpha.
         """
-        if self.accepted is not None:
-            return []
-        going = [number for number, match in enumerate(self._matches) if not match.over]
-        return sorted(going, key=lambda number: (-_llr(self._matches[number]), self._matches[number].known))
+        each = sprt.of_each(number)
+        self.matches = [MatchGames(each) for _ in range(number)]
+        """Each candidate's counter, with the games that its test counts."""
+        self.schedule = list(scheduled)
+        """The candidate of each pair."""
+        self.accepted: int | None = None
+        """The candidate that is stronger than the base, if one was found."""
+        self.last_out = 0
+        """The candidate that was accepted or went out last."""
+        self._ahead = pairs_ahead(each)
+        self._most_pairs = most_pairs
+        self._scheduled = Counter(self.schedule)
+        self._going = set(range(number))
+        self._pairs = 0
+        self._waiting: dict[int, MatchGame] = {}
+        self._extend()
 
-    def add(self, candidate: int, games: Mapping[int, MatchGame]) -> None:
-        """Add a candidate's games by their slots, from 1. After the end of the test nothing changes.
+    @property
+    def known(self) -> int:
+        """Return the number of games in pairs without a gap from the first one on, up to the end of the test."""
+        return 2 * self._pairs
 
-        Games arrive in any order. They count pair by pair in the order of the schedule, so the result does not depend
-        on which games end first.
-        """
-        self._waiting[candidate].update(games)
-        while order := self.order:
-            match, waiting = self._matches[order[0]], self._waiting[order[0]]
-            pair = match.known + 1, match.known + 2
-            if not all(slot in waiting for slot in pair):
+    @property
+    def over(self) -> bool:
+        """Return whether a candidate was accepted, or all are out."""
+        return self.accepted is not None or not self._going
+
+    def state(self, candidate: int) -> CandidateState:
+        """Return the state of a candidate."""
+        if candidate == self.accepted:
+            return CandidateState.ACCEPTED
+        match = self.matches[candidate]
+        if match.decided:
+            return CandidateState.DROPPED
+        if self.over or match.over or match.known == 2 * self._most_pairs:
+            return CandidateState.STOPPED
+        return CandidateState.PLAYS if candidate in self.schedule[self._pairs :] else CandidateState.WAITS
+
+    def pairs_from(self, start: int) -> Iterator[tuple[int, int]]:
+        """Yield the candidates of the scheduled pairs from this one on, with the number of its earlier pairs."""
+        later = self.schedule[start:]
+        before = self._scheduled - Counter(later)
+        for candidate in later:
+            yield candidate, before[candidate]
+            before[candidate] += 1
+
+    def add(self, games: Mapping[int, MatchGame]) -> None:
+        """Add games by their slots, from 1, with the candidate's points. After the end of the test nothing changes."""
+        waiting = self._waiting
+        waiting.update({slot: game for slot, game in games.items() if slot > self.known})
+        while not self.over and self.known + 1 in waiting and self.known + 2 in waiting:
+            self._count(waiting.pop(self.known + 1), waiting.pop(self.known + 2))
+
+    def _count(self, one: MatchGame, other: MatchGame) -> None:
+        candidate = self.schedule[self._pairs]
+        match = self.matches[candidate]
+        self._pairs += 1
+        if candidate in self._going:
+            match.add({match.known + 1: one, match.known + 2: other})
+            if match.over:
+                self._going.discard(candidate)
+                self.last_out = candidate
+                if match.state is not None and match.state.decision is Decision.H1:
+                    self.accepted = candidate
+        if self._pairs % STEP == 0:
+            self._extend()
+
+    def _extend(self) -> None:
+        while not self.over and len(self.schedule) < self._pairs + self._ahead:
+            possible = [candidate for candidate in self._going if self._scheduled[candidate] < self._most_pairs]
+            if not possible:
                 return
-            match.add({slot: waiting.pop(slot) for slot in pair})
+            leader = min(possible, key=self._order)
+            self.schedule.append(leader)
+            self._scheduled[leader] += 1
+
+    def _order(self, candidate: int) -> tuple[float, int, int]:
+        state = self.matches[candidate].state
+        return -state.llr if state else 0.0, self._scheduled[candidate], candidate
 
 
-def _decision(match: MatchGames) -> Decision | None:
-    return match.state and match.state.decision
+def pairs_ahead(sprt: Sprt) -> int:
+    """Return the number of scheduled pairs that are not counted yet: a small share of a candidate's test.
 
-
-def _llr(match: MatchGames) -> float:
-    return match.state.llr if match.state else 0.0
+    It depends on the test only, not on the machines, so that the same pairs follow everywhere.
+    """
+    steps = sprt.steps(_USUAL_SHARES)
+    # Under both hypotheses the LLR moves by half of its variance with each pair.
+    drift = sum(share * step**2 for share, step in zip(_USUAL_SHARES, steps, strict=True)) / 2
+    ahead = round(-sprt.lower / drift * _SHARE_AHEAD / STEP)
+    return STEP * max(_FEWEST_STEPS, min(ahead, _MOST_STEPS))

@@ -55,9 +55,9 @@ def match_game(result: int, termination: int, side: int, moves: bytes, opening: 
     return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
 
 
-def counted_game(game: FinishedGame, variant: str) -> MatchGame:
-    """Return a stored game as it counts for the entry with the number 0."""
-    return match_game(game.result, game.termination, game.first != 0, game.moves, opening_of(game, variant))
+def counted_game(game: FinishedGame, variant: str, base: int | None) -> MatchGame:
+    """Return a stored game as it counts for the opponent of the entry `base`."""
+    return match_game(game.result, game.termination, game.first == base, game.moves, opening_of(game, variant))
 
 
 def opening_of(game: FinishedGame, variant: str) -> bytes:

@@ -9,7 +9,7 @@ a match without losses is also decided.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -100,6 +100,12 @@ class Sprt:
 
     def __str__(self) -> str:
         return f"elo0={self.elo0:g},elo1={self.elo1:g},alpha={self.alpha:g},beta={self.beta:g},model={self.model}"
+
+    def of_each(self, number: int) -> "Sprt":
+        """Return the test of each of so many candidates that together err at this test's rates. Raises SprtError."""
+        if number < 1:
+            raise SprtError(f"{number} candidates", "1 or more")
+        return replace(self, alpha=self.alpha / number)
 
     @property
     def lower(self) -> float:

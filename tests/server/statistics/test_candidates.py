@@ -1,93 +1,139 @@
-"""Several candidates against one base: who plays next, who is dropped, and when the test ends."""
+"""Several candidates against one base: which pairs follow, who is dropped, and when the test ends."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import pytest
 
-from noughts_server.statistics.candidates import Candidates
+from noughts_server.statistics.candidates import Candidates, CandidateState, pairs_ahead
 from noughts_server.statistics.match_games import MatchGame
 from noughts_server.statistics.sprt import Decision, Sprt, SprtError
 
-
-def games(points: str) -> dict[int, MatchGame]:
-    """Games by slot: + won, = drawn, - lost by the candidate."""
-    return {slot: MatchGame({"+": 1.0, "=": 0.5, "-": 0.0}[point]) for slot, point in enumerate(points, 1)}
+TEST = Sprt(0, 100)
+AHEAD = 8
 
 
-def sampled(weights: tuple[int, int, int], *, seed: int) -> dict[int, MatchGame]:
-    return games("".join(random.Random(seed).choices("+=-", weights, k=800)))
+def new(number: int, sprt: Sprt = TEST, most_pairs: int = 1_000) -> Candidates:
+    return Candidates(sprt, number, most_pairs)
+
+
+def play(candidates: Candidates, points: Mapping[int, str], slots: int = 10_000) -> None:
+    """Play the schedule in order; each candidate has the same results in all its pairs, e.g. `+-`."""
+    for slot in range(candidates.known + 1, slots + 1):
+        if candidates.over or slot > 2 * len(candidates.schedule):
+            return
+        own = points[candidates.schedule[(slot - 1) // 2]]
+        candidates.add({slot: MatchGame({"+": 1.0, "=": 0.5, "-": 0.0}[own[(slot - 1) % 2]])})
 
 
 def played(candidates: Candidates) -> list[int]:
-    return [match.known for match in candidates.matches]
+    return [match.known // 2 for match in candidates.matches]
 
 
-def test_the_leader_plays_the_next_pair() -> None:
-    candidates = Candidates(Sprt(0, 50), 3)
-    assert candidates.order == [0, 1, 2]
-    candidates.add(0, games("+-"))
-    assert candidates.order == [1, 2, 0]
-    candidates.add(2, games("++"))
-    assert candidates.order == [1, 2, 0], "2 has not counted yet, because 1 comes before it"
-    assert played(candidates) == [2, 0, 0]
-    candidates.add(1, games("--"))
-    assert candidates.order == [2, 0, 1]
-    assert played(candidates) == [2, 2, 2]
+def states(candidates: Candidates) -> list[str]:
+    return [candidates.state(number) for number in range(len(candidates.matches))]
+
+
+def test_first_all_play_and_then_the_leader() -> None:
+    candidates = new(4)
+    assert candidates.schedule == [0, 1, 2, 3, 0, 1, 2, 3]
+    play(candidates, {0: "--", 1: "+-", 2: "++", 3: "--"}, 8)
+    assert candidates.schedule[AHEAD:] == [2, 2, 2, 2]
+    assert states(candidates) == ["plays", "plays", "plays", "plays"]
+    play(candidates, {0: "--", 1: "+-", 2: "++", 3: "--"}, 16)
+    assert candidates.schedule[AHEAD:] == [2] * 8
+    assert states(candidates) == ["waits", "waits", "plays", "waits"]
 
 
 def test_the_first_accepted_candidate_ends_the_test() -> None:
-    candidates = Candidates(Sprt(0, 50), 3)
-    for number, points in enumerate(("-+" * 200, "++" * 200, "==" * 200)):
-        candidates.add(number, games(points))
-    assert candidates.accepted == 1
-    assert candidates.order == []
+    candidates = new(3)
+    play(candidates, {0: "-+", 1: "++", 2: "=="})
+    assert (candidates.accepted, candidates.over) == (1, True)
+    assert states(candidates) == ["stopped", "accepted", "stopped"]
     before = played(candidates)
-    candidates.add(1, games("--" * 400))
+    assert sum(before) == candidates.known // 2
+    assert before[1] > before[0]
+    candidates.add({slot: MatchGame(0.0) for slot in range(1, 400)})
     assert played(candidates) == before
-    assert before == [2, before[1], 0], "1 leads from its first pair on"
 
 
-def test_candidates_whose_test_accepts_h0_are_dropped() -> None:
-    candidates = Candidates(Sprt(0, 50), 2)
-    candidates.add(0, games("--" * 200))
-    assert candidates.order == [1, 0]
-    candidates.add(1, games("=-" * 200))
-    assert candidates.order == []
-    assert candidates.accepted is None
+def test_dropped_candidates_get_no_more_pairs() -> None:
+    candidates = new(2)
+    play(candidates, {0: "=-", 1: "--"})
+    assert states(candidates) == ["dropped", "dropped"]
     assert [match.state.decision for match in candidates.matches if match.state] == [Decision.H0, Decision.H0]
+    assert candidates.accepted is None
+    assert candidates.over
+    assert len(candidates.schedule) <= sum(played(candidates)) + 2 * AHEAD
+    assert min(played(candidates)) > 0
 
 
-def test_a_candidate_that_only_repeats_its_games_is_left_out() -> None:
-    candidates = Candidates(Sprt(0, 50), 2)
-    candidates.add(0, {slot: MatchGame(slot % 2, "", str(slot % 2)) for slot in range(1, 400)})
-    candidates.add(1, games("==" * 2))
+def test_a_candidate_that_only_repeats_its_games_is_out() -> None:
+    candidates = new(2)
+    while candidates.state(0) is not CandidateState.STOPPED:
+        slot = candidates.known + 1
+        alike = [MatchGame(game % 2, "", game) for game in (0, 1)]
+        other = [MatchGame(1.0), MatchGame(0.0)]
+        one, two = other if candidates.schedule[candidates.known // 2] else alike
+        candidates.add({slot: one, slot + 1: two})
     assert candidates.matches[0].exhausted
-    assert candidates.order == [1]
+    assert not candidates.over
+    assert set(candidates.schedule[candidates.known // 2 + AHEAD :]) <= {1}
 
 
-def test_the_result_does_not_depend_on_the_order_in_which_games_end() -> None:
-    samples = [sampled(weights, seed=seed) for seed, weights in enumerate([(4, 2, 4), (5, 2, 3), (5, 2, 4), (3, 2, 5)])]
-    results = set()
-    for seed in range(3):
-        candidates, order = Candidates(Sprt(0, 60), 4), random.Random(seed)
-        arriving = [(number, slot) for number in range(4) for slot in samples[number]]
-        arriving.sort(key=lambda game: game[1] + order.random() * 100 * seed)
-        for number, slot in arriving:
-            candidates.add(number, {slot: samples[number][slot]})
-        results.add((candidates.accepted, tuple(played(candidates))))
-    assert len(results) == 1
-    assert results.pop()[0] in (1, 2)
+def test_each_candidate_has_a_largest_number_of_pairs() -> None:
+    candidates = new(2, most_pairs=6)
+    play(candidates, {0: "+-", 1: "=="})
+    assert sorted(candidates.schedule) == [0] * 6 + [1] * 6
+    assert candidates.known == 24
+    assert not candidates.over
+    assert states(candidates) == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_schedule_does_not_depend_on_the_order_in_which_games_end(seed: int) -> None:
+    """Also if the counters are made again from the stored pairs in between."""
+    chance, weights = random.Random(seed), [(4, 2, 4), (5, 2, 3), (4, 2, 5)]
+
+    def result(candidate: int, slot: int) -> MatchGame:
+        return MatchGame(random.Random(slot * 7 + candidate).choices([1.0, 0.5, 0.0], weights[candidate])[0])
+
+    expected = new(3)
+    while not expected.over:
+        slot = expected.known + 1
+        expected.add({each: result(expected.schedule[(each - 1) // 2], each) for each in (slot, slot + 1)})
+    candidates, games = new(3), dict[int, MatchGame]()
+    while not candidates.over:
+        slots = range(candidates.known + 1, 2 * len(candidates.schedule) + 1)
+        slot = chance.choice([each for each in slots if each not in games])
+        games[slot] = result(candidates.schedule[(slot - 1) // 2], slot)
+        if slot % 50 == 0:
+            candidates = Candidates(TEST, 3, 1_000, candidates.schedule)
+            candidates.add(games)
+        else:
+            candidates.add({slot: games[slot]})
+    assert candidates.accepted == expected.accepted
+    assert candidates.schedule[: candidates.known // 2] == expected.schedule[: expected.known // 2]
+    assert played(candidates) == played(expected)
+
+
+def test_pairs_are_numbered_by_candidate() -> None:
+    candidates = Candidates(TEST, 2, 1_000, [0, 1, 1, 0, 1, 1, 1, 0])
+    assert list(candidates.pairs_from(4)) == [(1, 2), (1, 3), (1, 4), (0, 2)]
+
+
+def test_longer_tests_are_scheduled_further_ahead() -> None:
+    assert [pairs_ahead(Sprt(0, elo)) for elo in (100, 40, 10, 1)] == [8, 8, 108, 256]
 
 
 def test_the_candidates_share_alpha() -> None:
-    candidates = Candidates(Sprt(0, 50, alpha=0.05), 5)
-    assert {match.sprt for match in candidates.matches} == {Sprt(0, 50, alpha=0.01)}
+    assert {match.sprt for match in new(5).matches} == {Sprt(0, 100, alpha=0.01)}
 
 
 @pytest.mark.parametrize("number, got", [(0, "0 candidates"), (1_000, "alpha=5e-10")])
 def test_impossible_numbers_of_candidates_are_refused(number: int, got: str) -> None:
     with pytest.raises(SprtError) as caught:
-        Candidates(Sprt(0, 50, alpha=5e-7), number)
+        new(number, Sprt(0, 50, alpha=5e-7))
     assert caught.value.got == got

@@ -244,7 +244,7 @@ def test_games_of_a_match_decide_wrongly_as_rarely_as_promised(elo: float, right
 def test_candidates_together_need_few_games_at_the_same_error_rates() -> None:
     """With a fixed seed; the simulator compares the first tests with the server's evaluation."""
     elos = np.tile(np.array([60.0, 60, 0, 0, -60]), (20, 1))
-    apart, joint = simulator.compared(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
+    apart, _, joint = simulator.compared(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
     assert joint.games < apart.games / 2
     # Three standard errors above 5 %.
     assert joint.false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 20)

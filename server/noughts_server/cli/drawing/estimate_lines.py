@@ -31,10 +31,16 @@ def _told(first: str, estimate: Estimate, unit: str) -> str:
 
 def normalized_text(estimate: Estimate) -> str:
     """Return e.g. `+34 ± 15`, or `-` if it is unknown."""
-    if estimate.normalized is None:
-        return "-"
-    error = "" if estimate.normalized_error95 is None else f" ± {estimate.normalized_error95:.0f}"
-    return f"{estimate.normalized:+.0f}{error}"
+    return _difference(estimate.normalized, estimate.normalized_error95)
+
+
+def elo_text(estimate: Estimate) -> str:
+    """Return the same for the difference in Elo."""
+    return _difference(estimate.value, estimate.error95 or None)
+
+
+def _difference(value: float | None, error95: float | None) -> str:
+    return "-" if value is None else f"{value:+.0f}" if error95 is None else f"{value:+.0f} ± {error95:.0f}"
 
 
 def llr_text(state: SprtState) -> str:

@@ -248,8 +248,8 @@ def extend(
 def wait(name: NameArgument, at: AtServer) -> None:
     """Wait until a tournament is over, then show it.
 
-    The exit code is 0 if it finished, 1 if it is a match whose test accepted H0, and 3 if it was cancelled or its test
-    was not decided.
+    The exit code is 0 if it finished, 1 if it is a match whose test accepted H0 or if all candidates were dropped, and
+    3 if it was cancelled or its test was not decided.
     """
     with at.connected() as client:
         end, told = TournamentEnd(client, read_tournament(name)), -1
@@ -266,7 +266,10 @@ def wait(name: NameArgument, at: AtServer) -> None:
 def _verdict(over: pb.Tournament) -> int:
     if over.state != pb.TOURNAMENT_STATE_FINISHED:
         return _STOPPED
-    return {"H0": _REJECTED, "continue": _STOPPED}.get(over.match.sprt.decision, 0)
+    decisions = {each.sprt.decision for each in over.candidates} or {over.match.sprt.decision}
+    if decisions == {"H0"}:
+        return _REJECTED
+    return _STOPPED if "continue" in decisions and "H1" not in decisions else 0
 
 
 @command()

@@ -1,5 +1,6 @@
 """The formats of tournaments. A new format is a module of this package and an entry of `FORMATS`."""
 
+from noughts_server.competition.formats.candidates import CANDIDATES
 from noughts_server.competition.formats.danish import DANISH
 from noughts_server.competition.formats.gauntlet import GAUNTLET
 from noughts_server.competition.formats.knockout import KNOCKOUT
@@ -10,6 +11,7 @@ from noughts_server.competition.formats.swiss import SWISS
 from noughts_server.competition.formats.tournament_format import TournamentFormat
 
 __all__ = [
+    "CANDIDATES",
     "DANISH",
     "FORMATS",
     "GAUNTLET",
@@ -23,7 +25,7 @@ __all__ = [
     "format_of",
 ]
 
-FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER, MATCH)
+FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER, MATCH, CANDIDATES)
 """In the order in which users see them."""
 
 _BY_NUMBER = {each.number: each for each in FORMATS}

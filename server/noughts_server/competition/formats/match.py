@@ -3,7 +3,6 @@
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.round_robin import RoundRobinFormat
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, LateEntries
-from noughts_server.statistics.sprt import Sprt, SprtError
 
 
 class MatchFormat(RoundRobinFormat):
@@ -16,15 +15,7 @@ class MatchFormat(RoundRobinFormat):
     late_entries = LateEntries.NEVER
     extendable = False
     most_entries = 2
-    counts_pairs = True
-
-    def check(self, settings: FormatSettings) -> None:
-        super().check(settings)
-        if settings.sprt:
-            try:
-                Sprt.parse(settings.sprt)
-            except SprtError as error:
-                raise FormatError("sprt", settings.sprt, "a possible test", str(error)) from error
+    base = 1
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
         if entries != self.most_entries:

@@ -14,6 +14,7 @@ from noughts_server.competition.bracket import BracketRound
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.pairing_batch import Field, PairingBatch
 from noughts_server.competition.schedule import Schedule
+from noughts_server.statistics.sprt import Sprt, SprtError
 
 
 class FormatSettings(Protocol):
@@ -33,7 +34,7 @@ class FormatSettings(Protocol):
 
     @property
     def sprt(self) -> str:
-        """Return the test that ends a match of two, as `Sprt.parse` reads it; empty if there is none."""
+        """Return the test that ends it, as `Sprt.parse` reads it; empty if there is none."""
 
 
 class FormatError(ValueError):
@@ -80,8 +81,10 @@ class TournamentFormat(ABC):
     extendable: ClassVar[bool] = True
     """Whether a finished tournament can be opened again."""
     most_entries: ClassVar[int] = 4_096
-    counts_pairs: ClassVar[bool] = False
-    """Whether each commit counts pairs of games with the sides swapped (`StoredMatch`), and can end the tournament."""
+    base: ClassVar[int | None] = None
+    """The entry against which the others are compared: each commit counts their pairs of games (`StoredMatch`)."""
+    pairs_ahead: ClassVar[bool] = False
+    """Whether pairings that follow from results are stored while earlier games are live, and end at last."""
     byes_win: ClassVar[bool] = False
     """Whether a bye counts as winning every game of an encounter."""
     lists_rounds: ClassVar[bool] = False
@@ -104,7 +107,12 @@ class TournamentFormat(ABC):
             if value and setting not in self.own_settings:
                 default = str(type(value)()).lower() or "none"
                 raise FormatError(setting, str(value).lower(), default, f"a {self} tournament has no {lacking}")
-        if (self.follows_results or self.counts_pairs) and settings.games_per_pair % 2:
+        if settings.sprt:
+            try:
+                Sprt.parse(settings.sprt)
+            except SprtError as error:
+                raise FormatError("sprt", settings.sprt, "a possible test", str(error)) from error
+        if (self.follows_results or self.base is not None) and settings.games_per_pair % 2:
             why = (
                 f"in each encounter of a {self} tournament both bots begin equally often, so their number must be even"
             )

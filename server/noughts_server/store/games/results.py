@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, select, update
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import in_batches, upsert
@@ -18,7 +19,7 @@ from noughts_server.store.engine.schema import TournamentState, entry_scores, pa
 from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
-from noughts_server.store.pairing.matches import StoredMatch
+from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings.rater import (
@@ -140,13 +141,12 @@ def _commit_tournament(
     if not fresh:
         return
     total, kind = row.games_total, format_of(row.schedule)
-    if kind.counts_pairs:
-        match = state.matches.pop(row.id, None) or StoredMatch(row)
+    if kind.base is not None:
+        match = state.matches.pop(row.id, None) or stored_match(connection, row)
         match.take(connection, row, fresh, referee)
-        match.store(connection)
+        total = match.store(connection, total)
         report.changes.matches[row.id] = match
         if match.games.over:
-            total = match.games.known
             counting = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}
             report.stale += len(fresh) - len(counting)
             fresh, progress = counting, _without_later(connection, row, progress, total)
@@ -162,12 +162,12 @@ def _commit_tournament(
         ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
         report.changes.ladders[row.id] = ladder
         total = ladder.games_total
-    elif kind.follows_results:
+    elif isinstance(kind, InRounds):
         total = append_batch(connection, row, advance.games_done)
     finished = advance.games_done == total and not kind.endless
     _store_progress(connection, row, advance, now_ms if finished else None)
     if finished:
-        if kind.counts_pairs:
+        if kind.base is not None:
             report.changes.matches[row.id].report_decision(connection, now_ms)
         report_event(connection, "tournament.finished", row.id, now_ms)
     report.games += stored

@@ -9,14 +9,17 @@ from collections.abc import Iterable, Mapping
 from heapq import nlargest
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
 from noughts_referee.rules import Result, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves
+from noughts_server.competition.formats import format_of
+from noughts_server.statistics.candidates import Candidates, CandidateState
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics, counted_game, opening_of
 from noughts_server.statistics.sprt import Sprt
-from noughts_server.store.engine.schema import games, tournaments
+from noughts_server.store.engine.schema import entries, games, pairings, tournaments
+from noughts_server.store.pairing.pairings import Pairing, append_pairings
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_options
 
@@ -34,9 +37,10 @@ _GAMES = select(*_COLUMNS, games.c.first_entry.label("first")).order_by(games.c.
 class StoredMatch:
     """A match as stored. It is cached between transactions, and first reads what others have stored meanwhile."""
 
-    def __init__(self, tournament: Row[Any]) -> None:
-        self.games = MatchGames(_test(read_options(tournament.options).get("sprt", "")))
+    def __init__(self, tournament: Row[Any], counted: MatchGames | Candidates) -> None:
+        self.games = counted
         self._id, self._variant = tournament.id, tournament.variant
+        self._base = format_of(tournament.schedule).base
         self._games_done = 0
         self._referees: Counter[str] = Counter()
         # Wins, draws and losses of the first entry and games without a result, in the order of the slots.
@@ -58,14 +62,10 @@ class StoredMatch:
         if referee:
             self._referees[referee] += len(fresh)
 
-    def store(self, connection: Connection) -> None:
-        """Store the statistics; if the test has ended the match, its last game becomes the last slot."""
-        found = self.games.statistics()
-        counts = {name: getattr(found, name) for name in ("pentanomial", "single", "repeats", "games")}
+    def store(self, connection: Connection, total: int) -> int:
+        """Store the statistics and return the number of slots: after the decision of a test, up to its last game."""
         cells = parse_variant(self._variant).cells
-        counts |= {
-            "llr": found.sprt and found.sprt.llr,
-            "course": self.games.course,
+        counts = self._counts() | {
             "endings": {str(int(termination)): results for termination, results in sorted(self._endings.items())},
             "openings": [(unpack_moves(opening, cells), self._openings[opening]) for opening in self._frequent],
             "openings_total": len(self._openings),
@@ -73,21 +73,35 @@ class StoredMatch:
         }
         values: dict[str, Any] = {"match_counts": counts}
         if self.games.over:
-            values |= {"games_total": self.games.known, "base_games_per_pair": self.games.known}
+            total = self.games.known
+            values |= {"games_total": total, "base_games_per_pair": total}
         connection.execute(update(tournaments).where(tournaments.c.id == self._id).values(values))
+        return total
 
     def report_decision(self, connection: Connection, now_ms: int) -> None:
         """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
-        found = self.games.statistics()
-        if found.sprt is not None and self.games.decided:
+        number, match = self._deciding()
+        found = match.statistics()
+        if found.sprt is not None and match.decided:
+            of_tournament = select(entries.c.label).where(entries.c.tournament_id == self._id)
+            label = connection.execute(of_tournament.where(entries.c.number == number)).scalar_one()
             facts = found.sprt._asdict() | {"pentanomial": found.pentanomial, "repeats": found.repeats}
-            report_event(connection, "match.decided", self._id, now_ms, **facts)
+            report_event(connection, "match.decided", self._id, now_ms, label=label, **facts)
+
+    def _counts(self) -> dict[str, Any]:
+        match = self._deciding()[1]
+        return _counts(match) | {"course": match.course}
+
+    def _deciding(self) -> tuple[int, MatchGames]:
+        """Return the entry whose test ends the tournament, and its games."""
+        assert isinstance(self.games, MatchGames)
+        return 0, self.games
 
     def _add(self, stored: Iterable[Any]) -> None:
         added = {}
         for game in stored:
-            added[game.ordinal] = counted_game(game, self._variant)
-            index = _RESULTS[game.first != 0].index(game.result)
+            added[game.ordinal] = counted_game(game, self._variant, self._base)
+            index = _RESULTS[game.first == self._base].index(game.result)
             self._waiting[game.ordinal] = game.termination, opening_of(game, self._variant), index
         self.games.add(added)
         changed = set(self._frequent)
@@ -101,15 +115,78 @@ class StoredMatch:
         self._frequent = nlargest(_MOST_OPENINGS, changed, key=lambda opening: (sum(self._openings[opening]), opening))
 
 
+class StoredCandidates(StoredMatch):
+    """Candidates as stored: further pairs are scheduled in the transaction of the games from which they follow."""
+
+    def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
+        """The candidate of a pair is the other entry than the base, and pairs begin at odd ordinals."""
+        of_tournament = entries.c.tournament_id == tournament.id
+        number = connection.execute(select(func.count()).select_from(entries).where(of_tournament)).scalar_one() - 1
+        pair = (pairings.c.tournament_id == tournament.id) & (pairings.c.ordinal % 2 == 1)
+        scheduled = connection.scalars(select(pairings.c.first_entry - 1).where(pair).order_by(pairings.c.ordinal))
+        test = Sprt.parse(read_options(tournament.options)["sprt"])
+        self._candidates = Candidates(test, number, tournament.games_per_pair // 2, scheduled)
+        super().__init__(tournament, self._candidates)
+
+    def store(self, connection: Connection, total: int) -> int:
+        """Store the statistics and further pairs; after the end, remove the pairs that are not played any more."""
+        before, total = total, super().store(connection, total)
+        if self.games.over:
+            later = (pairings.c.tournament_id == self._id) & (pairings.c.ordinal > total)
+            connection.execute(delete(pairings).where(later))
+            return total
+        slots = [
+            Pairing(*sides, encounter, 0)
+            for candidate, encounter in self._candidates.pairs_from(before // 2)
+            for sides in ((candidate + 1, 0), (0, candidate + 1))
+        ]
+        append_pairings(connection, self._id, before, slots)
+        if slots:
+            longer = update(tournaments).where(tournaments.c.id == self._id).values(games_total=before + len(slots))
+            connection.execute(longer)
+        return before + len(slots)
+
+    def _counts(self) -> dict[str, Any]:
+        of_each = enumerate(self._candidates.matches)
+        return {"candidates": [_counts(match) | {"state": self._candidates.state(number)} for number, match in of_each]}
+
+    def _deciding(self) -> tuple[int, MatchGames]:
+        """Return the accepted candidate, or the last that was dropped."""
+        number = self._candidates.last_out
+        return number + 1, self._candidates.matches[number]
+
+
+def stored_match(connection: Connection, tournament: Row[Any]) -> StoredMatch:
+    """Return the counters of a started tournament that compares entries with a base; it has counted no game yet."""
+    if format_of(tournament.schedule).pairs_ahead:
+        return StoredCandidates(connection, tournament)
+    return StoredMatch(tournament, MatchGames(_test(read_options(tournament.options).get("sprt", ""))))
+
+
+def read_candidates(counts: Mapping[str, Any] | None, sprt: str, number: int) -> list[tuple[MatchStatistics, str]]:
+    """Return the statistics and the state of each candidate from the row of its tournament."""
+    known, test = (counts or {}).get("candidates", [{}] * number), Sprt.parse(sprt).of_each(number)
+    return [(_statistics(each, test), each.get("state", CandidateState.WAITS)) for each in known]
+
+
 def read_statistics(counts: Mapping[str, Any] | None, sprt: str) -> MatchStatistics:
     """Return the statistics of a match from its row; `sprt` is its test, empty if there is none."""
-    known, test = counts or {}, _test(sprt)
+    return _statistics(counts or {}, _test(sprt))
+
+
+def _statistics(known: Mapping[str, Any], test: Sprt | None) -> MatchStatistics:
     pairs = Pentanomial(*known.get("pentanomial", ()))
     single = WinsDrawsLosses(*known.get("single", ()))
     state = test.state(known.get("llr", 0.0)) if test else None
     return MatchStatistics(
         pairs, single, known.get("repeats", 0), known.get("games", 0), estimate(pairs, single), state
     )
+
+
+def _counts(match: MatchGames) -> dict[str, Any]:
+    found = match.statistics()
+    counts = {name: getattr(found, name) for name in ("pentanomial", "single", "repeats", "games")}
+    return counts | {"llr": found.sprt and found.sprt.llr}
 
 
 def _test(sprt: str) -> Sprt | None:

@@ -16,6 +16,7 @@ from noughts_server.competition.pairing_batch import Field, PairingBatch, Played
 from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
+from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.pairings import Pairing
 from noughts_server.store.pairing.seeds import stored_seed
 from noughts_server.store.tournament_options import read_options
@@ -38,8 +39,13 @@ def append_batch(connection: Connection, tournament: Row[Any], games_done: int) 
 def pair_next(connection: Connection, tournament_id: int) -> None:
     """Pair what follows without a new game: at the start, and after an extension."""
     tournament = tournament_row(connection, tournament_id)
-    if format_of(tournament.schedule).endless:
+    kind = format_of(tournament.schedule)
+    if kind.endless:
         append_to_ladder(connection, tournament, (), None)
+    elif kind.pairs_ahead:
+        match = stored_match(connection, tournament)
+        match.take(connection, tournament, {})
+        match.store(connection, tournament.games_total)
     else:
         append_batch(connection, tournament, tournament.games_done)
 

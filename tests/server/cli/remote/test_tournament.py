@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import socket
 import sys
@@ -86,6 +87,32 @@ def test_a_match_with_a_test_ends_with_its_decision(ask: Ask, bots: list[str], n
     assert "SPEC: got 3 bots, expected 2: a match is played by two bots" in wrong
     wrong = noughts("tournament create x --schedule swiss --sprt elo0=0,elo1=5", code=2).stderr
     assert "a swiss tournament has no test that ends it" in wrong
+
+
+def test_candidates_end_with_the_first_that_is_stronger(
+    ask: Ask, bots: list[str], noughts: Any, server: str, token: str
+) -> None:
+    refused = noughts("tournament create three --schedule candidates", code=2).stderr
+    assert "--sprt none: it decides which candidates are dropped" in refused
+    with online(server, token, **{"alice-fives": "fives"}):
+        base, best = bots
+        for name, test in (("three", "elo0=0,elo1=200"), ("worse", "elo0=700,elo1=900")):
+            ask(f"tournament create {name} --schedule candidates --sprt {test} --openings random:2")
+            for bot in (base, "alice-fives", best):
+                ask(f"tournament join {name} --bot {bot}")
+            ask(f"tournament start {name}")
+        told = json.loads(noughts(f"tournament wait three --server {server} --format json").stdout)
+        noughts(f"tournament wait worse --server {server} --format json", code=1)
+    assert [each["label"] for each in told["candidates"]] == ["alice-fives", best]
+    assert [each["state"] for each in told["candidates"]].count("accepted") == 1
+    assert told["candidates"][0]["sprt"]["upper"] == pytest.approx(math.log(0.95 / 0.025))
+    assert told["games"] == told["games_total"] < 1_000
+    text = noughts(f"tournament show three --server {server}").stdout
+    for words in (f"Candidates against {base}: elo0=0,elo1=200", "accepted", "The LLR -2.97 drops a candidate, 3.64"):
+        assert words in text
+    worse = ask("tournament show worse")["candidates"]
+    assert [each["sprt"]["decision"] for each in worse] == ["H0", "H0"]
+    assert [each["state"] for each in worse] == ["dropped", "dropped"]
 
 
 def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(

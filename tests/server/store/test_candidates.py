@@ -1,0 +1,192 @@
+"""Candidates on a real store: the same pairs follow and the same verdict, however their games arrive."""
+
+import math
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from noughts_referee.rules import Draws, Result, Termination
+from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.formats import CANDIDATES
+from noughts_server.errors import InvalidArgument, TooManyEntries, WrongState
+from noughts_server.statistics.sprt import Decision
+from noughts_server.store.checking import check_database
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import commit_games
+from noughts_server.store.pairing.matches import read_candidates
+from noughts_server.store.ratings.rater import FoldingState
+from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, pause_tournament, start_tournament
+from tests.support.arena import NOW, Arena, open_arena
+
+BOTS = ("base", "ada", "bob", "cleo")
+WINS = {1: 3, 2: 6, 3: 4}
+"""Of 10 games, those that a candidate wins; it draws two."""
+TEST: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    async with open_arena(tmp_path / "test.db") as opened:
+        yield opened
+
+
+async def get(arena: Arena) -> Tournament:
+    return await arena.store.read(partial(get_tournament, slug="cup"))
+
+
+async def games_of(arena: Arena, tournament: Tournament, wins: dict[int, int]) -> list[FinishedGame]:
+    """Return games of all slots so far, with openings of two plies; each slot always has the same game."""
+    games = []
+    for game in await arena.play(tournament):
+        candidate, luck = max(game.first, game.second), Draws(98, game.ordinal).below(10)
+        better = Result.SECOND_WINS if game.first == 0 else Result.FIRST_WINS
+        won = wins[candidate]
+        result = better if luck < won else Result.DRAW if luck < won + 2 else Result(4 - better)
+        games.append(game._replace(result=result, termination=Termination.LINE, opening_plies=2))
+    return games
+
+
+async def play_all(arena: Arena, case: str = "in order", wins: dict[int, int] = WINS) -> Tournament:
+    """Play to the end, some games of the scheduled ones after the other."""
+    chance, others = Random(case), FoldingState()
+    while (tournament := await get(arena)).state is TournamentState.RUNNING:
+        games = await games_of(arena, tournament, wins)
+        if case == "at once":
+            await arena.commit(games)
+            continue
+        if case != "in order":
+            chance.shuffle(games)
+        if case == "two recorders":
+            arena.state, others = others, arena.state
+        if case == "restarts":
+            arena.state = FoldingState()
+        await arena.commit(games[: 1 if case == "one by one" else chance.randint(1, 9)])
+    return tournament
+
+
+@pytest.mark.parametrize("wins", [WINS, {1: 3, 2: 4, 3: 2}], ids=["accepted", "dropped"])
+async def test_the_same_pairs_are_played_in_whatever_order_games_end(tmp_path: Path, wins: dict[int, int]) -> None:
+    """Also if another recorder stores some of them, or the cache is lost: a restart."""
+    seen: list[Any] = []
+    for case in ("in order", "shuffled", "two recorders", "restarts", "at once", "one by one"):
+        async with open_arena(tmp_path / f"{case}.db") as arena:
+            await arena.tournament(bots=BOTS, **TEST)
+            ended = await play_all(arena, case, wins)
+            pairs = arena.rows("SELECT ordinal, first_entry, second_entry, encounter FROM pairings ORDER BY 1")
+            seen.append((pairs, ended.match_counts, arena.snapshot()))
+            assert ended.games_total == ended.games_done == ended.folded == len(pairs)
+            checked = await arena.store.read(partial(check_database, faults_of=lambda game: ()))
+            assert checked.findings == []
+            candidates = read_candidates(ended.match_counts, TEST["sprt"], 3)
+            assert [state for _, state in candidates] == (
+                ["stopped", "accepted", "stopped"] if wins is WINS else ["dropped"] * 3
+            )
+    assert all(each == seen[0] for each in seen)
+
+
+async def test_candidates_share_alpha_and_meet_only_the_base(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, **TEST)
+    ended = await play_all(arena)
+    assert arena.rows("SELECT COUNT(*) FROM games WHERE 0 NOT IN (first_entry, second_entry)") == [(0,)]
+    [_, (best, state), _] = read_candidates(ended.match_counts, TEST["sprt"], 3)
+    assert state == "accepted"
+    assert best.sprt is not None
+    assert best.sprt.decision is Decision.H1
+    assert best.sprt.upper == pytest.approx(math.log(0.95 / (0.1 / 3)))
+    assert best.estimate.value is not None
+    assert best.estimate.value > 0
+    assert tournament.games_total == 2 * 8, "all candidates begin"
+
+
+async def test_a_dropped_candidate_gets_no_more_pairs(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, **TEST)
+    ended = await play_all(arena, "at once", wins={1: 3, 2: 4, 3: 2})
+    counted = sum(statistics.games for statistics, _ in read_candidates(ended.match_counts, TEST["sprt"], 3))
+    assert ended.games_total - counted <= tournament.games_total, "only pairs that were scheduled already"
+    last = {max(row): ordinal for ordinal, *row in arena.rows("SELECT ordinal, first_entry, second_entry FROM games")}
+    assert min(last.values()) < ended.games_total - tournament.games_total
+
+
+async def test_a_withdrawn_candidate_is_out_without_a_decision(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, **TEST)
+    while (tournament := await get(arena)).state is TournamentState.RUNNING:
+        games = await games_of(arena, tournament, WINS)
+        await arena.commit(
+            [
+                game._replace(result=Result.FIRST_WINS, termination=Termination.ADJUDICATED)
+                if 2 in (game.first, game.second)
+                else game
+                for game in games
+            ]
+        )
+    states = [state for _, state in read_candidates(tournament.match_counts, TEST["sprt"], 3)]
+    assert states[1] == "stopped"
+    assert "accepted" not in states
+
+
+async def test_a_failed_transaction_leaves_no_trace(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, **TEST)
+    games = await games_of(arena, tournament, WINS)
+
+    def commit_and_fail(connection: Any) -> None:
+        commit_games(connection, games, arena.state, now_ms=NOW)
+        raise ZeroDivisionError
+
+    await arena.commit(games[:3])
+    with pytest.raises(ZeroDivisionError):
+        await arena.store.write(commit_and_fail)
+    assert (await get(arena)).games_total == tournament.games_total
+    await arena.commit(games[3:])
+    assert (await get(arena)).games_total == 2 * tournament.games_total
+
+
+async def test_candidates_can_be_paused(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, **TEST)
+    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.commit(await games_of_paused(arena, tournament))
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    assert (await play_all(arena)).state is TournamentState.FINISHED
+
+
+async def games_of_paused(arena: Arena, tournament: Tournament) -> list[FinishedGame]:
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    games = await games_of(arena, tournament, WINS)
+    await arena.store.write(partial(pause_tournament, slug="cup"))
+    return games
+
+
+async def test_the_largest_number_of_games_is_that_of_each_candidate(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, **{**TEST, "games_per_pair": 6})
+    ended = await play_all(arena)
+    assert (ended.state, ended.games_done) == (TournamentState.FINISHED, 18)
+    assert {state for _, state in read_candidates(ended.match_counts, TEST["sprt"], 3)} == {"stopped"}
+
+
+async def test_candidates_cannot_be_extended_or_join_late(arena: Arena) -> None:
+    with pytest.raises(WrongState):
+        await arena.tournament("alone", bots=("base",), **TEST)
+    await arena.tournament(bots=BOTS, **TEST)
+    await play_all(arena)
+    with pytest.raises(WrongState, match="candidates"):
+        await arena.store.write(partial(extend_tournament, slug="cup"))
+    with pytest.raises(TooManyEntries, match="65"):
+        await arena.tournament("many", bots=[f"bot{number}" for number in range(66)], **TEST)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"sprt": ""}, "a test, e.g. elo0=0,elo1=10: it decides which candidates are dropped"),
+        ({"sprt": "elo0=5,elo1=0"}, "elo0 below elo1"),
+        ({"sprt": "elo0=0,elo1=5,alpha=1e-9"}, "a larger alpha: the candidates share it"),
+        ({"games_per_pair": 3}, "even number"),
+    ],
+)
+async def test_bad_settings_are_refused(arena: Arena, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        await arena.tournament(bots=BOTS, **{**TEST, **settings})
