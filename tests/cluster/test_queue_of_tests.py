@@ -36,6 +36,9 @@ async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path) -
     async with running(servers=2, referees=4, options=_ACCEPTING) as cluster:
         disturbed = await _played(cluster, modules, partial(_disturb, cluster))
         await cluster.look_back(*disturbed)
+        for slug in disturbed:
+            shown = await cluster.tournament(slug)
+            assert sum(each.games for each in shown.match_details.referees) >= shown.games_done
         assert all("units_claimed" in cluster.log(each) for each in cluster.referees), cluster.logs()
     for slug, found in undisturbed.items():
         assert disturbed[slug] == found, slug
@@ -84,6 +87,7 @@ async def _played(
                 variant="mnk:5,5,4",
                 sprt=("elo0=0,elo1=25", "elo0=-25,elo1=0")[number % 2],
                 seed=number,
+                fuel=10_000_000,
                 priority=number % 3,
                 throughput=50 + 50 * (number % 2),
             )
