@@ -31,15 +31,11 @@ def _told(first: str, estimate: Estimate, unit: str) -> str:
 
 def normalized_text(estimate: Estimate) -> str:
     """Return e.g. `+34 ± 15`, or `-` if it is unknown."""
-    return _difference(estimate.normalized, estimate.normalized_error95)
+    return difference_text(estimate.normalized, estimate.normalized_error95)
 
 
-def elo_text(estimate: Estimate) -> str:
-    """Return the same for the difference in Elo."""
-    return _difference(estimate.value, estimate.error95 or None)
-
-
-def _difference(value: float | None, error95: float | None) -> str:
+def difference_text(value: float | None, error95: float | None) -> str:
+    """Return the same for a difference and half the width of its interval; None: unknown."""
     return "-" if value is None else f"{value:+.0f}" if error95 is None else f"{value:+.0f} ± {error95:.0f}"
 
 

@@ -47,10 +47,14 @@ class MatchSummary:
             "a_first": scores.first(self.first, self.second).document(),
             "a_second": scores.second(self.first, self.second).document(),
             "terminations": self.terminations,
-            **_estimate_document(estimate),
+            "elo": {"value": estimate.value, "error95": estimate.error95, "los": estimate.los},
+            "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
             **output.seed_document(self.seed),
         }
-        return document if self.statistics is None else document | statistics_document(self.statistics)
+        if (counted := self.statistics) is None:
+            return document
+        test = {"sprt": sprt_document(counted.sprt)} if counted.sprt is not None else {}
+        return document | {"pentanomial": list(counted.pentanomial), "repeats": counted.repeats} | test
 
     def _estimate(self, total: Score) -> Estimate:
         if self.statistics is not None:
@@ -67,45 +71,31 @@ class MatchSummary:
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
         estimate = self._estimate(Score(**document["a"]))
-        for line in statistics_lines(self.first, estimate, self.statistics, str(self.sprt)):
+        for line in self._lines(estimate):
             console.print(output.printable(line), soft_wrap=True)
 
-
-def _estimate_document(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "elo": {"value": estimate.value, "error95": estimate.error95, "los": estimate.los},
-        "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
-    }
-
-
-def statistics_document(counted: MatchStatistics) -> dict[str, Any]:
-    """Return the statistics of pairs for JSON."""
-    pairs = {"pentanomial": list(counted.pentanomial), "repeats": counted.repeats}
-    test = {"sprt": sprt_document(counted.sprt)} if counted.sprt is not None else {}
-    return _estimate_document(counted.estimate) | pairs | test
-
-
-def statistics_lines(first: str, estimate: Estimate, counted: MatchStatistics | None, test: str) -> list[str]:
-    """Return the lines on strength, meant to be copied together."""
-    in_pairs = counted is not None and counted.pentanomial.pairs > 0
-    lines = [elo_line(first, estimate, pairs=in_pairs)]
-    if estimate.normalized_error95 is not None:
-        lines.append(f"Normalized Elo: {normalized_text(estimate)}")
-    if counted is None:
+    def _lines(self, estimate: Estimate) -> list[str]:
+        """Return the lines on strength, meant to be copied together."""
+        counted = self.statistics
+        in_pairs = counted is not None and counted.pentanomial.pairs > 0
+        lines = [elo_line(self.first, estimate, pairs=in_pairs)]
+        if estimate.normalized_error95 is not None:
+            lines.append(f"Normalized Elo: {normalized_text(estimate)}")
+        if counted is None:
+            return lines
+        if in_pairs:
+            cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
+            told = ", ".join(f"{name} {number:,}" for name, number in cells)
+            lines.append(f"{output.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
+        if counted.repeats:
+            lines.append(
+                f"{counted.repeats:,} of {output.count(counted.games, 'game')} were repeats and count once: "
+                "both bots always played the same. --openings makes games differ."
+            )
+        if counted.sprt is not None:
+            lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
+            lines.append(f"Test: {self.sprt}")
         return lines
-    if in_pairs:
-        cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
-        told = ", ".join(f"{name} {number:,}" for name, number in cells)
-        lines.append(f"{output.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
-    if counted.repeats:
-        lines.append(
-            f"{counted.repeats:,} of {output.count(counted.games, 'game')} were repeats and count once: "
-            "both bots always played the same. --openings makes games differ."
-        )
-    if counted.sprt is not None:
-        lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
-        lines.append(f"Test: {test}")
-    return lines
 
 
 def terminations_line(games: int, terminations: dict[str, int]) -> str:

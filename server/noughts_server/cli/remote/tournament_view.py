@@ -5,8 +5,7 @@ from typing import Any
 from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.estimate_lines import elo_text
-from noughts_server.cli.drawing.match_summary import statistics_document
+from noughts_server.cli.drawing.estimate_lines import difference_text
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.errors import Problem
@@ -19,10 +18,6 @@ from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
-from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
-from noughts_server.statistics.match_games import MatchStatistics
-from noughts_server.statistics.sprt import Decision as SprtDecision
-from noughts_server.statistics.sprt import SprtState
 from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.pairings import MatchRow
@@ -40,11 +35,10 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     if output.is_json():
         document = conditions_document(shown) | tables.document()
         if shown.HasField("match"):
-            document["match"] = statistics_document(_statistics(shown.match)) | {"summary": shown.match_details.summary}
+            document["match"] = _match_document(shown.match) | {"summary": shown.match_details.summary}
         if shown.candidates:
             document["candidates"] = [
-                {"label": each.labels[0], "state": each.state, "games": each.games}
-                | statistics_document(_statistics(each))
+                {"label": each.labels[0], "state": each.state, "games": each.games} | _match_document(each)
                 for each in shown.candidates
             ]
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
@@ -163,25 +157,30 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
 
 
 def _print_candidates(shown: pb.Tournament) -> None:
-    console = output.stdout()
-    found = [(each, _statistics(each).estimate) for each in shown.candidates]
-    test = found[0][0].sprt
-    output.heading(console, f"Candidates against {found[0][0].labels[1]}: {shown.sprt}")
-    rows = [
-        (each.labels[0], each.state, sum(each.pentanomial), *each.pentanomial, elo_text(elo), f"{each.sprt.llr:.2f}")
-        for each, elo in found
-    ]
+    console, first = output.stdout(), shown.candidates[0]
+    output.heading(console, f"Candidates against {first.labels[1]}: {shown.sprt}")
+    rows = []
+    for each in shown.candidates:
+        elo = difference_text(output.value_of(each, "elo"), each.error95 or None)
+        llr = f"{each.sprt.llr:.2f}"
+        rows.append((each.labels[0], each.state, sum(each.pentanomial), *each.pentanomial, elo, llr))
     columns = ("candidate", "state", ">pairs", ">LL", ">LD", ">WL+DD", ">WD", ">WW", ">Elo", ">LLR")
     console.print(output.table(columns, rows))
-    bounds = f"The LLR {test.lower:.2f} drops a candidate, {test.upper:.2f} accepts it."
+    bounds = f"The LLR {first.sprt.lower:.2f} drops a candidate, {first.sprt.upper:.2f} accepts it."
     console.print(f"{bounds} All candidates share alpha.", soft_wrap=True)
 
 
-def _statistics(known: pb.MatchStatistics) -> MatchStatistics:
-    pairs, single = Pentanomial(*known.pentanomial), WinsDrawsLosses(*known.single)
-    test = known.sprt
-    state = SprtState(test.llr, test.lower, test.upper, SprtDecision(test.decision)) if known.HasField("sprt") else None
-    return MatchStatistics(pairs, single, known.repeats, known.games, estimate(pairs, single), state)
+def _match_document(found: pb.MatchStatistics) -> dict[str, Any]:
+    """Return the statistics of a match for JSON, as `noughts match` prints them."""
+    values = output.picked(found, "elo", "normalized_elo", "normalized_error95")
+    test = {"sprt": output.picked(found.sprt, "llr", "lower", "upper", "decision")} if found.HasField("sprt") else {}
+    return {
+        "elo": {"value": values["elo"], **output.picked(found, "error95", "los")},
+        "normalized_elo": {"value": values["normalized_elo"], "error95": values["normalized_error95"]},
+        "pentanomial": list(found.pentanomial),
+        "repeats": found.repeats,
+        **test,
+    }
 
 
 def _absence_limit(shown: pb.Tournament) -> float | None:
