@@ -15,8 +15,6 @@ from noughts_server.errors import BadBusUrl
 
 @dataclass(frozen=True, slots=True)
 class BusOptions:
-    """Where the bus is, and how to connect to it."""
-
     bus: Annotated[
         str | None,
         Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: comma-separated)"),

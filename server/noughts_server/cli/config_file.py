@@ -44,8 +44,6 @@ def _load(context: typer.Context, file: Path | None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The options of a command that has a configuration file."""
-
     config: Annotated[
         Path | None,
         Option(

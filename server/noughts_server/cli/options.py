@@ -102,7 +102,6 @@ MemoryTotalOption = Annotated[
 
 
 def database_option(what: str, default: str, panel: str | None = None) -> Any:
-    """Return the option that names a database."""
     text = f"{what}: file or SQLAlchemy URL. Default: {default}"
     return Option("--db", metavar="URL", help=text, rich_help_panel=panel)
 

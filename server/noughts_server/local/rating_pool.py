@@ -70,7 +70,6 @@ class PoolRating:
 
 @cache
 def known_ratings() -> dict[str, dict[str, float]]:
-    """Of each ladder the ratings of its bots."""
     text = resources.files(__package__).joinpath("ladders.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, float]] = json.loads(text)["ratings"]
     return found

@@ -180,7 +180,6 @@ def _move_limit(time: str | None) -> int:
 
 
 def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Participant], Any]:
-    """Return the seating, and the bot if there is one."""
     if spec == _PERSON:
         return (Participant("Person A", person=True), Participant("Person B", person=True)), None
     parsed = parse_spec(spec)

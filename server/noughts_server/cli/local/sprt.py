@@ -49,7 +49,12 @@ def sprt(
     in 95 % of all tests. Both come from the Brownian motion that the LLR approaches over many games, with pairs as its
     steps.
     """
-    test = _test(elo0, elo1, alpha, beta, model)
+    if model not in set(SprtModel):
+        raise UsageProblem(f"--model {model!r}: expected {' or '.join(f'`{name}`' for name in SprtModel)}")
+    try:
+        test = Sprt(elo0, elo1, alpha, beta, SprtModel(model))
+    except SprtError as error:
+        raise UsageProblem(f"sprt: {error}") from None
     if plan is not None:
         if wins or draws or losses or penta is not None:
             raise UsageProblem("--plan: got counts as well, expected one of the two")
@@ -63,16 +68,6 @@ def sprt(
     else:
         games = WinsDrawsLosses(wins, draws, losses)
         _show(test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
-
-
-def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> Sprt:
-    """The test of these parameters. Raises UsageProblem."""
-    if model not in set(SprtModel):
-        raise UsageProblem(f"--model {model!r}: expected {' or '.join(f'`{name}`' for name in SprtModel)}")
-    try:
-        return Sprt(elo0, elo1, alpha, beta, SprtModel(model))
-    except SprtError as error:
-        raise UsageProblem(f"sprt: {error}") from None
 
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:
