@@ -33,8 +33,8 @@ STAYING = {
 ON_A_SCREEN = ("noughts play",)
 OF_A_CLUSTER = ("noughts referee", "noughts nodes")
 AT_A_SERVER = re.compile(
-    r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|watch|challenge|"
-    r"leaderboard|rating-lists|head-to-head|game|web|webhook|status|health|course (night|report))\b"
+    r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
+    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|status|health|course (night|report))\b"
 )
 FILES = {
     "class.csv": "login,name\nada,Ada\nben,Ben\n",

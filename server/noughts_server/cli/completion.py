@@ -58,6 +58,11 @@ def tournaments(ctx: typer.Context) -> Iterable[str]:
     return _at_the_server(ctx, "tournaments")
 
 
+def tests(ctx: typer.Context) -> Iterable[str]:
+    """Tests of the server."""
+    return _at_the_server(ctx, "tests")
+
+
 def bots(ctx: typer.Context) -> Iterable[str]:
     return _at_the_server(ctx, "bots")
 
@@ -68,7 +73,7 @@ def opponents(ctx: typer.Context) -> Iterable[str]:
 
 
 def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
-    from noughts_proto.v1 import bots_pb2, tournaments_pb2
+    from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2
     from noughts_server.cli.client import connected
     from noughts_server.resource_names import short
 
@@ -78,6 +83,9 @@ def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
         if what == "tournaments":
             tournaments = tournaments_pb2.ListTournamentsRequest(page_size=_MOST)
             answer = client.tournaments.ListTournaments(tournaments, timeout=_PATIENCE_SECONDS)
+        elif what == "tests":
+            tests = tests_pb2.ListTestsRequest(page_size=_MOST)
+            answer = client.tests.ListTests(tests, timeout=_PATIENCE_SECONDS)
         else:
             answer = client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=_MOST), timeout=_PATIENCE_SECONDS)
         return [short(row.name) for row in getattr(answer, what)]

@@ -37,7 +37,8 @@ _REFUSAL_HINTS = {
 _OPTIONS = {
     "name": "NAME", "anchors": "--anchor", "draw_after": "--draw-after", "games_per_pair": "--games",
     "join_from": "--join-from", "join_until": "--join-until", "label": "--label", "openings": "--openings",
-    "own_times": "--time-of", "rounds": "--rounds", "scopes": "--scope", "start_at": "--start-at",
+    "own_times": "--time-of", "rounds": "--rounds", "scopes": "--scope", "start_at": "--start-at", "sprt": "--sprt",
+    "new_version": "NEW", "base_version": "BASE",
     "time_class": "--time-class", "title": "--title", "variant": "--variant",
 }  # fmt: skip
 """The argument or option of each field of a request that users can set."""

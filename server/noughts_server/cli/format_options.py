@@ -11,6 +11,7 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.competition.formats import FORMATS, TournamentFormat, format_named
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.statistics.sprt import Sprt, SprtError
 
 ScheduleOption = Annotated[
     str,
@@ -88,6 +89,14 @@ FitOption = Annotated[
 FatalOption = Annotated[
     bool, Option("--fatal", help="Stop with exit code 1 when a bot first loses through its own fault")
 ]
+
+
+def read_sprt(text: str, *, complete: bool = True) -> Sprt:
+    """Return the test that `Sprt.parse` reads. Raises UsageProblem."""
+    try:
+        return Sprt.parse(text, complete=complete)
+    except SprtError as error:
+        raise UsageProblem(f"--sprt {text!r}: {error}") from None
 
 
 def read_schedule(text: str, **options: Any) -> TournamentFormat:

@@ -8,8 +8,8 @@ from typer import Option
 from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
+from noughts_server.cli.format_options import read_sprt
 from noughts_server.cli.game_sources import GameSource
-from noughts_server.cli.local.sprt import read_sprt
 from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect
 

@@ -68,7 +68,9 @@ class FormatOptions(GameOptions):
 
     def _format_settings(self) -> dict[str, Any]:
         own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}
-        if self.sprt and self.games == _USUAL.games_per_pair:
-            own["games_per_pair"] = GAMES_OF_A_TEST
+        if self.sprt is not None:
+            format_options.read_sprt(self.sprt)
+            if self.games == _USUAL.games_per_pair:
+                own["games_per_pair"] = GAMES_OF_A_TEST
         chosen = format_options.read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
         return {"schedule": chosen, **own}

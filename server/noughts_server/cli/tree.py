@@ -92,6 +92,19 @@ TREE = Group(
                     },
                 },
             ),
+            "test": Group(
+                "Test a bot version against another one on a server.",
+                {
+                    _COMMANDS: {
+                        "create": "remote.test:create",
+                        "list": "remote.test:list_tests",
+                        "show": "remote.test:show",
+                        "stop": "remote.test:stop",
+                        "resume": "remote.test:resume",
+                        "wait": "remote.test:wait",
+                    }
+                },
+            ),
             "watch": "remote.watch:watch",
             "challenge": "remote.challenge:challenge",
             "leaderboard": "remote.leaderboard:leaderboard",

@@ -1,12 +1,17 @@
 """Names of resources as people type them: `spring` and `tournaments/spring` are the same."""
 
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.resource_names import bot_name, game_name, tournament_name
+from noughts_server.resource_names import bot_name, game_name, test_name, tournament_name
 
 
 def read_tournament(text: str) -> str:
     """`tournaments/ID` from that or from the ID alone."""
     return tournament_name(_identifier("tournaments/", text, "a tournament, e.g. `spring` or `tournaments/spring`"))
+
+
+def read_test(text: str) -> str:
+    """`tests/ID` from that or from the ID alone."""
+    return test_name(_identifier("tests/", text, "a test, e.g. `mybot-2-vs-mybot-1` or `tests/mybot-2-vs-mybot-1`"))
 
 
 def read_bot(text: str) -> str:

@@ -51,7 +51,8 @@ def _summary(tournament: Tournament, found: pb.MatchStatistics, endings: list[pb
         bounds = f"({state.lower:.2f}, {state.upper:.2f}) [{asked.elo0:.2f}, {asked.elo1:.2f}]"
         bounds += " normalized" * (asked.model is SprtModel.NORMALIZED)
         rows.insert(2, ("LLR", f"{state.llr:.2f} {bounds}"))
-    title = f"{' against '.join(found.labels)}{_VERDICTS[state.decision]}"
+    verdict = _VERDICTS[state.decision].removesuffix(" yet" if tournament.ended else "")
+    title = f"{' against '.join(found.labels)}{verdict}"
     return "\n".join([title, *(f"{name:5} | {text}" for name, text in rows)])
 
 

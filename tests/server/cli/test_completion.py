@@ -49,6 +49,10 @@ def test_bots_and_tournaments_are_those_of_the_server(noughts: Any, start: Any, 
         assert offered(f"noughts watch --server {server} sp") == ["spring"]
         assert offered("noughts tournament join spring --bot ", server) == ["anna"]
         assert offered("noughts play --with bot:a", server) == ["bot:anna"]
+        noughts("bot register ben", env=env)
+        noughts("test create anna ben --name duel", env=env)
+        assert offered("noughts test show ", server) == ["duel"]
+        assert offered("noughts test create an", server) == ["anna"]
 
 
 @pytest.mark.parametrize("line", ["tournament show ", "bot show ", "challenge "])

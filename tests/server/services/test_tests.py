@@ -123,7 +123,7 @@ async def test_newest_versions_are_tested_with_the_usual_settings(client: Client
     assert (settings.priority, settings.throughput) == (0, 100)
     assert (settings.openings.kind, settings.openings.plies) == ("random", 2)
     assert settings.schedule == tournaments_pb2.SCHEDULE_MATCH
-    assert sorted(row.label for row in settings.standings) == ["2.0-beta", "3"]
+    assert sorted(row.label for row in settings.standings) == ["ada-2.0-beta", "ada-3"]
     other = await create(client, token, base="ada/versions/2.0-beta", games_per_pair=10, variant="gomoku+swap2")
     assert (other.name, other.tournament.sprt) == ("tests/ada-3-vs-ada-2-0-beta-2", "")
     assert (other.tournament.games_total, other.tournament.openings.kind) == (10, "")
@@ -135,10 +135,10 @@ async def test_chosen_ids_are_bounded_and_labels_differ_from_bots_of_others(clie
     token = await client.token()
     long = "A" * 63
     await versions(client, long, "1", "2")
-    await versions(client, "2", "1", owner="bob")
+    await versions(client, f"{long[2:]}-2", "1", owner="bob")
     made = await create(client, token, long, f"{long}/versions/1")
     assert made.name == f"tests/{'a' * 23}-2-vs-{'a' * 23}-1"
-    assert sorted(row.label for row in made.tournament.standings) == ["1", long]
+    assert sorted(row.label for row in made.tournament.standings) == [f"{long[2:]}-1", long]
 
 
 async def test_repeated_request_returns_the_same_test(client: Client) -> None:

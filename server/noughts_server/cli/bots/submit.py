@@ -5,7 +5,6 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,18 +13,16 @@ from typer import Argument, Option
 
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
-from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli import format_options, options, output
+from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
+from noughts_server.cli import format_options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.remote.run_there import started_tournament
-from noughts_server.cli.remote.tournament import CreateOptions
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
-from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.resource_names import bot_name, short
+from noughts_server.store.people.scopes import ORGANISE, PLAY, permits, play_as
 
 _TRIAL = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
@@ -54,7 +51,7 @@ def submit(
         list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")
     ] = None,
     test_against: Annotated[
-        str, Option("--test-against", metavar="VERSION", help="Version of the bot to play a match against")
+        str, Option("--test-against", metavar="VERSION", help="Version of the bot to test this one against")
     ] = "",
     sprt: format_options.SprtOption = None,
     at: AtServer = AtServer(),
@@ -63,8 +60,8 @@ def submit(
 
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`, and
-    `--test-against` also needs `play` and `organise`. Its match is unrated, of --variant (default: tictactoe), with
-    random openings and the test --sprt (default: elo0=0,elo1=5).
+    `--test-against` also needs `play` and `organise`. It creates a test as `noughts test create` does, of --variant
+    (default: tictactoe), with random openings and --sprt (default: elo0=0,elo1=5).
     """
     prefix, _, path = str(file).partition(":")
     if prefix in ("py", "wasm") and not file.exists():
@@ -78,29 +75,33 @@ def submit(
         variant=variant,
     )  # fmt: skip
     entered = [read_tournament(each) for each in enter or ()]
-    if sprt and not test_against:
-        raise UsageProblem(f"--sprt {sprt}: got no match, expected --test-against VERSION as well")
-    match = _match(variant or "tictactoe", sprt or "elo0=0,elo1=5") if test_against else None
-    played = None
+    if sprt is not None:
+        format_options.read_sprt(sprt)
+        if not test_against:
+            raise UsageProblem(f"--sprt {sprt}: got no test, expected --test-against VERSION as well")
+    test = ""
     with at.connected() as client:
-        if match:
+        if test_against:
+            _require_scopes(client, announced.bot)
             _require_version(client, announced.bot, test_against)
         with _progress(len(content)) as sent:
             requests = submission_requests(announced, content, sent)
             answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
         made = answer.version
         label = f"{announced.bot}, version {made.submission.version}"
-        if match and answer.unchanged:
+        if test_against and answer.unchanged:
             text = f"--test-against {test_against}: this file is {label}, so there is no new version to test"
-            raise Problem(text, "Test other versions with `noughts tournament create NAME --schedule match`.")
+            raise Problem(text, "Test other versions: noughts test create NEW BASE")
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
-        if match:
-            match = replace(match, title=f"{label} against version {test_against}")
-            entering = [(made.submission.version, made.name), (test_against, bot_name(announced.bot, test_against))]
-            with started_tournament(client, match, entering, "test") as played:
-                pass
+        if test_against:
+            wanted = tests_pb2.Test(
+                new_version=made.name,
+                base_version=bot_name(announced.bot, test_against),
+                tournament=tournaments_pb2.Tournament(variant=variant, sprt=sprt or ""),
+            )
+            test = client.call(client.tests.CreateTest, tests_pb2.CreateTestRequest(test=wanted)).test.name
     document = {
         "bot_version": made.name,
         "kind": made.submission.kind,
@@ -108,23 +109,29 @@ def submit(
         "sha256": made.submission.sha256.hex(),
         "unchanged": answer.unchanged,
         "entered": entered,
-        "match": played,
+        "test": test or None,
     }
     tried = f": the server has tested it and runs it ({made.submission.size:,} bytes)."
     said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
     said += [f"It is entered in {short(tournament)}." for tournament in entered]
-    if played:
-        said.append(f"It plays against version {test_against} in {short(played)}.")
-        output.hint(f"Wait for the result: noughts tournament wait {short(played)}")
+    if test:
+        said.append(f"It is tested against version {test_against} in {short(test)}.")
+        output.hint(f"Wait for the result: noughts test wait {short(test)}")
     output.show(document, "\n".join(said))
-    if not entered and not played and not answer.unchanged:
+    if not entered and not test and not answer.unchanged:
         output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
 
 
-def _match(variant: str, sprt: str) -> TournamentSettings:
-    """Return the settings of a match of two versions. Raises UsageProblem."""
-    openings = "none" if options.read_variant(variant).agreement else "random:2"
-    return CreateOptions(variant, openings=openings, schedule="match", sprt=sprt).settings({}, rated=False)
+def _require_scopes(client: Client, bot: str) -> None:
+    """Raise Problem unless the token permits a test of this bot."""
+    token = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token
+    missing = [
+        scope for scope, wanted in ((ORGANISE, ORGANISE), (PLAY, play_as(bot))) if not permits(token.scopes, wanted)
+    ]
+    if missing:
+        text = f"--test-against: the token lacks the scope `{missing[0]}`; it has {' '.join(token.scopes)}"
+        scopes = "--scope submit --scope play --scope organise"
+        raise Problem(text, f"The operator can create one: noughts token create --owner {token.owner} {scopes}")
 
 
 def _require_version(client: Client, bot: str, version: str) -> None:

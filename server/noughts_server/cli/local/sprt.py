@@ -70,14 +70,6 @@ def sprt(
         _show(test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
 
 
-def read_sprt(text: str, *, complete: bool = True) -> Sprt:
-    """Return the test that `Sprt.parse` reads. Raises UsageProblem."""
-    try:
-        return Sprt.parse(text, complete=complete)
-    except SprtError as error:
-        raise UsageProblem(f"--sprt {text!r}: {error}") from None
-
-
 def _five(text: str) -> list[int]:
     cells = text.split(",")
     try:

@@ -129,9 +129,7 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     """
     test = None
     if playing.sprt is not None:
-        from noughts_server.cli.local.sprt import read_sprt
-
-        test = read_sprt(playing.sprt)
+        test = format_options.read_sprt(playing.sprt)
         if playing.games == MatchOptions().games:
             playing = replace(playing, games=GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)

@@ -43,16 +43,16 @@ def play_there(client: Client, specs: Sequence[BotSpec], settings: TournamentSet
                 name = free_name(client, label)
                 stack.enter_context(_bot_run(client, spec, name))
                 entering.append((label, bot_name(name)))
-        with started_tournament(client, settings, entering, "run") as name:
+        with _started_tournament(client, settings, entering) as name:
             return _watch(client, name)
 
 
 @contextmanager
-def started_tournament(
-    client: Client, settings: TournamentSettings, entering: Iterable[tuple[str, str]], prefix: str
+def _started_tournament(
+    client: Client, settings: TournamentSettings, entering: Iterable[tuple[str, str]]
 ) -> Iterator[str]:
     """Start a tournament of bots, each after its label, and yield its name. An error in the block cancels it."""
-    message = settings_message(settings, name=f"tournaments/{prefix}-{token_hex(4)}")
+    message = settings_message(settings, name=f"tournaments/run-{token_hex(4)}")
     request = pb.CreateTournamentRequest(tournament=message)
     made = client.call(client.tournaments.CreateTournament, request).tournament
     try:

@@ -1,6 +1,5 @@
 """`noughts tournament`: organise tournaments on a server."""
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.remote.tournament_end import TournamentEnd
+from noughts_server.cli.remote.tournament_end import verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.times import read_moment
 from noughts_server.cli.tournament_options import FormatOptions
@@ -25,10 +24,6 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 from noughts_server.resource_names import short
-
-_WAIT_SECONDS = 1.0
-_REJECTED, _STOPPED = 1, 3
-"""Exit codes of `wait`."""
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
@@ -252,24 +247,10 @@ def wait(name: NameArgument, at: AtServer) -> None:
     3 if it was cancelled or its test was not decided.
     """
     with at.connected() as client:
-        end, told = TournamentEnd(client, read_tournament(name)), -1
-        while (over := end.look()) is None:
-            if end.games_done != told:
-                told = end.games_done
-                output.note(f"{short(end.name)}: {told:,} games are over")
-            time.sleep(_WAIT_SECONDS)
+        over = wait_for_end(client, read_tournament(name))
         show_tournament(client, over)
-    if code := _verdict(over):
+    if code := verdict(over):
         raise SystemExit(code)
-
-
-def _verdict(over: pb.Tournament) -> int:
-    if over.state != pb.TOURNAMENT_STATE_FINISHED:
-        return _STOPPED
-    decisions = {each.sprt.decision for each in over.candidates} or {over.match.sprt.decision}
-    if decisions == {"H0"}:
-        return _REJECTED
-    return _STOPPED if "continue" in decisions and "H1" not in decisions else 0
 
 
 @command()

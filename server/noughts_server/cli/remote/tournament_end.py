@@ -1,15 +1,21 @@
 """Waits for the end of a tournament on a server."""
 
 import time
+from collections.abc import Collection
 
 from grpc import StatusCode
 
 from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_server.cli import output
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
+from noughts_server.resource_names import short
 
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 LOOK_SECONDS = 0.2
+_WAIT_SECONDS = 1.0
+_REJECTED, _STOPPED = 1, 3
+"""Exit codes of `wait`."""
 _RESTART_SECONDS = 60.0
 _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 
@@ -17,19 +23,44 @@ _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 class TournamentEnd:
     """Polls whether a tournament is over. A restarting server can be unavailable for a minute."""
 
-    def __init__(self, client: Client, name: str) -> None:
+    def __init__(self, client: Client, name: str, over: Collection[int] = OVER) -> None:
+        """`over`: the states in which it is over."""
         self._client = client
         self._request = pb.GetTournamentRequest(name=name)
         self._answered_at = time.monotonic()
-        self.name, self.games_done = name, 0
+        self._over = over
+        self.name, self.shown = name, pb.Tournament()
 
     def look(self) -> pb.Tournament | None:
         """Return the tournament if it is over, else None. Raises CallFailed."""
         try:
-            shown = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
+            self.shown = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
         except CallFailed as failed:
             if failed.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
                 raise
             return None
-        self._answered_at, self.games_done = time.monotonic(), shown.games_done
-        return shown if shown.state in OVER else None
+        self._answered_at = time.monotonic()
+        return self.shown if self.shown.state in self._over else None
+
+
+def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.Tournament:
+    """Return a tournament as soon as it is in one of these states; report its games and its test meanwhile."""
+    end, told = TournamentEnd(client, name, over), -1
+    while (shown := end.look()) is None:
+        if end.shown.games_done != told:
+            told = end.shown.games_done
+            sprt = end.shown.match.sprt
+            test = f", LLR {sprt.llr:.2f} ({sprt.lower:.2f} to {sprt.upper:.2f})" if sprt.decision else ""
+            output.note(f"{short(name)}: {told:,} games are over{test}")
+        time.sleep(_WAIT_SECONDS)
+    return shown
+
+
+def verdict(over: pb.Tournament) -> int:
+    """Return the exit code of a tournament that is over: 0, 1 if its test accepted H0, 3 if it was not decided."""
+    if over.state != pb.TOURNAMENT_STATE_FINISHED:
+        return _STOPPED
+    decisions = {each.sprt.decision for each in over.candidates} or {over.match.sprt.decision}
+    if decisions == {"H0"}:
+        return _REJECTED
+    return _STOPPED if "continue" in decisions and "H1" not in decisions else 0

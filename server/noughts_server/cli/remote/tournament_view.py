@@ -35,10 +35,10 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     if output.is_json():
         document = conditions_document(shown) | tables.document()
         if shown.HasField("match"):
-            document["match"] = _match_document(shown.match) | {"summary": shown.match_details.summary}
+            document["match"] = match_document(shown.match) | {"summary": shown.match_details.summary}
         if shown.candidates:
             document["candidates"] = [
-                {"label": each.labels[0], "state": each.state, "games": each.games} | _match_document(each)
+                {"label": each.labels[0], "state": each.state, "games": each.games} | match_document(each)
                 for each in shown.candidates
             ]
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
@@ -138,10 +138,7 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
-    if summary := shown.match_details.summary:
-        console.print()
-        for line in summary.splitlines():
-            console.print(output.printable(line), soft_wrap=True, highlight=False)
+    print_summary(shown)
     if shown.candidates:
         console.print()
         _print_candidates(shown)
@@ -170,7 +167,16 @@ def _print_candidates(shown: pb.Tournament) -> None:
     console.print(f"{bounds} All candidates share alpha.", soft_wrap=True)
 
 
-def _match_document(found: pb.MatchStatistics) -> dict[str, Any]:
+def print_summary(shown: pb.Tournament) -> None:
+    """Print the result of a match in a few lines, if there is one."""
+    console = output.stdout()
+    if summary := shown.match_details.summary:
+        console.print()
+        for line in summary.splitlines():
+            console.print(output.printable(line), soft_wrap=True, highlight=False)
+
+
+def match_document(found: pb.MatchStatistics) -> dict[str, Any]:
     """Return the statistics of a match for JSON, as `noughts match` prints them."""
     values = output.picked(found, "elo", "normalized_elo", "normalized_error95")
     test = {"sprt": output.picked(found.sprt, "llr", "lower", "upper", "decision")} if found.HasField("sprt") else {}
@@ -232,7 +238,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
 def state_wording(shown: pb.Tournament) -> str:
     """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
     state, now = state_of(shown), now_ms()
-    if state == "cancelled" and shown.reason:
+    if shown.reason:
         return f"{state}: {shown.reason}"
     if state != "open":
         return state

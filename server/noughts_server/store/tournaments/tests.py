@@ -26,6 +26,7 @@ from noughts_server.store.tournaments.tournaments import (
     start_tournament,
 )
 
+_LONGEST_LABEL = 63
 _PART = 25
 """Characters of a version in an ID that the server chooses."""
 _RUNNING = tournaments.c.state == TournamentState.RUNNING
@@ -65,8 +66,9 @@ def create_test(connection: Connection, test: NewTest, *, owner_id: int, now_ms:
     for each in versions:
         join = partial(join_tournament, connection, match.slug, bot=each.bot, version=each.version)
         try:
-            join(label=each.version if test.new.bot_id == test.base.bot_id else "")
-        except AlreadyExists:  # another owner has a bot whose name is this version
+            of_version = f"{each.bot}-{each.version}"[-_LONGEST_LABEL:].lstrip("-_.:=,#+")
+            join(label=of_version if test.new.bot_id == test.base.bot_id else "")
+        except AlreadyExists:  # another owner has a bot with this name
             join()
     return start_tournament(connection, match.slug, now_ms=now_ms)
 

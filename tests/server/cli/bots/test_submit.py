@@ -23,7 +23,7 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         scopes = "--scope play --scope submit --scope organise"
         token = asked(f"token create --owner ada {scopes}", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
-        assert asked(f"bot submit {file}", env)["match"] is None
+        assert asked(f"bot submit {file}", env)["test"] is None
         testing = ["bot", "submit", str(file), "--test-against"]
         refused = told([*testing, "1"], env, code=1).stderr
         assert "--test-against 1: this file is mine, version 1, so there is no new version to test" in refused
@@ -31,14 +31,19 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         refused = told([*testing, "7"], env, code=1).stderr
         assert "--test-against 7: mine has no such version" in refused
         refused = told([*testing, "1", "--sprt", "elo0=1"], env, code=2).stderr
-        assert "--sprt elo0=1: got no elo1" in refused
+        assert "--sprt 'elo0=1': got no elo1" in refused
+        assert "--sprt '': got ''" in told([*testing, "1", "--sprt", ""], env, code=2).stderr
+        few = {**env, "NOUGHTS_TOKEN": asked("token create --owner ada --scope submit --scope organise", data)["token"]}
+        refused = told([*testing, "1"], few, code=1).stderr
+        assert "--test-against: the token lacks the scope `play`; it has submit organise" in refused
         # So different hypotheses are decided after a few pairs of games.
         made = asked(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200", env)
         assert (made["bot_version"], made["unchanged"]) == ("bots/mine/versions/2", False)
-        over = json.loads(told(["tournament", "wait", made["match"], "--format", "json"], env).stdout)
+        assert made["test"] == "tests/mine-2-vs-mine-1"
+        over = json.loads(told(["test", "wait", made["test"], "--format", "json"], env).stdout)
         assert over["match"]["sprt"]["decision"] == "H1"
-        assert [row["name"] for row in sorted(over["standings"], key=lambda row: row["name"])] == ["1", "2"]
-        assert (over["title"], over["rated"]) == ("mine, version 2 against version 1", False)
+        assert (over["new_version"], over["base_version"]) == ("bots/mine/versions/2", "bots/mine/versions/1")
+        assert (over["title"], over["rated"]) == ("mine 2 against mine 1", False)
 
 
 def test_sprt_without_a_version_to_test_against_is_refused(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ def test_a_match_with_a_test_ends_with_its_decision(ask: Ask, bots: list[str], n
     assert lines[0].endswith(": H1 accepted")
     assert all(line in text for line in lines)
     assert "Book  | random:2" in lines
-    assert "--sprt elo0=1: got no elo1" in noughts("tournament create x --schedule match --sprt elo0=1", code=2).stderr
+    assert (
+        "--sprt 'elo0=1': got no elo1" in noughts("tournament create x --schedule match --sprt elo0=1", code=2).stderr
+    )
     planned = json.loads(
         noughts("tournament create x --schedule match --sprt elo0=0,elo1=5 --dry-run --format json").stdout
     )
@@ -239,7 +241,7 @@ def test_tournament_is_paused_resumed_cancelled_and_waited_for(
     for bot in bots:
         ask(f"tournament join worse --bot {bot}")
     ask("tournament start worse")
-    assert ": not decided yet" in noughts(f"tournament wait worse --server {server}", code=3).stdout
+    assert ": not decided\n" in noughts(f"tournament wait worse --server {server}", code=3).stdout
     ask("tournament create rejected --schedule match --sprt elo0=500,elo1=1000")
     for bot in bots:
         ask(f"tournament join rejected --bot {bot}")

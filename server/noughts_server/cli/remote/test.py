@@ -1,0 +1,231 @@
+"""`noughts test`: test a bot version against another one on a server."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from noughts_proto.v1 import tests_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
+from noughts_server.cli import completion, format_options, options, output
+from noughts_server.cli.client import AtServer
+from noughts_server.cli.command import command
+from noughts_server.cli.openings_options import OpeningsOption, openings_wording
+from noughts_server.cli.remote.tournament_end import OVER, verdict, wait_for_end
+from noughts_server.cli.remote.tournament_view import (
+    conditions_document,
+    match_document,
+    print_summary,
+    state_wording,
+    time_wording,
+)
+from noughts_server.cli.times import iso, milliseconds
+from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
+from noughts_server.cli.typed_names import read_bot, read_test
+from noughts_server.competition.formats import MATCH
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import settings_message
+from noughts_server.openings.settings import OpeningsKind
+from noughts_server.resource_names import short, tournament_name
+
+_ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
+_USUAL_OPENINGS = "random:2"
+_NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
+
+NameArgument = Annotated[
+    str, Argument(metavar="ID", help="Test, e.g. `mybot-2-vs-mybot-1`", autocompletion=completion.tests)
+]
+
+
+def _version(metavar: str, meaning: str) -> Any:
+    text = f"{meaning}: `mybot` (its newest version) or `mybot@2`"
+    return Argument(metavar=metavar, help=text, autocompletion=completion.bots)
+
+
+@dataclass(frozen=True)
+class TestOptions(GameOptions):
+    """What a test plays, and its rank in the queue."""
+
+    openings: OpeningsOption = _USUAL_OPENINGS
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            min=0,
+            max=LARGEST_GAMES,
+            show_default=False,
+            help="Games per pair; with --sprt at most. Default: 100,000",
+        ),
+    ] = 0
+    concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
+    sprt: format_options.SprtOption = None
+    priority: format_options.PriorityOption = 0
+    throughput: Annotated[
+        int,
+        Option("--throughput", min=1, max=1_000, metavar="PERCENT", help="Share of the games of all running tests"),
+    ] = 100
+
+
+@command()
+def create(
+    new: Annotated[str, _version("NEW", "Your version to test")],
+    base: Annotated[str, _version("BASE", "Version to test against")],
+    playing: TestOptions,
+    name: Annotated[str, Option("--name", metavar="NAME", help="ID of the test. Default: NEW-vs-BASE")] = "",
+    title: Annotated[str, Option("--title", help="Title of the test")] = "",
+    at: AtServer = AtServer(),
+) -> None:
+    """Create a test and start it: unrated pairs of games until a sequential test is decided.
+
+    The test is --sprt (default: elo0=0,elo1=5); with --games alone, all games are played. BASE is also your bot, or a
+    bot that is online and accepts challenges. Running tests with the highest --priority get the next games, and those
+    of equal priority share them in proportion to --throughput.
+    """
+    if options.read_variant(playing.variant, playing.opening_rule).agreement and playing.openings == _USUAL_OPENINGS:
+        playing = replace(playing, openings="none")
+    if playing.sprt is not None:
+        format_options.read_sprt(playing.sprt)
+    settings = playing.settings(
+        options.read_times_of(playing.time_of),
+        rated=False,
+        schedule=MATCH,
+        sprt=playing.sprt or "",
+        priority=playing.priority,
+        throughput=playing.throughput,
+        title=title.encode(errors="replace").decode(),
+    )
+    changes: dict[str, Any] = {} if settings.openings else {"openings": _NO_OPENINGS}
+    seed = None if playing.seed is None else options.read_seed(playing.seed)
+    wanted = pb.Test(
+        name=read_test(name) if name else "",
+        new_version=read_bot(new),
+        base_version=read_bot(base),
+        tournament=settings_message(settings, seed=seed, **changes),
+    )
+    with at.connected(token_needed=True) as client:
+        made = client.call(client.tests.CreateTest, pb.CreateTestRequest(test=wanted)).test
+    _show(made)
+    output.hint(f"Wait for the result: noughts test wait {short(made.name)}")
+
+
+@command()
+def list_tests(
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only tests of this owner")] = "",
+    limit: options.LimitOption = None,
+    at: AtServer = AtServer(),
+) -> None:
+    """List the queue of tests: running ones by priority, then the oldest first; then all others, newest first."""
+    with at.connected() as client:
+        request = pb.ListTestsRequest(owner=owner)
+        pages = partial(client.each, client.tests.ListTests, request, lambda page: page.tests)
+        found = list(options.limited(pages, limit))
+    columns = ("test", "state", "new", "base", ">priority", ">share", "variant", ">games", ">LLR", ">nElo")
+    hint = "No tests yet. Create one: noughts test create NEW BASE"
+    output.show_rows({"tests": list(map(_document, found))}, columns, map(_row, found), hint)
+
+
+@command()
+def show(name: NameArgument, at: AtServer) -> None:
+    """Show a test with its statistics."""
+    _call("GetTest", name, at)
+
+
+@command()
+def stop(name: NameArgument, at: AtServer) -> None:
+    """Stop a test: running games finish, no new ones start. `test resume` continues it.
+
+    `noughts tournament cancel ID` ends it for good.
+    """
+    _call("StopTest", name, at)
+
+
+@command()
+def resume(name: NameArgument, at: AtServer) -> None:
+    """Resume a stopped test."""
+    _call("ResumeTest", name, at)
+
+
+@command()
+def wait(name: NameArgument, at: AtServer) -> None:
+    """Wait until a test is over or stopped, then show it.
+
+    The exit code is 0 if it accepted H1 or has played all games of --games, 1 if it accepted H0, and 3 if it was
+    stopped or cancelled, or is over without a decision.
+    """
+    request = pb.GetTestRequest(name=read_test(name))
+    with at.connected() as client:
+        client.call(client.tests.GetTest, request)
+        wait_for_end(client, tournament_name(short(request.name)), _ENDS)
+        shown = client.call(client.tests.GetTest, request).test
+    _show(shown)
+    if code := verdict(shown.tournament):
+        raise SystemExit(code)
+
+
+def _call(method: str, name: str, at: AtServer) -> None:
+    """Call a method on one test, then show the test."""
+    request = getattr(pb, f"{method}Request")(name=read_test(name))
+    with at.connected() as client:
+        answer: Any = client.call(getattr(client.tests, method), request)
+    _show(answer.test)
+
+
+def _show(shown: pb.Test) -> None:
+    output.show(_document(shown), partial(_print, shown))
+
+
+def _print(shown: pb.Test) -> None:
+    console, tournament = output.stdout(), shown.tournament
+    new, base = _typed(shown.new_version), _typed(shown.base_version)
+    output.heading(console, f"{shown.name}: {new} against {base}")
+    most = "at most " if tournament.sprt and tournament.state not in OVER else ""
+    conditions = [tournament.variant, f"time {time_wording(tournament)}", openings_wording(tournament.openings)]
+    share = f"priority {tournament.priority}, throughput {tournament.throughput} %"
+    console.print(
+        f"{_state(tournament)}, {tournament.games_done:,} of {most}{tournament.games_total:,} games played\n"
+        f"{', '.join(filter(None, conditions))}\n{share}, by {output.printable(tournament.owner)}",
+        soft_wrap=True,
+    )
+    if offline := _offline(tournament):
+        console.print(f"Not online: {', '.join(map(_typed, offline))}", style="yellow")
+    print_summary(tournament)
+
+
+def _row(shown: pb.Test) -> tuple[object, ...]:
+    tournament, match = shown.tournament, shown.tournament.match
+    return (
+        short(shown.name),
+        f"{match.sprt.decision} accepted" if match.sprt.decision in ("H0", "H1") else _state(tournament),
+        _typed(shown.new_version),
+        _typed(shown.base_version),
+        tournament.priority,
+        f"{tournament.throughput} %",
+        tournament.variant,
+        f"{tournament.games_done:,}",
+        f"{match.sprt.llr:.2f}" if match.sprt.decision else "",
+        f"{match.normalized_elo:+.0f}" if match.HasField("normalized_elo") else "",
+    )
+
+
+def _state(tournament: tournaments_pb2.Tournament) -> str:
+    return state_wording(tournament).replace("paused", "stopped", 1)
+
+
+def _offline(tournament: tournaments_pb2.Tournament) -> list[str]:
+    """Return the versions that the test waits for."""
+    return [row.bot_version for row in tournament.standings if row.label in tournament.offline]
+
+
+def _typed(version: str) -> str:
+    """Return `mybot@2` for `bots/mybot/versions/2`."""
+    return short(version).replace("/versions/", "@")
+
+
+def _document(shown: pb.Test) -> dict[str, Any]:
+    tournament = shown.tournament
+    times = {name: iso(milliseconds(tournament, name)) for name in ("create_time", "start_time", "end_time")}
+    names = {"test": shown.name, **output.picked(shown, "new_version", "base_version")}
+    match = match_document(tournament.match) | {"summary": tournament.match_details.summary}
+    statistics = {"match": match, "offline": _offline(tournament)}
+    return {**names, **conditions_document(tournament), **times, **statistics}

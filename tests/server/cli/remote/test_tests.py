@@ -1,0 +1,104 @@
+"""Tests of one bot version against another at a server, by the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.background import online
+
+Ask = Callable[..., Any]
+EASY = "--sprt elo0=-1000,elo1=-900"
+HARD = "--sprt elo0=900,elo1=1000"
+
+
+@pytest.fixture
+def bots(server: str, token: str) -> Iterator[None]:
+    """Two bots that are online: `best` and `worst`."""
+    with online(server, token, best="minimax", worst="random"):
+        yield
+
+
+def test_test_is_created_listed_shown_and_waited_for(ask: Ask, bots: None, noughts: Any, env: dict[str, str]) -> None:
+    said = noughts(f"test create best worst {EASY} --seed 3 --priority 2 --throughput 50", env=env)
+    assert "tests/best-1-vs-worst-1: best@1 against worst@1\nrunning, 0 of at most 100,000 games played" in said.stdout
+    assert "priority 2, throughput 50 %, by alice" in said.stdout
+    assert "Wait for the result: noughts test wait best-1-vs-worst-1" in said.stderr
+    over = ask("test wait best-1-vs-worst-1")
+    assert (over["test"], over["tournament"]) == ("tests/best-1-vs-worst-1", "tournaments/best-1-vs-worst-1")
+    assert (over["new_version"], over["base_version"]) == ("bots/best/versions/1", "bots/worst/versions/1")
+    assert (over["state"], over["match"]["sprt"]["decision"], over["seed"]) == ("finished", "H1", 3)
+    assert (over["priority"], over["throughput"], over["sprt"]) == (2, 50, "elo0=-1000,elo1=-900")
+    assert over["openings"] == {"kind": "random", "plies": 2, "symmetries": False}
+    assert ask("test show best-1-vs-worst-1") == over
+    shown = noughts("test show tests/best-1-vs-worst-1", env=env).stdout
+    assert f"finished, {over['games']} of {over['games']} games played" in shown
+    assert "best against worst: H1 accepted\n" in shown
+    assert over["match"]["summary"] in shown
+    assert "H1 accepted" in noughts("test list", env=env).stdout
+    assert ask("tournament list")["tournaments"] == []
+    assert "best" in noughts(f"game list {over['tournament']} --limit 1", env=env).stdout
+
+
+def test_exit_code_of_wait_is_the_result(ask: Ask, bots: None, noughts: Any, env: dict[str, str]) -> None:
+    for name, options, code, said in (
+        ("rejected", HARD, 1, "worst against best: H0 accepted\n"),
+        ("accepted", EASY, 0, "worst against best: H1 accepted\n"),
+        ("undecided", "--sprt elo0=0,elo1=1 --games 4", 3, ": not decided\n"),
+        ("counted", "--games 4", 0, "finished, 4 of 4 games played"),
+    ):
+        made = ask(f"test create worst best --name {name} {options}")
+        assert made["test"] == f"tests/{name}"
+        assert said in noughts(f"test wait {name}", code=code, env=env).stdout
+
+
+def test_test_is_stopped_and_resumed(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
+    for name in ("here", "there"):
+        ask(f"bot register {name}")
+    made = ask("test create here there --openings none --variant connect4")
+    assert (made["offline"], made["openings"]) == (["bots/here/versions/1", "bots/there/versions/1"], None)
+    assert "Not online: here@1, there@1" in noughts("test show here-1-vs-there-1", env=env).stdout
+    assert ask("test stop here-1-vs-there-1")["state"] == "paused"
+    stopped = noughts("test wait here-1-vs-there-1", code=3, env=env).stdout
+    assert "stopped, 0 of at most 100,000 games played" in stopped
+    assert "stopped" in noughts("test list --owner alice", env=env).stdout
+    assert ask("test list --owner bob")["tests"] == []
+    assert ask("test resume here-1-vs-there-1")["state"] == "running"
+    assert [each["test"] for each in ask("test list")["tests"]] == ["tests/here-1-vs-there-1"]
+    assert ask("tournament cancel here-1-vs-there-1")["state"] == "cancelled"
+    assert (
+        json.loads(noughts("test wait here-1-vs-there-1 --format json", code=3, env=env).stdout)["state"] == "cancelled"
+    )
+
+
+def test_variant_with_an_agreed_opening_begins_on_the_empty_board(ask: Ask) -> None:
+    ask("bot register here")
+    ask("bot register there")
+    made = ask("test create here there --variant gomoku+swap2 --games 2")
+    assert (made["openings"], made["sprt"], made["games_total"]) == (None, "", 2)
+
+
+@pytest.mark.parametrize(
+    "line, code, complaint",
+    [
+        ("create best best", 2, "BASE: got 'bots/best/versions/1', expected a version other than the new one"),
+        ("create best worst@7", 1, "bots/worst/versions/7 does not exist"),
+        ("create best nobody", 1, "bots/nobody does not exist"),
+        ("create best worst --sprt ''", 2, "--sprt '': got ''"),
+        ("create best worst --sprt elo0=1", 2, "--sprt 'elo0=1': got no elo1"),
+        ("create best worst --name 'No way'", 2, "expected 1 to 63 characters"),
+        ("create best worst --openings nothing", 2, "--openings nothing: there is no such file"),
+        ("show missing", 1, "tests/missing does not exist\nFix: `noughts test list` shows the tests."),
+        ("wait missing", 1, "tests/missing does not exist"),
+        ("stop a/b", 2, "expected a test"),
+    ],
+)
+def test_what_is_wrong_is_explained(
+    ask: Ask, noughts: Any, env: dict[str, str], line: str, code: int, complaint: str
+) -> None:
+    for name in ("best", "worst"):
+        ask(f"bot register {name}")
+    assert complaint in noughts(f"test {line}", code=code, env=env).stderr
