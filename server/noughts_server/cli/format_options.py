@@ -18,7 +18,7 @@ ScheduleOption = Annotated[
     Option(
         "--schedule",
         metavar="KIND",
-        help=f"Format: {', '.join(map(str, FORMATS))}",
+        help=f"Kind: {', '.join(map(str, FORMATS))}",
         autocompletion=completion.schedules,
     ),
 ]
@@ -36,11 +36,7 @@ StopWhenDecidedOption = Annotated[
 ]
 SprtOption = Annotated[
     str | None,
-    Option(
-        "--sprt",
-        metavar="elo0=E,elo1=E",
-        help="Test of a match or of candidates; also alpha=P, beta=P, model=normalized",
-    ),
+    Option("--sprt", metavar="elo0=E,elo1=E", help="Test that ends it; also alpha=P, beta=P, model=normalized"),
 ]
 DrawAfterOption = Annotated[
     int | None,
