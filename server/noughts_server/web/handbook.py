@@ -16,6 +16,9 @@ from starlette.routing import Route as Address
 from noughts_server.web.upstream import Failure
 
 FOLDER = Path(str(files(__package__) / "handbook"))
+# The theme's side bar, and its header on a phone, in which each page gets a link to the website.
+_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
+_TO_SITE = rb'\g<0><a class="to-site" href="/">Back to the site</a>'
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self';"
@@ -43,7 +46,8 @@ async def _page(request: Request) -> Response:
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Response(pages[path], media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
+    body = _TOPS.sub(_TO_SITE, pages[path]) if kind == "text/html" else pages[path]
+    return Response(body, media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
 
 
 @cache

@@ -72,6 +72,13 @@ def when(stamp: str | None) -> Markup:
     return time.format(stamp, stamp[:16].replace("T", " ")) if stamp else Markup("")
 
 
+def titled(tournament: dict[str, Any]) -> str:
+    """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
+    named, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
+    players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", named)
+    return f"Guest \N{EN DASH} {players[1] or players[2]}" if players else named
+
+
 def score(document: dict[str, Any]) -> Score:
     return Score(document["wins"], document["draws"], document["losses"])
 
@@ -98,9 +105,9 @@ def time_control(time: dict[str, Any] | None) -> str:
     """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
         return "no clocks"
-    bank = f"{_seconds(time['bank_us'])} s" if time["bank_us"] else ""
-    added = f" + {_seconds(time['increment_us'])} s a move" if time["increment_us"] else ""
-    move = f"{_seconds(time['move_us'])} s a move" if time["move_us"] else ""
+    bank = f"{_seconds(time['bank_us'])}\u00a0s" if time["bank_us"] else ""
+    added = f" + {_seconds(time['increment_us'])}\u00a0s a move" if time["increment_us"] else ""
+    move = f"{_seconds(time['move_us'])}\u00a0s a move" if time["move_us"] else ""
     return ", at most ".join(filter(None, (bank + added, move)))
 
 
@@ -108,5 +115,5 @@ def _seconds(micros: int) -> str:
     return f"{micros / 1e6:g}"
 
 
-_NAMED = (short, bot, number, count, points, game, level, ending, when, duration, time_control, thinking)
+_NAMED = (short, bot, number, count, points, game, level, ending, titled, when, duration, time_control, thinking)
 FILTERS: dict[str, Callable[..., Any]] = {"schedule": format_named, **{each.__name__: each for each in _NAMED}}

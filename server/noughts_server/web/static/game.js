@@ -51,8 +51,7 @@ function sentence() {
     const how = ply <= openingPlies(game) ? ", opening" : time === undefined ? "" : `, ${seconds(time)}`;
     parts.push(`${ply % 2 ? game.first : game.second}: ${cell(game.moves[ply - 1])}${how}`);
   }
-  const said = parts.join(". ") + ".";
-  return game.state === "ended" && ply === game.moves.length ? `${said} ${outcome()}` : said;
+  return parts.join(". ") + ".";
 }
 
 function cell(number) {
