@@ -153,8 +153,10 @@ class Pages:
             self._upstream.ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
         )
         tournament, tab = got["tournament"], request.query_params.get("tab", _OVERVIEW)
-        shows_last = tab == _OVERVIEW and tournament["state"] not in ("open", "running")
-        last = {"parent": name, "after": max(0, tournament["games_done"] - _LAST), "page_size": _LAST}
+        shows_last = tab == _OVERVIEW and tournament["state"] != "open"
+        # One row while the tournament runs, so that what follows stays where it is.
+        most = _LAST // 2 if tournament["state"] == "running" else _LAST
+        last = {"parent": name, "after": max(0, tournament["games_done"] - most), "page_size": most}
         row = request.query_params.get("row", "")
         before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
         return {

@@ -38,6 +38,8 @@ function showFeatured() {
   showStrips(game, game.moves.length, game.heard, view.stopped);
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const ended = winner ? `${winner} won: ${game.termination.replaceAll("_", " ")}` : game.result === "*" ? "Void" : "A draw";
+  const air = document.querySelector(".on-air");
+  if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: "Just ended" });
   set(by("featured-said"), game.state === "ended" ? ended : game.moves.length ? `Move ${game.moves.length}` : game.state);
 }
 
