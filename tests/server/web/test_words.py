@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.web.words import game
+from noughts_server.web.words import game, titled
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,18 @@ from noughts_server.web.words import game
 )
 def test_variants_have_plain_names(variant: str, words: str) -> None:
     assert game(variant) == words
+
+
+@pytest.mark.parametrize(
+    "title, words",
+    [
+        ("", "spring"),
+        ("Spring - and summer", "Spring - and summer"),
+        ("site-guest-12 - site-minimax-13", "Guest – minimax"),
+        ("site-guest-1 - site-second-guest-2", "Guest – second-guest"),
+        ("site-guest-1 - ada-2", "Guest – ada-2"),
+        ("ada-guest-1 - bob-2", "ada-guest-1 - bob-2"),
+    ],
+)
+def test_games_in_the_browser_are_called_by_their_players(title: str, words: str) -> None:
+    assert titled({"name": "tournaments/spring", "title": title, "owner": "site"}) == words
