@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.support.processes import asked, environment
+from tests.support.processes import asked, environment, first_line, started, told
 from tests.support.root import ROOT
 from tests.support.tools import run
 
@@ -48,7 +49,7 @@ class Ran(NamedTuple):
         return ElementTree.parse(self.outputs["junit"]).getroot()
 
 
-def ran(folder: Path, *, install: bool = False, **given: str) -> Ran:
+def ran(folder: Path, *, install: bool = False, variables: dict[str, str] | None = None, **given: str) -> Ran:
     """Run the action's steps in a repository until one fails, as a runner does; pip takes seconds, so only if asked."""
     action = yaml.safe_load(ACTION.read_text())
     inputs = {name: each.get("default", "") for name, each in action["inputs"].items()}
@@ -59,6 +60,7 @@ def ran(folder: Path, *, install: bool = False, **given: str) -> Ran:
     written, summary = runner / "outputs", runner / "summary"
     variables = {
         **environment(),
+        **(variables or {}),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "GITHUB_ACTION_PATH": str(ACTION.parent),
         "GITHUB_OUTPUT": str(written),
@@ -116,7 +118,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_good_bot_passes_and_its_match_is_in_the_comment(repository: Path) -> None:
-    match_options = {"match-options": "--games 4 --seed 1"}
+    match_options: dict[str, Any] = {"match-options": "--games 4 --seed 1"}
     found = ran(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
     assert found.code == 0, found.errors
     assert found.comment == found.summary
@@ -165,6 +167,27 @@ def test_match_that_cannot_be_played_fails_the_action(repository: Path) -> None:
     assert found.code == 2
     assert "\n## Match\n\n    Error: " in found.comment
     assert "older.py, which is not a file" in found.comment
+
+
+def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
+    with started(serving.split(), data) as server:
+        address = json.loads(first_line(server))["grpc"]
+        token = asked("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
+        there = {"NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        told(["bot", "submit", str(repository / "good.py"), "--name", "odd"], data | there)
+        checked: dict[str, Any] = {"spec": "py:good.py:Odd", "options": "--no-steps --games 2", "variant": "tictactoe"}
+        for number, (sprt, code, verdict) in enumerate(
+            (("elo0=-1000,elo1=-200", 0, "H1 accepted"), ("elo0=200,elo1=1000", 1, "H0 accepted")), start=2
+        ):
+            (repository / "good.py").write_text(BOT.format(cell=f"position.free[-1]  # {number}"))
+            tested: dict[str, Any] = {"test-against": "1", "test-options": f"--name odd --sprt {sprt}"}
+            found = ran(repository, variables=there, **checked, **tested)
+            assert found.code == code, found.errors
+            _, test = found.comment.split("\n## Test\n\n")
+            assert f"    odd-{number} against odd-1: {verdict}\n" in test
+            shutil.rmtree(repository.parent / "runner")
 
 
 def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:

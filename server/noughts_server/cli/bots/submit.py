@@ -70,6 +70,8 @@ def submit(
         file = Path(module or path)
         entry = entry or (f"{file.name}:{of_class}" if module else "")
     content, kind = _read(file)
+    if not file.is_dir():
+        entry = entry.removeprefix(file.name)  # the server gives a single file a name of its own
     announced = pb.Submission(
         bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
         variant=variant,
