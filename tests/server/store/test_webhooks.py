@@ -130,10 +130,42 @@ async def test_record_upsets_are_reported_once_and_with_their_game(arena: Arena)
     assert mine.id
 
 
-def won(game: FinishedGame, *, by: int) -> FinishedGame:
+async def test_lost_without_a_game_is_no_record_upset(arena: Arena) -> None:
+    await hook(arena, events="upset.record")
+    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+    games[60] = won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
+    games[61] = won(games[61], by=1, termination=Termination.DISCONNECTED)
+    games[80:] = [won(game, by=1) for game in games[80:]]
+    for begin, records in ((0, []), (20, []), (40, []), (60, []), (80, [games[80].ordinal])):
+        await arena.commit(games[begin : begin + 20])
+        assert [event.document["game"] for event in await due(arena)] == records
+
+
+async def test_record_upset_is_the_first_game_decided_on_the_board(arena: Arena) -> None:
+    await hook(arena, events="upset.record")
+    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+    games[60] = won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
+    games[62] = won(games[62], by=1)
+    await arena.commit(games[:60])
+    await arena.commit(games[60:])
+    [event] = await due(arena)
+    assert event.document["game"] == games[62].ordinal
+
+
+async def test_unrated_game_between_bots_of_one_owner_is_no_record_upset(arena: Arena) -> None:
+    await hook(arena, events="upset.record")
+    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+    await arena.commit(games)
+    own = await arena.tournament("own")
+    arena.execute("UPDATE tournaments SET own_rated = false WHERE slug = 'own'")
+    await arena.commit([won(game, by=1) for game in await arena.play(own)])
+    assert await told(arena) == []
+
+
+def won(game: FinishedGame, *, by: int, termination: Termination = Termination.LINE) -> FinishedGame:
     """The game as won by this entry."""
     result = Result.FIRST_WINS if game.first == by else Result.SECOND_WINS
-    return game._replace(result=result, termination=Termination.LINE)
+    return game._replace(result=result, termination=termination)
 
 
 async def test_pause_and_resume_are_no_events(arena: Arena) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, update
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Result
+from noughts_referee.rules import ON_THE_BOARD, Result
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (
@@ -200,27 +200,37 @@ class Ledger:
         rated: dict[int, Rating],
         scores: Sequence[SlotResult],
     ) -> None:
-        """Report the win against the rating that is higher by the most so far in its list, as of the last commit."""
-        most, found = _LEAST_UPSET, None
+        """Report the win against the rating that is higher by the most so far in its list, as of the last commit.
+
+        Only rated games that the stones decided count: withdrawn and absent bots lose games without a move.
+        """
+        most, found, owners = _LEAST_UPSET, None, progress.owners
         for score in set(scores):
             first, second, result = score
-            if result in (Result.FIRST_WINS, Result.SECOND_WINS):
+            of_one_owner = owners is not None and owners[first] == owners[second]
+            if result in (Result.FIRST_WINS, Result.SECOND_WINS) and not of_one_owner:
                 one, other = rated[progress.bots[first]], rated[progress.bots[second]]
                 margin = int(other.rating - one.rating) * (1 if result == Result.FIRST_WINS else -1)
                 if margin > most and not one.provisional and not other.provisional:
                     most, found = margin, score
-        this = update(rating_lists).where(rating_lists.c.id == list_id, rating_lists.c.upset < most)
-        if found is None or not self._connection.execute(this.values(upset=most)).rowcount:
+        if found is None:
             return
         first, second, result = found
+        span = games.c.ordinal.between(progress.folded + 1, progress.folded + len(scores))
+        same = (games.c.first_entry == first, games.c.second_entry == second, games.c.result == result)
+        decided = (games.c.tournament_id == tournament_id, span, *same, games.c.termination.in_(ON_THE_BOARD))
+        game = select(func.min(games.c.ordinal)).where(*decided)
+        this = (rating_lists.c.id == list_id, rating_lists.c.upset < most, game.scalar_subquery().is_not(None))
+        if not self._connection.execute(update(rating_lists).where(*this).values(upset=most)).rowcount:
+            return
         winner, loser = (first, second) if result == Result.FIRST_WINS else (second, first)
         chosen = select(entries.c.number, entries.c.label).where(
             entries.c.tournament_id == tournament_id, entries.c.number.in_((winner, loser))
         )
         labels = {row.number: row.label for row in self._connection.execute(chosen)}
         facts = {"winner": labels[winner], "loser": labels[loser], "rating_difference": most}
-        game = progress.folded + 1 + scores.index(found)
-        report_event(self._connection, "upset.record", tournament_id, self._now_ms, game=game, **facts)
+        number = self._connection.scalar(game)
+        report_event(self._connection, "upset.record", tournament_id, self._now_ms, game=number, **facts)
 
     def _log(self, list_id: int, tournament_id: int, first_ordinal: int, span: int) -> None:
         head = self._head
