@@ -83,7 +83,7 @@ class TestServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListTests(self, request, context):
-        """The queue: first running tests, by priority, then the oldest; after them all others, newest first.
+        """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

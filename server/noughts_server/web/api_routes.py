@@ -82,7 +82,7 @@ ROUTES = (
     ),
     Route(
         "/tests",
-        "Tests of bot versions: running ones by priority, then the oldest first; then all others, newest first.",
+        "Tests of bot versions: running ones by priority, then the oldest first; stopped ones; the last to end first.",
         "tests.ListTests",
         rows="tests",
     ),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.people.webhooks import get_webhook
+from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW
 from tests.support.client import Client, Refusal, bearing, client_of, refused
 
@@ -164,6 +166,17 @@ async def test_queue_has_running_tests_first_and_pages(client: Client) -> None:
     assert await listed(client) == ["t0", "t1", "t2", "t4", "t3"]
     bad = tests_pb2.ListTestsRequest(page_token="x")
     assert (await refused(client.tests.ListTests(bad))).fields() == ["page_token"]
+
+
+async def test_tests_that_are_over_are_sorted_by_their_end(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    for name in ("long", "stopped", "quick", "playing", "quicker"):
+        await create(client, token, name=f"tests/{name}")
+    await stop(client, token, "tests/stopped")
+    for ended, name in enumerate(("quicker", "quick", "long")):
+        await client.server.store.write(partial(cancel_tournament, slug=name, now_ms=NOW + ended))
+    assert await listed(client) == ["playing", "stopped", "long", "quick", "quicker"]
 
 
 async def test_queue_is_sorted_by_priority(client: Client) -> None:

@@ -115,7 +115,7 @@ def list_tests(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the queue of tests: running ones by priority, then the oldest first; then all others, newest first."""
+    """List the queue of tests: running ones by priority, then the oldest first; stopped ones; the last to end first."""
     with at.connected() as client:
         request = pb.ListTestsRequest(owner=owner)
         pages = partial(client.each, client.tests.ListTests, request, lambda page: page.tests)

@@ -16,6 +16,7 @@ from noughts_server.store.engine.pages import Page, page_size, read_page_token, 
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.join_window import LATEST
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -33,7 +34,7 @@ _RUNNING = tournaments.c.state == TournamentState.RUNNING
 _PRIORITY = func.coalesce(tournaments.c.options["priority"].as_integer(), 0)
 _QUEUE = (
     case((_RUNNING, 0), else_=1),
-    case((_RUNNING, -_PRIORITY), else_=0),
+    case((_RUNNING, -_PRIORITY), else_=func.coalesce(-tournaments.c.ended_at, -LATEST)),
     case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id),
 )
 _UNKNOWN = "`noughts test list` shows the tests."
@@ -87,7 +88,7 @@ def get_test(connection: Connection, slug: str) -> Tournament:
 def list_tests(
     connection: Connection, *, size: int = 0, page_token: str = "", owner: str = "", search: str = "", state: int = 0
 ) -> Page[Tournament]:
-    """Return a page of tests: running ones by priority, then the oldest first; then all others, newest first.
+    """Return a page of tests: running ones by priority, then the oldest first; stopped ones; the last to end first.
 
     Raises InvalidArgument (size, token, search).
     """
