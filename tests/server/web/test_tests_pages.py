@@ -42,7 +42,7 @@ def begin_test(server: ServerUnderTest, token: str, name: str, base: str, **sett
 
 
 def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    assert "noughts test create" in site.get("/tests").text
+    assert "<span>mybot@2</span> <span>mybot@1</span>" in site.get("/tests").text
     token = register_bots(server)
     # All are offline, so that no game begins before the pages are there.
     begin_test(server, token, "waiting", "bots/mia-away", sprt="elo0=0,elo1=5")
