@@ -228,6 +228,8 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_accepts(tmp_path: Path)
             assert made.base_version == "bots/bob/versions/1"
             assert (await told()).reason == "LIMIT_REACHED"
             await stop(client, alice, made.name)
+            assert (await told()).reason == "LIMIT_REACHED"
+            await client.server.store.write(partial(cancel_tournament, slug="ada-1-vs-bob-1", now_ms=NOW))
             assert (await create(client, alice)).name == f"{made.name}-2"
 
 

@@ -116,11 +116,13 @@ def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> di
 
 
 def _check_guest(connection: Connection, base: BotVersion, owner_id: int, limits: Limits) -> None:
-    """Raise LimitReached if a bot already plays in as many running tests of owners who are not its own."""
+    """Raise LimitReached if a bot already plays in as many tests of other owners that can still play games."""
     playing = select(func.count(tournaments.c.id.distinct())).select_from(tournaments).join(entries).join(bot_versions)
-    by_others = (tournaments.c.kind == Kind.TEST, _RUNNING, tournaments.c.owner_id != base.owner_id)
+    # A stopped test can be resumed at any time.
+    open_tests = tournaments.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
+    by_others = (tournaments.c.kind == Kind.TEST, open_tests, tournaments.c.owner_id != base.owner_id)
     so_far = connection.execute(playing.where(*by_others, bot_versions.c.bot_id == base.bot_id)).scalar_one()
-    limits.check("bot_challenges", f"running tests of others against {bot_name(base.bot)}", so_far)
+    limits.check("bot_challenges", f"running and stopped tests of others against {bot_name(base.bot)}", so_far)
 
 
 def _free_slug(connection: Connection, versions: Iterable[BotVersion]) -> str:
