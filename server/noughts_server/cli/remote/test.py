@@ -151,7 +151,8 @@ def wait(name: NameArgument, at: AtServer) -> None:
     """Wait until a test is over or stopped, then show it.
 
     The exit code is 0 if it accepted H1 or has played all games of --games, 1 if it accepted H0, and 3 if it was
-    stopped or cancelled, or is over without a decision.
+    stopped or cancelled, or is over without a decision. If the command fails, the exit code is 1 as well, and standard
+    output is empty.
     """
     request = pb.GetTestRequest(name=read_test(name))
     with at.connected() as client:

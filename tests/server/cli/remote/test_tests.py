@@ -53,6 +53,7 @@ def test_exit_code_of_wait_is_the_result(ask: Ask, bots: None, noughts: Any, env
         made = ask(f"test create worst best --name {name} {options}")
         assert made["test"] == f"tests/{name}"
         assert said in noughts(f"test wait {name}", code=code, env=env).stdout
+    assert noughts("test wait missing", code=1, env=env).stdout == ""
 
 
 def test_test_is_stopped_and_resumed(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
