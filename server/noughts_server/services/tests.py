@@ -26,6 +26,7 @@ from noughts_server.store.people.scopes import play_as
 from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournaments.tests import NewTest, Tested, create_test, get_test, list_tests, tested_versions
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
+from noughts_server.store.validation import check_slug
 
 _USUAL_TEST, _USUAL_THROUGHPUT = "elo0=0,elo1=5", 100
 _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
@@ -112,7 +113,7 @@ def _match(wanted: pb.Test) -> NewTournament:
     if not asked.HasField("openings"):
         agreed = parse_variant(canonical_variant(asked.variant or TournamentSettings().variant)).agreement
         asked.openings.MergeFrom(_NO_OPENINGS if agreed else _USUAL_OPENINGS)
-    slug = test_id("test.name", wanted.name) if wanted.name else _UNNAMED
+    slug = check_slug("test.name", test_id("test.name", wanted.name)) if wanted.name else _UNNAMED
     drawn = SeedKind.GIVEN if asked.HasField("seed") else SeedKind.DRAWN
     return NewTournament(slug, settings_of(asked, seed=secrets.randbits(64)), seed_kind=drawn)
 

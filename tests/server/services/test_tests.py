@@ -261,6 +261,7 @@ async def test_what_cannot_be_tested_is_refused(client: Client) -> None:
         "missing": "NOT_FOUND",
         "not a test": "NOT_FOUND",
     }
+    assert refusals["name"].fields() == ["test.name"]
     assert refusals["not a test"].info.metadata["subject"] == "tests/cup"
     assert await listed(client) == []
 
