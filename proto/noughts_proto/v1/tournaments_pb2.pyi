@@ -283,7 +283,9 @@ class Tournament(_message.Message):
     of games, of each candidate. Empty: no test.
     """
     priority: _builtins.int
-    """Of the running tournaments with a `throughput`, those with the highest priority get the next games; at most 1,000."""
+    """Of the running tournaments with a `throughput`, those with the highest priority get the next games; at most 1,000.
+    Only together with a throughput.
+    """
     throughput: _builtins.int
     """The share of the referees' games, in percent; at most 1,000. Running tournaments of equal priority share in
     proportion to it: 75 and 25 mean three games to one. 0: it does not share, and begins games whenever it can.

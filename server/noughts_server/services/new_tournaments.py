@@ -85,6 +85,8 @@ def _check_format(settings: TournamentSettings) -> None:
             check_text(f"tournament.{name}", value, most)
         else:
             check_number(f"tournament.{name}", value, 0, most)
+    if settings.priority and not settings.throughput:
+        raise InvalidArgument.of("tournament.priority", settings.priority, "0, because the throughput is 0")
     try:
         settings.schedule.check(settings)
         settings.check_fuel()

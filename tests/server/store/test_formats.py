@@ -219,6 +219,7 @@ async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_
         ({"draw_after": -1}, "draw_after"),
         ({"priority": 1_001}, "priority"),
         ({"throughput": 1_001}, "throughput"),
+        ({"priority": 1}, "priority"),
         ({"fuel": 10**15 + 1}, "fuel"),
         ({"fuel": 1, "own_times": {"ada": TimeControl(1)}, "rated": False}, "fuel"),
     ],
