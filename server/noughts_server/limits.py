@@ -73,7 +73,7 @@ class Limits:
     challenges: int = 10
     """Open challenges of one owner."""
     bot_challenges: int = 2
-    """Open challenges of one bot, made by it or against it."""
+    """Open challenges of one bot, made by it or against it, and running or stopped tests of others against it."""
 
     def of(self, name: str) -> int:
         """Return the limit with this name."""
