@@ -15,6 +15,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFail
 from google.rpc.status_pb2 import Status
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from noughts_bots.bot import Bot
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
@@ -234,12 +235,12 @@ class Client:
             call.cancel()
 
     @asynccontextmanager
-    async def online(self, token: str, *names: str) -> AsyncIterator[None]:
+    async def online(self, token: str, *names: str, bot: Bot | None = None) -> AsyncIterator[None]:
         """Bots of this owner that have logged in, and play while the block runs."""
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             playing = [
-                tasks.create_task(play(Random(), Login(self.server.address, token, name), news.put_nowait))
+                tasks.create_task(play(bot or Random(), Login(self.server.address, token, name), news.put_nowait))
                 for name in names
             ]
             try:

@@ -6,6 +6,7 @@ with the highest priority, the one with the smallest pass is next.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ class _Share:
     throughput: int
     on_turn: Callable[[], None]
     timed: bool = False
+    bots: tuple[int, ...] = ()
+    """The bot versions, if there are two, which play all of its games."""
     seats: int = 0
     """The games that its bots can play at once."""
     waits: bool = False
@@ -61,6 +64,7 @@ class ThroughputQueue:
         if share is None:
             share = _Share(key, self._passed, settings.priority, settings.throughput, on_turn)
             self._shares[key] = share
+        share.bots = playing.players if len(playing.players) == 2 else ()
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
         share.timed, share.waits = playing.timed, True
@@ -71,6 +75,11 @@ class ThroughputQueue:
         """Return how many games the tournament can hand out now."""
         share, games = self._turn
         return games if share is not None and share.key == key else 0
+
+    def waits(self, key: int) -> bool:
+        """Return whether the tournament has, or can claim, games for a later turn."""
+        share = self._shares.get(key)
+        return share is not None and share.waits
 
     def end_turn(self, key: int, games: int) -> None:
         """Count the games that the tournament has handed out. Without any, it gets no turn until it asks again."""
@@ -91,14 +100,29 @@ class ThroughputQueue:
         if self._turn[0] is not None or not self._shares:
             return
         free = {timed: self._free(timed) for timed in (False, True)}
+        given, users = Counter[int](), Counter(bot for share in self._shares.values() for bot in set(share.bots))
+        for share in self._shares.values():
+            given.update(
+                dict.fromkeys(share.bots, self._referee.queued(share.key) + self._referee.in_flight(share.key))
+            )
+
+        def room_of(share: _Share) -> int:
+            """Return how many more games it can have. A bot of several tournaments has no games that wait for it."""
+            shared = (
+                max(1, self._referee.player(bot).seats(share.timed)) - given[bot]
+                for bot in share.bots
+                if users[bot] > 1
+            )
+            return min([free[share.timed][1], *shared])
+
         ready = [
             share
             for share in self._shares.values()
-            if share.waits and self._referee.queued(share.key) < min(free[share.timed])
+            if share.waits and self._referee.queued(share.key) < min(free[share.timed][0], room_of(share))
         ]
         if ready:
             share = min(ready, key=lambda each: (-each.priority, each.passed))
-            size, room = free[share.timed]
+            size, room = free[share.timed][0], room_of(share)
             share.passed = max(share.passed, self._passed - _TURNS_OWED * size / share.throughput)
             self._passed = max(self._passed, share.passed)
             self._turn = share, min(size, room)

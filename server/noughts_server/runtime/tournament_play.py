@@ -195,9 +195,11 @@ class LocalPlay(Generic[S]):
             if supply is not None:
                 supply.committed(progress.games_total)
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
-            if progress.finished and (self._referee.queued(key) or self._referee.in_flight(key)):
-                # The running games of a match whose test is decided do not count.
-                logger.info("match_decided", tournament=progress.name, games=progress.games_total)
+            given = self._referee.queued(key) or self._referee.in_flight(key)
+            if progress.finished and (given or self.queue.waits(key)):
+                # The other games of a match whose test is decided do not count.
+                if given:
+                    logger.info("match_decided", tournament=progress.name, games=progress.games_total)
                 self._end(key)
                 self._bus.publish(CHANGED, key)
             for left in progress.withdrawn:

@@ -37,9 +37,11 @@ class Ground:
         self.handed = Counter[int]()
         """Games, by tournament."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.base = 0
+        """The opponent in all matches; 0: each has its own."""
 
     def match(self, key: int, throughput: int, *, priority: int = 0, seats: int = 1, time: str = "none") -> None:
-        """Begins match `key` of the players 2 * key and 2 * key + 1."""
+        """Begins match `key` of the player 2 * key and an opponent."""
         pair = self.pair(key)
         for player in pair:
             self.referee.joined(player, Seats(seats, seats))
@@ -64,7 +66,7 @@ class Ground:
         assert self.queue.ask(TournamentSettings(throughput=1, priority=9), playing, lambda: None) == 1
 
     def pair(self, key: int) -> tuple[ConnectedPlayer, ConnectedPlayer]:
-        return self.referee.player(2 * key), self.referee.player(2 * key + 1)
+        return self.referee.player(2 * key), self.referee.player(self.base or 2 * key + 1)
 
     def leave(self, *keys: int) -> None:
         """Ends matches."""
@@ -121,6 +123,24 @@ def test_shares_differ_by_at_most_one_turn(throughputs: list[int], seats: int, t
         passed = [handed[key] / throughput for key, throughput in enumerate(throughputs, 1)]
         for one, throughput in zip(passed, throughputs, strict=True):
             assert one - turn / throughput <= min(passed) + 1e-9
+
+    on_ground(test)
+
+
+@pytest.mark.parametrize("seats", [1, 3, 64])
+def test_matches_against_one_base_share_its_seats(seats: int) -> None:
+    async def test(ground: Ground) -> None:
+        ground.base = 99
+        for key, throughput in ((1, 50), (2, 30), (3, 20)):
+            ground.match(key, throughput, seats=seats)
+        handed = await ground.rounds(300)
+        assert handed.total() >= 290 * seats
+        for key, throughput in ((1, 50), (2, 30), (3, 20)):
+            assert abs(handed[key] / handed.total() - throughput / 100) < 0.02
+        ground.match(4, 1, priority=1, seats=seats)
+        await ground.rounds(1)
+        handed = await ground.rounds(10)
+        assert set(handed) == {4}
 
     on_ground(test)
 

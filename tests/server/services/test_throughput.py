@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from noughts_bots import Bot, Position
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from tests.support.client import Client
 
@@ -97,6 +98,38 @@ async def test_a_match_whose_bots_are_away_does_not_hold_up_the_others(client: C
         assert (await played(client, 500))[0] == 0
         async with client.online(token, *BOTS["one"]):
             await stored(client, lambda games: games[0] > 500)
+
+
+class Gated(Bot):
+    """Answers when it may."""
+
+    max_games = 2
+
+    def __init__(self) -> None:
+        self.may, self.asked = asyncio.Event(), 0
+
+    async def choose(self, position: Position) -> int:
+        self.asked += 1
+        await self.may.wait()
+        return position.free[0]
+
+
+async def test_a_match_that_is_decided_while_it_has_no_turn_plays_no_more(client: Client, token: str) -> None:
+    gated = Gated()
+    async with client.online(token, *BOTS["one"]), client.online(token, *BOTS["two"], bot=gated):
+        # Any pair decides it.
+        await begin(client, token, "two", throughput=1, sprt="elo0=0,elo1=400,alpha=0.49,beta=0.49")
+        async with asyncio.timeout(60):
+            while gated.asked < 2:  # noqa: ASYNC110  # a bot tells nobody
+                await asyncio.sleep(0.02)
+        await begin(client, token, "one", throughput=1, priority=1)
+        await stored(client, lambda games: games[0] > 0)
+        gated.may.set()
+        await ended(client, "two")
+        asked = gated.asked
+        await client.pause(token, "one")
+        await asyncio.sleep(0.5)
+        assert gated.asked == asked
 
 
 async def test_all_formats_and_openings_are_played_to_the_end(client: Client, token: str) -> None:
