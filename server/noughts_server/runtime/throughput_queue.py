@@ -101,19 +101,23 @@ class ThroughputQueue:
             return
         free = {timed: self._free(timed) for timed in (False, True)}
         given, users = Counter[int](), Counter(bot for share in self._shares.values() for bot in set(share.bots))
+
+        def seats(share: _Share) -> list[int]:
+            return [self._referee.player(bot).seats(share.timed) for bot in share.bots]
+
         for share in self._shares.values():
-            given.update(
-                dict.fromkeys(share.bots, self._referee.queued(share.key) + self._referee.in_flight(share.key))
-            )
+            # What waits for a bot that is away takes no seat of the other one.
+            waiting = self._referee.queued(share.key) if all(seats(share)) else 0
+            given.update(dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting))
 
         def room_of(share: _Share) -> int:
-            """Return how many more games it can have. A bot of several tournaments has no games that wait for it."""
-            shared = (
-                max(1, self._referee.player(bot).seats(share.timed)) - given[bot]
-                for bot in share.bots
-                if users[bot] > 1
-            )
-            return min([free[share.timed][1], *shared])
+            """Return how many more games it can have. If it shares a bot, none of them waits for the bots."""
+            room = free[share.timed][1]
+            if any(users[bot] > 1 for bot in share.bots):
+                return min(
+                    room, *(max(1, most) - given[bot] for bot, most in zip(share.bots, seats(share), strict=True))
+                )
+            return room
 
         ready = [
             share

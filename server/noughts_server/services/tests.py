@@ -52,7 +52,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
             right = checked(match, now)
             _check_versions(parts.sessions, who, new, base, right.settings.variant)
-            title = right.settings.title or f"{new.bot} {new.version} against {base.bot} {base.version}"[:200]
+            title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
             slug, settings = right.slug if wanted.name else "", replace(right.settings, title=title)
             test = NewTest(replace(right, slug=slug, settings=settings), new, base)
             return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limits).slug

@@ -145,6 +145,19 @@ def test_matches_against_one_base_share_its_seats(seats: int) -> None:
     on_ground(test)
 
 
+def test_a_match_whose_bot_is_away_takes_no_seat_of_the_base() -> None:
+    async def test(ground: Ground) -> None:
+        ground.base = 99
+        ground.match(1, 50, seats=0)
+        await ground.settled()
+        assert ground.referee.queued(1) == 1
+        ground.match(2, 50)
+        handed = await ground.rounds(20)
+        assert handed[2] >= 19
+
+    on_ground(test)
+
+
 @pytest.mark.parametrize("seats", [1, 3, 64])
 def test_the_highest_priority_has_all_turns_until_it_leaves(seats: int) -> None:
     async def test(ground: Ground) -> None:

@@ -106,7 +106,7 @@ async def test_test_starts_at_once_and_ends_with_its_decision(client: Client) ->
     assert over.tournament.match.sprt.decision == "H1"
     assert list(over.tournament.match.labels) == ["ada", "bob"]
     assert (over.tournament.test, over.tournament.rated, over.tournament.seed) == (True, False, 11)
-    assert over.tournament.title == "ada 1 against bob 1"
+    assert over.tournament.title == "ada@1 against bob@1"
     assert await client.slugs() == []
     (shown,) = (await client.tests.ListTests(tests_pb2.ListTestsRequest())).tests
     assert shown.tournament.match == over.tournament.match

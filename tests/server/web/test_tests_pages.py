@@ -55,7 +55,7 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
         rows = page.get_by_role("region", name="Running").locator("tbody tr")
         expect(rows).to_have_count(2)
         expect(rows.nth(0)).to_contain_text("300 %")
-        expect(rows.nth(1)).to_contain_text("mia-new 1 against mia-away 1")
+        expect(rows.nth(1)).to_contain_text("mia-new@1 against mia-away@1")
         rows.nth(0).get_by_role("link").click()
         expect(page).to_have_url(f"{site.address}/tournaments/faster")
         expect(page.get_by_text("with priority 5 and share 300 %")).to_be_visible()

@@ -43,7 +43,7 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         over = json.loads(told(["test", "wait", made["test"], "--format", "json"], env).stdout)
         assert over["match"]["sprt"]["decision"] == "H1"
         assert (over["new_version"], over["base_version"]) == ("bots/mine/versions/2", "bots/mine/versions/1")
-        assert (over["title"], over["rated"]) == ("mine 2 against mine 1", False)
+        assert (over["title"], over["rated"]) == ("mine@2 against mine@1", False)
 
 
 def test_sprt_without_a_version_to_test_against_is_refused(tmp_path: Path) -> None:
