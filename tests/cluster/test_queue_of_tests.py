@@ -51,11 +51,11 @@ async def _disturb(cluster: Cluster) -> None:
     cluster.referees[0].kill()
     await _more(cluster)
     cluster.servers[0].kill()
-    await cluster.start_server()
     await _more(cluster)
     cluster.nats.kill()
     await asyncio.sleep(1)
     await asyncio.to_thread(cluster.nats.start)
+    await cluster.start_server()
 
 
 async def _more(cluster: Cluster) -> None:

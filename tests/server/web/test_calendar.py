@@ -65,7 +65,7 @@ def test_a_start_is_a_moment_with_a_stable_name() -> None:
     assert "DTEND" not in event
     assert "DURATION" not in event
     assert event["SUMMARY"] == "Spring cup"
-    assert event["DESCRIPTION"] == "Gomoku, swiss, 60 s"
+    assert event["DESCRIPTION"] == "Gomoku, swiss, 60\u00a0s"
     assert event["URL"] == "https://games.example/tournaments/spring-1"
     later = made(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
     (again,) = events(file_of(later, "http://127.0.0.1:7480"))

@@ -93,6 +93,7 @@ def test_a_folder_without_end_is_not_looked_at_to_the_end(tmp_path: Path) -> Non
 def test_a_family_is_a_process_and_all_that_have_come_from_it() -> None:
     with subprocess.Popen(["sh", "-c", "sh -c 'sleep 600 & wait' & wait"]) as process:
         family = eventually(lambda: watch.family(process.pid), lambda found: len(found) == 3)
-        for pid in reversed(family):
+        # The oldest first: each of the others ends by itself when what it waits for has ended.
+        for pid in family:
             os.kill(pid, 9)
     assert watch.family(process.pid) == (process.pid,)
