@@ -2,8 +2,8 @@
 
     python -m benchmarks.shares [--seconds 60] [--throughputs 75,25] [--time]
 
-Prints the share of the games that were stored meanwhile, next to the share that was asked for. `--time`: games with
-clocks. NATS and PostgreSQL come from the wheels of the tests and run on this machine.
+Prints each match's share of the games that were stored in this time, and the share that its throughput asks for.
+`--time`: games with clocks. NATS and PostgreSQL come from the wheels of the tests and run on this machine.
 """
 
 import argparse

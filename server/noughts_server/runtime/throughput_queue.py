@@ -111,7 +111,7 @@ class ThroughputQueue:
             given.update(dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting))
 
         def room_of(share: _Share) -> int:
-            """Return how many more games it can have. If it shares a bot, none of them waits for the bots."""
+            """Return how many more games it can have: with a shared bot, only as many as its bots have free seats."""
             room = free[share.timed][1]
             if any(users[bot] > 1 for bot in share.bots):
                 return min(
