@@ -24,6 +24,9 @@ _BROUGHT_BY = {
     "web": ("starlette", "uvicorn"),
     "cluster": ("nats", "psycopg"),
     "wasm": ("wasmtime",),
+    "llm": ("openai",),
+    "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 NO_TOKEN = (
