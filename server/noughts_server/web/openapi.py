@@ -1,6 +1,8 @@
-"""The OpenAPI document, generated from the table of routes and the contract's message descriptors."""
+"""The OpenAPI document: `openapi.json` with the table of routes and the contract's message descriptors."""
 
+import json
 import re
+from importlib.resources import files
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -14,27 +16,13 @@ _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
 
 
 def openapi() -> Document:
-    paths = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
-    for path, summary in EVENTS:
-        paths[PREFIX + _plain(path)] = {"get": _stream(path, summary)}
-    content = {"application/json": {"schema": {"type": "object"}}}
-    responses = {"200": {"description": "It.", "content": content}}
-    described = {"summary": "This document.", "operationId": "openapi", "responses": responses}
-    paths[f"{PREFIX}/openapi.json"] = {"get": described}
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Noughts",
-            "version": software_version(),
-            "description": "Tournaments, games, bots and ratings of a Noughts server, to read. Names and fields are"
-            " those of the gRPC contract noughts.v1.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "servers": [{"url": "/"}],
-        "security": [],
-        "paths": paths,
-        "components": {"schemas": _schemas(), "responses": {"Failed": _failed()}},
-    }
+    document: Document = json.loads((files(__package__) / "openapi.json").read_text())
+    document["info"]["version"] = software_version()
+    document["components"]["schemas"] = _schemas()
+    routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
+    events = {PREFIX + _plain(path): {"get": _stream(path, summary)} for path, summary in EVENTS}
+    document["paths"] = routes | events | document["paths"]
+    return document
 
 
 def _operation(route: Route) -> Document:
@@ -107,14 +95,6 @@ def _schemas() -> dict[str, Any]:
             found[descriptor.name] = schema(descriptor)
             waiting.extend(messages_in(descriptor))
     return dict(sorted(found.items()))
-
-
-def _failed() -> Document:
-    fields = {"status": {"type": "integer"}, "message": {"type": "string"}, "hint": {"type": "string"}}
-    error = {"type": "object", "properties": fields, "required": list(fields)}
-    answer = {"type": "object", "properties": {"error": error}, "required": ["error"]}
-    content = {"application/json": {"schema": answer}}
-    return {"description": "Why there is no answer, and what to do.", "content": content}
 
 
 def _plain(path: str) -> str:

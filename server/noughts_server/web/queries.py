@@ -21,16 +21,15 @@ _INTEGERS = {
 
 def query_fields(route: Route) -> Iterable[Any]:
     """Yield the fields of the request that a query can set: all but messages and those that the path sets."""
-    filled = {name for name, _ in route.names}
     for field in route.request.DESCRIPTOR.fields:
-        if field.name not in filled and field.message_type is None:
+        if field.name not in route.names and field.message_type is None:
             yield field
 
 
 def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
     """Return the route's request. Raises Failure for a parameter that is unknown or cannot be read."""
     request: Any = route.request()
-    for name, template in route.names:
+    for name, template in route.names.items():
         setattr(request, name, template.format_map(path))
     fields = {field.name: field for field in query_fields(route)}
     for name, text in query:
