@@ -116,9 +116,9 @@ async def test_database_from_before_the_first_release_is_refused(tmp_path: Path)
         connection.execute("UPDATE alembic_version SET version_num = '0013'")
         connection.commit()
     for reading in (False, True):
-        with pytest.raises(DatabaseUnusable, match="schema 0013, from a version before 1") as refused:
+        with pytest.raises(DatabaseUnusable, match="schema 0013, which no release") as refused:
             await Store.open(f"sqlite:///{path}", reading=reading)
-        assert refused.value.hint == "Open it once with Noughts 1.0.0, which migrates it."
+        assert refused.value.hint == "If it is older, open it once with Noughts 1.0.0, which migrates it."
 
 
 async def test_tournament_that_version_1_0_migrated_keeps_its_seeds(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from noughts_server.errors import DatabaseTooNew, DatabaseUnusable
 from noughts_server.store.engine.schema import REVISION, metadata
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-_OLDEST = "0014"
-"""The schema of version 1.0.0, which migrated all older ones."""
+_RELEASED = ("0014",)
+"""The schemas of earlier releases from 1.0.0 on, which migrated all older ones. A migration leads from each."""
 
 
 def upgrade(connection: Connection, database: str) -> str | None:
@@ -23,7 +23,7 @@ def upgrade(connection: Connection, database: str) -> str | None:
     if found is None:
         _create(connection)
     elif found != REVISION:
-        _migrate(connection, database, found)
+        _migrate(connection)
         return found
     return None
 
@@ -33,9 +33,6 @@ def check_current(connection: Connection, database: str) -> None:
     found = _revision(connection, database)
     if found is None:
         raise DatabaseUnusable(database, "it is empty", hint="Is it a Noughts database?")
-    if found > REVISION:
-        raise DatabaseTooNew(database, found=found, known=REVISION)
-    _check_migratable(database, found)
     if found != REVISION:
         problem = f"it has schema {found}, but this command reads {REVISION} and does not migrate"
         hint = "Read it with the version of Noughts that wrote it, or start `noughts serve`, which migrates it."
@@ -51,33 +48,28 @@ def _create(connection: Connection) -> None:
 
 
 def _revision(connection: Connection, database: str) -> str | None:
+    """Return the schema of the database; None if it is empty. Raises what `upgrade` raises."""
     tables = inspect(connection).get_table_names()
-    if "alembic_version" in tables:
-        found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-        return found
-    if tables:
-        ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
-        raise DatabaseUnusable(database, f"it has tables from another program ({ours})", hint="Use another file.")
-    return None
+    if "alembic_version" not in tables:
+        if tables:
+            ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
+            raise DatabaseUnusable(database, f"it has tables from another program ({ours})", hint="Use another file.")
+        return None
+    found: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
+    if found > REVISION:
+        raise DatabaseTooNew(database, found=found, known=REVISION)
+    if found not in (*_RELEASED, REVISION):
+        hint = "If it is older, open it once with Noughts 1.0.0, which migrates it."
+        raise DatabaseUnusable(database, f"it has schema {found}, which no release since 1.0.0 has", hint=hint)
+    return found
 
 
-def _check_migratable(database: str, found: str) -> None:
-    if found < _OLDEST:
-        hint = "Open it once with Noughts 1.0.0, which migrates it."
-        raise DatabaseUnusable(database, f"it has schema {found}, from a version before 1.0.0", hint=hint)
-
-
-def _migrate(connection: Connection, database: str, found: str) -> None:
+def _migrate(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
     config = Config()
     # A percent sign in the path would be read as an interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    _check_migratable(database, found)
-    if found not in known:
-        raise DatabaseTooNew(database, found=found, known=REVISION)
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
