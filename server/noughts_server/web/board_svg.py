@@ -1,13 +1,16 @@
-"""Boards as SVG: geometry, stones, last move, winning line and move numbers as one text.
+"""Boards as SVG: the places of stones, last move, winning line and move numbers. `board.svg.jinja` draws them.
 
 `static/board.js` writes the same text in browsers. Change both together, because a test compares them. Coordinates are
 integers, so both languages write the same digits. The colours are in `static/board.css`.
 """
 
 from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
 from math import ceil, gcd, sqrt
+from typing import Any, NamedTuple
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from noughts_server.web.documents import Document
@@ -37,7 +40,7 @@ class _Layout:
         self.layers = int(board["layers"])
         (self._left, self.columns), (self._above, self.rows) = self._area(used)
         self.names: list[str] = board["names"][self._left : self._left + self.columns]
-        self._top_name = self._all[1] - self._above
+        self.top_name = self._all[1] - self._above
         self.stars = [
             (column, row)
             for column, row in map(self.square, board["stars"])
@@ -50,9 +53,12 @@ class _Layout:
         self.font = max(self._across * self.width, down * self.height) // 28 + 1
         self._edge = _APART if self.layers > 1 else _EDGE
         self._label = self.font * 8 // 5 if labels else self._edge
+        self.away = self._label // 2
+        """From an edge to the middle of its labels."""
         self._top = self._label if self.layers > 1 else self._edge
         self.whole_width = self._across * (self._label + self.width + self._edge)
         self.whole_height = down * (self._top + self.height + self._label)
+        self.corners = [self.corner(layer) for layer in range(self.layers)]
 
     def _area(self, used: list[int] | None) -> list[tuple[int, int]]:
         """Return the first column and the number of columns that are shown, and the same of the rows."""
@@ -93,18 +99,14 @@ class _Layout:
         wide, high = self.width - left - right, self.height - above - below
         down = (f"M{x + inset + column * _CELL} {y + above}v{high}" for column in range(self.columns + more))
         across = (f"M{x + left} {y + inset + row * _CELL}h{wide}" for row in range(self.rows + more))
-        return _tag("path", "lines", d="".join((*down, *across)))
+        return "".join((*down, *across))
 
-    def labels(self) -> Iterable[str]:
-        away = self._label // 2
-        for layer in range(self.layers):
-            x, y = self.corner(layer)
-            for column, name in enumerate(self.names):
-                yield _text("name", x + column * _CELL + _HALF, y + self.height + away, name)
-            for row in range(self.rows):
-                yield _text("name", x - away, y + row * _CELL + _HALF, str(self._top_name - row))
-            if self.layers > 1:
-                yield _text("name", x + self.width // 2, y - away, f"layer {layer + 1}")
+    def plate(self, x: int, y: int) -> str:
+        """Return the edge of the plate over the layer whose corner is here, and its holes."""
+        places = (self.square(cell) for cell in range(self.columns * self.rows))
+        hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
+        holes = (f"M{x + column * _CELL + 4} {y + row * _CELL + _HALF}{hole}" for column, row in places)
+        return f"M{x} {y}h{self.width}v{self.height}h-{self.width}z" + "".join(holes)
 
     def winning_lines(self, won: list[int], last: int) -> Iterable[str]:
         """Yield the straight lines of winning cells through the last move, in its layer."""
@@ -119,71 +121,17 @@ class _Layout:
         for (x, y), cells in ends.items():
             (x1, y1), (x2, y2) = self.centre(min(cells)), self.centre(max(cells))
             ahead, down = x * _BEYOND, y * _BEYOND
-            yield _tag("path", "win-line", d=f"M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}")
+            yield f"M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}"
 
 
-class _Stones:
-    """Stones on the intersections of a wooden board. Places are the centres of stones, or the corner of a layer."""
+class _Played(NamedTuple):
+    """A stone: its side, its place, and whether it is a cross in looks with crosses and noughts."""
 
-    marks_below = False
-    """Whether winning cells and the last move are marked under the stones."""
-
-    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        """Yield what is under the stones of a layer."""
-        yield _rect("wood", x, y, layout.width, layout.height)
-        yield layout.grid(x, y, _HALF)
-        for column, row in layout.stars:
-            yield _circle("star", x + column * _CELL + _HALF, y + row * _CELL + _HALF, 4)
-
-    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
-        """Return a stone; if the look has shapes, a cross or a nought."""
-        return _tag("circle", f"stone {side}", data_cell=cell, cx=x, cy=y, r=18)
-
-    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        """Yield what is over the stones of a layer."""
-        return ()
-
-    def mark(self, kind: str, x: int, y: int, radius: int) -> str:
-        """Return the mark of a stone."""
-        return _circle(kind, x, y, radius)
-
-
-class _Plate(_Stones):
-    """Discs behind the holes of a plate."""
-
-    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        yield _rect("behind", x, y, layout.width, layout.height)
-
-    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        places = (layout.square(cell) for cell in range(layout.columns * layout.rows))
-        hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
-        holes = (f"M{x + column * _CELL + 4} {y + row * _CELL + _HALF}{hole}" for column, row in places)
-        plate = f"M{x} {y}h{layout.width}v{layout.height}h-{layout.width}z"
-        yield _tag("path", "cover", d=plate + "".join(holes))
-
-
-class _Marks(_Stones):
-    """Crosses and noughts in squares."""
-
-    marks_below = True
-
-    def back(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        yield _rect("paper", x, y, layout.width, layout.height)
-
-    def front(self, layout: _Layout, x: int, y: int) -> Iterable[str]:
-        yield layout.grid(x, y, 0)
-
-    def stone(self, cell: int, side: str, x: int, y: int, *, cross: bool) -> str:
-        if cross:
-            lines = f"M{x - 10} {y - 10}l20 20m0 -20l-20 20"
-            return _tag("path", f"stone {side} cross", data_cell=cell, d=lines)
-        return _tag("circle", f"stone {side} nought", data_cell=cell, cx=x, cy=y, r=11)
-
-    def mark(self, kind: str, x: int, y: int, radius: int) -> str:
-        return _rect(kind, x - _HALF, y - _HALF, _CELL, _CELL)
-
-
-_LOOKS = {"stones": _Stones(), "plate": _Plate(), "marks": _Marks()}
+    side: str
+    cell: int
+    x: int
+    y: int
+    is_cross: bool
 
 
 def board_svg(
@@ -201,34 +149,28 @@ def board_svg(
     the noughts. `whole`: a board of more than 20 columns or rows, too, is shown with its unused parts.
     """
     moves: list[int] = game["moves"]
-    layout, look = _Layout(game["board"], labels, None if whole else moves), _LOOKS[game["board"]["look"]]
+    layout = _Layout(game["board"], labels, None if whole else moves)
     shown = moves if ply is None else moves[:ply]
     won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
-    places = [(side := _SIDES[at % 2], cell, *layout.centre(cell)) for at, cell in enumerate(shown)]
-    corners = [layout.corner(layer) for layer in range(layout.layers)]
+    played = [
+        _Played(_SIDES[at % 2], cell, *layout.centre(cell), is_cross=(at % 2 == 0) != swapped)
+        for at, cell in enumerate(shown)
+    ]
+    return Markup(_macros().board(layout, game["board"]["look"], labels, played, won, numbers))  # noqa: S704  # as below
 
-    back = [part for x, y in corners for part in look.back(layout, x, y)]
-    back += layout.labels() if labels else ()
-    stones = [look.stone(cell, side, x, y, cross=(side == "first") != swapped) for side, cell, x, y in places]
-    top = [part for x, y in corners for part in look.front(layout, x, y)]
-    marks = back if look.marks_below else top
-    if won:
-        marks += (look.mark("won", *layout.centre(cell), 18) for cell in won)
-        top += layout.winning_lines(won, shown[-1])
-    elif places and not numbers:
-        side, _, x, y = places[-1]
-        marks.append(look.mark(f"last {side}", x, y, 5))
-    first_numbered = max(0, len(places) - numbers)
-    for at, (side, _, x, y) in enumerate(places[first_numbered:], first_numbered + 1):
-        kind = f"order {side}{' newest' if at == len(places) else ''}"
-        top.append(_text(kind, x, y, str(at)))
 
-    loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
-    groups = (("back", back), (f"played{loser}", stones), ("top", top))
-    inside = "".join(f'<g class="{kind}">{"".join(parts)}</g>' for kind, parts in groups)
-    view = f'viewBox="0 0 {layout.whole_width} {layout.whole_height}" font-size="{layout.font}"'
-    kind = f'class="board {game["board"]["look"]}"'
-    return Markup(f'<svg {kind} {view} aria-hidden="true">{inside}</svg>')  # noqa: S704  # numbers, and names of columns
+def piece_svg(board: Document, side: str) -> Markup:
+    """Return a stone of this side (`first` or `second`) by itself."""
+    return Markup(_macros().piece(board["look"], side))  # noqa: S704  # as below
+
+
+@cache
+def _macros() -> Any:
+    """Return the macros of the template, which write the tags."""
+    loader = PackageLoader("noughts_server.web")
+    # Its values are numbers, our own words and the names of columns, and escaping would take most of the time.
+    drawing = Environment(loader=loader, autoescape=False, undefined=StrictUndefined, trim_blocks=True)  # noqa: S701
+    return drawing.get_template("board.svg.jinja").module
 
 
 def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
@@ -238,31 +180,8 @@ def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
     return f"0 0 {layout.whole_width} {layout.whole_height}", centres
 
 
-def piece_svg(board: Document, side: str) -> Markup:
-    """Return a stone of this side (`first` or `second`) by itself."""
-    stone = _LOOKS[board["look"]].stone(0, side, _HALF, _HALF, cross=side == "first")
-    return Markup(f'<svg class="piece board {board["look"]}" viewBox="0 0 40 40" aria-hidden="true">{stone}</svg>')  # noqa: S704  # numbers
-
-
 def picture(board: Markup, title: str) -> str:
     """Return the board as a file of its own, with its colours in light and in dark."""
     colours = (files(__package__) / "static" / "board.css").read_text()
     head = f"<title>{escape(title)}</title><style>{colours}</style>"
     return str(board).replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
-
-
-def _tag(name: str, kind: str, text: str = "", **attributes: object) -> str:
-    written = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
-    return f'<{name} class="{kind}"{written}>{escape(text)}</{name}>'
-
-
-def _rect(kind: str, x: int, y: int, width: int, height: int) -> str:
-    return _tag("rect", kind, x=x, y=y, width=width, height=height)
-
-
-def _circle(kind: str, x: int, y: int, radius: int) -> str:
-    return _tag("circle", kind, cx=x, cy=y, r=radius)
-
-
-def _text(kind: str, x: int, y: int, text: str) -> str:
-    return _tag("text", kind, text, x=x, y=y)
