@@ -5,6 +5,7 @@ from functools import cache
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
+from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.winning_cells import Threats
 from noughts_referee.rules import Position, Variant, members
 
@@ -78,12 +79,15 @@ class FullSearch:
     """The values of all moves on one variant, equal to those of the plain recursion.
 
     From the empty 3x3 board the plain recursion makes 549,946 calls. This search only tests whether the mover can get
-    at least +10, or at least 0, so one good reply is enough. It skips what cannot change the answer (see `_reaches`),
-    and makes no test twice.
+    at least a score, so one good reply is enough. It skips what cannot change the answer, and makes no test twice.
+
+    A win with the last stone of a full board scores 1, and each free cell more scores 1 more. A loss has the negative
+    of the winner's score, a draw 0. If an effort is given and spent, the search raises Spent.
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, effort: Effort | None = None) -> None:
         self._variant = variant
+        self._effort = effort or Effort(None)
         self._threats = Threats(variant)
         # Whether an additional stone never hurts its owner.
         self._harmless = not variant.gravity and not variant.beside
@@ -97,66 +101,74 @@ class FullSearch:
         return {cell: self._score(own, opponent, cell) for cell in self._variant.free_cells(own | opponent)}
 
     def _score(self, own: int, opponent: int, cell: int) -> int:
-        if self._move_reaches(_WON, own, opponent, cell):
+        if self._move_reaches(1, own, opponent, cell):
             return _WON
-        return _DRAWN if self._move_reaches(_DRAWN, own, opponent, cell) else _LOST
+        return _DRAWN if self._move_reaches(0, own, opponent, cell) else _LOST
 
-    def _move_reaches(self, goal: int, mover: int, other: int, cell: int) -> bool:
-        """Return whether the mover's stone on `cell` is worth at least `goal` to the mover."""
+    def _move_reaches(self, score: int, mover: int, other: int, cell: int) -> bool:
+        """Return whether the mover's stone on `cell` gets at least the score."""
         if self._threats.of(mover) >> cell & 1:
             return True
         self._threats.after(mover, cell)
         mover |= 1 << cell
         if mover | other == self._variant.full:
-            return goal == _DRAWN
-        # It is worth a win unless the opponent gets a draw, and a draw unless the opponent gets a win.
-        return not self._reaches(_DRAWN if goal == _WON else _WON, other, mover)
+            return score <= 0
+        return not self.reaches(1 - score, other, mover)
 
-    def _reaches(self, goal: int, mover: int, other: int) -> bool:
-        """Return whether the mover can get at least `goal`, if there is no line yet and a cell is free.
+    def reaches(self, score: int, mover: int, other: int) -> bool:
+        """Return whether the mover can get at least the score, if there is no line yet and a cell is free.
 
         A win at hand is a win. Two threats of the opponent are a loss. A single one must be met.
         """
         occupied = mover | other
-        if self._variant.playable(self._threats.of(mover) & ~occupied, occupied):
+        free = self._variant.cells - occupied.bit_count()
+        if score > free:
+            return False
+        if score <= 1 - free or self._variant.playable(self._threats.of(mover) & ~occupied, occupied):
             return True
         danger = self._variant.playable(self._threats.of(other) & ~occupied, occupied)
         if danger & (danger - 1):
             return False
         if danger:
-            return self._move_reaches(goal, mover, other, danger.bit_length() - 1)
-        return self._quiet_reaches(goal, mover, other)
+            return self._move_reaches(score, mover, other, danger.bit_length() - 1)
+        return self._quiet_reaches(score, mover, other, free)
 
-    def _quiet_reaches(self, goal: int, mover: int, other: int) -> bool:
-        """Do the same as `_reaches` if no line can be completed at once.
+    def _quiet_reaches(self, score: int, mover: int, other: int, free: int) -> bool:
+        """Do the same as `reaches` if no line can be completed at once.
 
         Only lines without a stone of the other side can still win. Positions that differ only in stones and cells on
         other lines are the same test. An additional stone never hurts its owner, so only cells of those lines are
         tried. If it can hurt, because it spoils a line or supports what is above it, every position is a separate test.
         """
         open_to_mover = open_to_other = 0
+        # A win within so many half-moves is tested, of the mover or of the other side.
+        plies = free + 1 - score if score > 0 else free + score
+        stones = (plies + (score > 0)) // 2
+        near = False
+        winner = mover if score > 0 else other
         for line in self._variant.lines:
             if not line & other:
                 open_to_mover |= line
             if not line & mover:
                 open_to_other |= line
-        if goal == _WON and not open_to_mover:
-            return False
-        if goal == _DRAWN and not open_to_other:
-            return True
+            if not near and not line & (mover ^ other ^ winner) and (line & ~winner).bit_count() <= stones:
+                near = True
+        if not near:
+            return score <= 0
+        cells = self._variant.full & ~(mover | other)
+        question = (plies if score > 0 else -plies, mover, other, cells)
         if self._harmless:
-            cells = (open_to_mover | open_to_other) & ~(mover | other)
-            question = (goal, mover & open_to_mover, other & open_to_other, cells)
-        else:
-            cells = self._variant.full & ~(mover | other)
-            question = (goal, mover, other, cells)
+            cells &= open_to_mover | open_to_other
+            plies = min(plies, cells.bit_count())
+            question = (plies if score > 0 else -plies, mover & open_to_mover, other & open_to_other, cells)
         answer = self._answers.get(question)
         if answer is None:
-            answer = self._answers[question] = self._search(goal, mover, other, cells)
+            self._effort.spend()
+            answer = self._answers[question] = self._search(score, mover, other, cells)
         return answer
 
-    def _search(self, goal: int, mover: int, other: int, cells: int) -> bool:
+    def _search(self, score: int, mover: int, other: int, cells: int) -> bool:
         for cell in members(self._variant.playable(cells, mover | other)):
-            if self._move_reaches(goal, mover, other, cell):
+            if self._move_reaches(score, mover, other, cell):
                 return True
         return False

@@ -9,6 +9,7 @@ from noughts_referee.rules.cells import cell_name as cell_name
 from noughts_referee.rules.cells import cell_names as cell_names
 from noughts_referee.rules.cells import column_name as column_name
 from noughts_referee.rules.cells import placed_wrongly as placed_wrongly
+from noughts_referee.rules.cells import read_cell as read_cell
 from noughts_referee.rules.chance import Draws as Draws
 from noughts_referee.rules.chance import OldSeed as OldSeed
 from noughts_referee.rules.chance import apart as apart

@@ -4,10 +4,12 @@ Columns are letters from the left (a .. z, aa ..), rows are numbers from the bot
 number of the layer comes first: `2b3`. Files, messages and bots use cell numbers.
 """
 
+import re
 from collections.abc import Iterable
 
 from noughts_referee.rules.variant import Variant
 
+_TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _NO_CELL = 0xFFFF_FFFF
@@ -29,6 +31,22 @@ def cell_name(variant: Variant, cell: int) -> str:
 def cell_names(variant: Variant, cells: Iterable[int]) -> str:
     """Return the names of several cells, e.g. `h8 i9 g7`."""
     return " ".join(cell_name(variant, cell) for cell in cells)
+
+
+def read_cell(variant: Variant, text: str) -> int | None:
+    """Return the cell of that name; None if there is none. With gravity, a column without a row is enough."""
+    matched = _TYPED.fullmatch(text.lower())
+    if matched is None:
+        return None
+    columns = [column_name(column) for column in range(variant.columns)]
+    if matched["column"] not in columns or (matched["layer"] == "") != (variant.layers == 1):
+        return None
+    if not matched["row"] and not variant.gravity:
+        return None
+    layer, row = int(matched["layer"] or 1) - 1, variant.rows - int(matched["row"] or variant.rows)
+    if not (0 <= layer < variant.layers and 0 <= row < variant.rows):
+        return None
+    return (layer * variant.rows + row) * variant.columns + columns.index(matched["column"])
 
 
 def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: int) -> str:

@@ -69,6 +69,7 @@ TREE = Group(
                 show="local.records:show",
                 sample="local.records:sample",
             ),
+            "solve": "local.solve:solve_position",
             "rules": _group("Apply the rules to positions in a file.", check="local.rules:check"),
         },
         _USE: {

@@ -26,7 +26,7 @@ def check_opening(variant: Variant, cells: Sequence[int]) -> None:
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is not None:
             how = f"{number} on {cell_name(variant, cell)}, which ends the game ({outcome.termination})"
-            raise OpeningError(how, "an opening after which the game is still open")
+            raise OpeningError(how, "moves after which the game is still open")
         own, opponent = opponent, own
 
 

@@ -2,7 +2,7 @@
 
 - Gomocup's offsets, as c-gomoku-cli's `type=offset`: `3,-3, 2,-4, 1,-4`, each a column and a row counted from the
   middle, to the right and down. The middle is cell size / 2, rounded down, from 0: (10, 10) on 20x20, (7, 7) on 15x15.
-- Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`. Rows count from the bottom.
+- Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`; with layers, `2b3 1a1`. Rows count from the bottom.
 - Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`, or a game of `-o` with an opening.
 
 Empty lines, and lines that begin with #, are ignored.
@@ -14,14 +14,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from noughts_referee.rules import Variant, VariantError, column_name, parse_variant
+from noughts_referee.rules import Variant, VariantError, parse_variant, read_cell
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Openings
 
 _OFFSETS = re.compile(r"[-+\d,\s]+")
 _OFFSET = re.compile(r"[-+]?\d{1,4}")
-_NAMES = re.compile(r"(?:[A-Za-z]{1,2}\d{1,2}[\s,;-]*)+")
-_NAME = re.compile(r"([A-Za-z]{1,2})(\d{1,2})")
+_NAME = r"[A-Za-z]{1,2}\d{1,2}"
 _FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
 _LONGEST_SHOWN = 60
 
@@ -69,8 +68,9 @@ def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
         return _read_json(line, variant)
     if _OFFSETS.fullmatch(line):
         return _read_offsets(line, variant)
-    if _NAMES.fullmatch(line):
-        return tuple(_named(variant, *found.groups()) for found in _NAME.finditer(line))
+    name = rf"\d+{_NAME}(?!\w)" if variant.layers > 1 else _NAME
+    if re.fullmatch(rf"(?:{name}[\s,;-]*)+", line):
+        return tuple(_named(variant, each) for each in re.findall(name, line))
     raise OpeningError(_shown(line), _FORMS)
 
 
@@ -104,7 +104,7 @@ def _board(name: object) -> tuple[int, int, int] | None:
 
 def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
     if variant.layers > 1:
-        raise OpeningError("offsets from the middle", f"JSON for {variant.name}, which has layers")
+        raise OpeningError("offsets from the middle", f"cells or JSON for {variant.name}, which has layers")
     parts = [part.strip() for part in line.strip().rstrip(",").split(",")]
     wrong = next((part for part in parts if not _OFFSET.fullmatch(part)), None)
     if wrong is not None:
@@ -112,21 +112,17 @@ def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
     numbers = [int(part) for part in parts]
     if len(numbers) % 2:
         raise OpeningError(f"{len(numbers)} numbers", "pairs of them: `x,y, x,y`")
-    return tuple(
-        _placed(variant, variant.columns // 2 + across, variant.rows // 2 + down, f"offset {across},{down}")
-        for across, down in zip(numbers[::2], numbers[1::2], strict=True)
-    )
+    cells = []
+    for across, down in zip(numbers[::2], numbers[1::2], strict=True):
+        column, row = variant.columns // 2 + across, variant.rows // 2 + down
+        if not (0 <= column < variant.columns and 0 <= row < variant.rows):
+            got = f"offset {across},{down}, which is off the board"
+            raise OpeningError(got, f"cells of {variant.columns}x{variant.rows}")
+        cells.append(row * variant.columns + column)
+    return tuple(cells)
 
 
-def _named(variant: Variant, letters: str, digits: str) -> int:
-    if variant.layers > 1:
-        raise OpeningError(f"cell {letters}{digits}", f"JSON for {variant.name}, which has layers")
-    columns = {column_name(column): column for column in range(variant.columns)}
-    column = columns.get(letters.lower(), -1)
-    return _placed(variant, column, variant.rows - int(digits), f"cell {letters}{digits}")
-
-
-def _placed(variant: Variant, column: int, row: int, what: str) -> int:
-    if not (0 <= column < variant.columns and 0 <= row < variant.rows):
-        raise OpeningError(f"{what}, which is off the board", f"cells of {variant.columns}x{variant.rows}")
-    return row * variant.columns + column
+def _named(variant: Variant, name: str) -> int:
+    if (cell := read_cell(variant, name)) is None:
+        raise OpeningError(f"cell {name}, which is off the board", f"cells of {variant.name}")
+    return cell

@@ -83,11 +83,15 @@ def test_what_renju_forbids_is_no_opening_of_it() -> None:
         read_openings(Openings(), "book", [overline], parse_variant("renju"))
 
 
-def test_a_board_of_layers_is_written_in_json() -> None:
+def test_cells_of_a_board_with_layers_begin_with_the_layer() -> None:
     qubic = parse_variant("qubic")
-    assert read_opening("[0, 63]", qubic) == (0, 63)
-    with pytest.raises(OpeningsFileError, match="expected JSON for qubic, which has layers"):
+    assert read_opening("[0, 63]", qubic) == read_opening("1a4 4d1", qubic) == (0, 63)
+    with pytest.raises(OpeningsFileError, match="expected cells or JSON for qubic, which has layers"):
+        read_openings(Openings(), "book", ["0,0"], qubic)
+    with pytest.raises(OpeningsFileError, match="line 1: got 'a1'"):
         read_openings(Openings(), "book", ["a1"], qubic)
+    with pytest.raises(OpeningsFileError, match="cell 5a1, which is off the board"):
+        read_openings(Openings(), "book", ["1a1 5a1"], qubic)
 
 
 def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

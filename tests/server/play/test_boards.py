@@ -2,8 +2,8 @@
 
 import pytest
 
-from noughts_referee.rules import cell_name, parse_variant
-from noughts_server.play.cells import landing, read_cell
+from noughts_referee.rules import cell_name, parse_variant, read_cell
+from noughts_server.play.cells import landing
 from noughts_server.play.drawing import Layout, Scene
 from noughts_server.play.key_input import Typing
 from noughts_server.play.match import Match, Participant, Refused

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noughts_referee.rules import Variant, cell_name, parse_variant
-from noughts_server.play.cells import keypad_cell, landing, read_cell
+from noughts_referee.rules import Variant, cell_name, parse_variant, read_cell
+from noughts_server.play.cells import keypad_cell, landing
 from noughts_server.play.drawing import Layout, Scene
 from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
 

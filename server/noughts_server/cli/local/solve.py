@@ -1,0 +1,59 @@
+"""`noughts solve`: who wins a position if both sides play best."""
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from noughts_bots.analysis import Analyst, Verdict
+from noughts_bots.reference.exact import MOST_FREE_CELLS, can_solve
+from noughts_referee.rules import Position, Variant, cell_name, cell_names
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.command import command
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.openings.legality import OpeningError, check_opening
+from noughts_server.openings.reading import read_opening
+
+VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
+_THREATS_NODES = 40_000
+
+
+@command()
+def solve_position(
+    variant: Annotated[str, Argument(metavar="VARIANT", help="Variant", autocompletion=completion.variants)],
+    moves: Annotated[str, Option("--moves", metavar="CELLS", help="Moves so far: `b2,a1`; with layers `2b2`")] = "",
+    positions: Annotated[int, Option("--positions", min=1, max=10**9, help="Maximum number of positions")] = 500_000,
+) -> None:
+    """Print the exact value of a position for the side to move, and the best moves.
+
+    The value is win, draw or loss, with the number of plies until the end if both sides play best. The best moves win
+    soonest or lose latest. A position can be solved if at most 28 cells are free, in variants without forbidden moves
+    and without blocked lines: e.g. all of `mnk:4,4,3`, `connect4` after 14 moves. In other positions, and if the search
+    needs more than `--positions`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
+    """
+    position = _position(rules := options.read_variant(variant), moves)
+    with output.stderr().status("Solving"):
+        found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
+    if found is None and not can_solve(position):
+        why = f"{rules.cells - position.ply} cells are free, expected at most {MOST_FREE_CELLS}"
+        hint = "Add --moves, or choose a smaller board. `noughts bot list` says on which boards `threats` finds wins."
+        raise UsageProblem(f"{rules.name} cannot be solved here: {why}, and no forbidden moves or blocked lines", hint)
+    result, plies, best, exact = found or Verdict(None, None, (), exact=False)
+    document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
+    best = () if result is None else best
+    document |= {"plies": plies, "exact": exact, "best": [cell_name(rules, cell) for cell in best]}
+    within = "" if plies is None else f" in {'' if exact else 'at most '}{output.count(plies, 'ply', 'plies')}"
+    text = "; no forced win found" if result is None else f". Best: {cell_names(rules, best)}"
+    output.show(document, f"{'XO'[position.side]} to move: {VALUES[result]}{within}{text}")
+    if can_solve(position) and not exact:
+        output.hint(f"The search ended after {positions:,} positions; --positions N allows more.")
+
+
+def _position(variant: Variant, moves: str) -> Position:
+    """Return the position after these moves. Raises UsageProblem."""
+    try:
+        cells = read_opening(moves.strip() or "[]", variant)
+        if cells:
+            check_opening(variant, cells)
+    except OpeningError as error:
+        raise UsageProblem(f"--moves: {error}", "Write legal moves by name, after which nobody has won.") from None
+    return Position.after(variant, cells)
