@@ -88,7 +88,7 @@ async def run_store(path: Path, entries: int, count: int) -> tuple[float, list[F
         for batch in batches(games):
             begin = time.perf_counter()
             report = await store.write(partial(commit_games, games=batch, state=state, now_ms=1))
-            state.apply(report.changes)
+            state.confirm()
             elapsed += time.perf_counter() - begin
             assert len(report.games) == len(batch)
     finally:

@@ -69,7 +69,7 @@ class Arena:
         """Commits games as the recorder does."""
         commit = partial(commit_games, games=list(games), state=self.state, now_ms=now_ms)
         report = await self.store.write(commit)
-        self.state.apply(report.changes)
+        self.state.confirm()
         return report
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:

@@ -49,9 +49,6 @@ class Rating:
         """Return whether the bot has too few games for a reliable rating."""
         return self.games < PROVISIONAL_GAMES
 
-    def copy(self) -> "Rating":
-        return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
-
 
 def rating_error(games: int) -> float:
     """Return half the width of the 95 % confidence interval of a rating after `games` games with equal opponents.

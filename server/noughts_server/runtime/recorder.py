@@ -177,7 +177,7 @@ class Recorder:
         began = time.perf_counter()
         report = await self._store_games(games, advanced)
         report.seconds = time.perf_counter() - began
-        self._state.apply(report.changes)
+        self._state.confirm()
         for progress in report.progress:
             if progress.finished:
                 self._state.forget(progress.tournament)

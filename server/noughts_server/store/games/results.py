@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -23,8 +23,6 @@ from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings.rater import (
-    Advance,
-    Changes,
     FoldingState,
     Ledger,
     Progress,
@@ -74,8 +72,6 @@ class CommitReport:
     """One for each tournament with new games."""
     seconds: float = 0.0
     """The time from the request to the end of the commit, including the wait."""
-    changes: Changes = field(default_factory=Changes)
-    """For `FoldingState.apply`, after the commit."""
 
 
 def commit_games(
@@ -92,9 +88,10 @@ def commit_games(
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
     `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
-    current attempt that are stored already. `referee` is the name of this node in a cluster. Pass `report.changes` to
-    `state.apply` only after the commit.
+    current attempt that are stored already. `referee` is the name of this node in a cluster. Call
+    `state.confirm` after the commit.
     """
+    state.begin()
     report = CommitReport()
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
     for game in games:
@@ -103,7 +100,7 @@ def commit_games(
     if advanced:
         # This comes before the journal deletes the slots that now have a game.
         keep_so_far(connection, _current(connection, advanced, rows))
-    ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
+    ledger = Ledger(connection, state, now_ms=now_ms)
     for tournament_id in sorted(batches):
         batch, row = batches[tournament_id], rows.get(tournament_id)
         if row is None or row.state == TournamentState.CANCELLED:
@@ -142,37 +139,35 @@ def _commit_tournament(
         return
     total, kind = row.games_total, format_of(row.schedule)
     if kind.base is not None:
-        match = state.matches.pop(row.id, None) or stored_match(connection, row)
+        match = state.matches[row.id] = state.matches.get(row.id) or stored_match(connection, row)
         match.take(connection, row, fresh, referee)
         total = match.store(connection, total)
-        report.changes.matches[row.id] = match
         if match.games.over:
             counting = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}
             report.stale += len(fresh) - len(counting)
-            fresh, progress = counting, _without_later(connection, row, progress, total)
+            fresh = counting
+            _drop_later(connection, row, progress, total)
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)
     scores = list(map(_SCORE, stored))
     _count_scores(connection, row.id, scores)
-    advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
-    report.changes.advances[row.id] = advance
+    _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     if kind.endless:
-        ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
-        report.changes.ladders[row.id] = ladder
+        ladder = state.ladders[row.id] = append_to_ladder(connection, row, stored, state.ladders.get(row.id))
         total = ladder.games_total
     elif isinstance(kind, InRounds):
-        total = append_batch(connection, row, advance.games_done)
-    finished = advance.games_done == total and not kind.endless
-    _store_progress(connection, row, advance, now_ms if finished else None)
+        total = append_batch(connection, row, progress.games_done)
+    finished = progress.games_done == total and not kind.endless
+    _store_progress(connection, row, progress, now_ms if finished else None)
     if finished:
         if kind.base is not None:
-            report.changes.matches[row.id].report_decision(connection, now_ms)
+            state.matches[row.id].report_decision(connection, now_ms)
         report_event(connection, "tournament.finished", row.id, now_ms)
     report.games += stored
     report.progress.append(
-        TournamentProgress(row.id, tournament_name(row.slug), advance.games_done, total, finished, leaving)
+        TournamentProgress(row.id, tournament_name(row.slug), progress.games_done, total, finished, leaving)
     )
 
 
@@ -224,16 +219,15 @@ def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> 
     return found
 
 
-def _without_later(connection: Connection, row: Row[Any], progress: Progress, last: int) -> Progress:
-    """Delete the games after the last one of a match that has ended, and return the progress without them."""
-    later = {ordinal: score for ordinal, score in progress.beyond.items() if ordinal > last}
+def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last: int) -> None:
+    """Delete the games after the last one of a match that has ended."""
+    later = [ordinal for ordinal in progress.beyond if ordinal > last]
     if later:
         of_tournament = games_table.c.tournament_id == row.id
         connection.execute(delete(games_table).where(of_tournament, games_table.c.ordinal > last))
-        _count_scores(connection, row.id, list(later.values()), -1)
+        _count_scores(connection, row.id, [progress.beyond.pop(ordinal) for ordinal in later], -1)
     forget_all(connection, row.id)
-    beyond = {ordinal: score for ordinal, score in progress.beyond.items() if ordinal <= last}
-    return replace(progress, beyond=beyond, games_done=progress.games_done - len(later))
+    progress.games_done -= len(later)
 
 
 def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult], sign: int = 1) -> None:
@@ -252,21 +246,20 @@ def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotR
     upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
 
 
-def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:
+def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> None:
     """Fold the games that no longer have a gap before them."""
+    run: list[SlotResult] = []
     beyond = progress.beyond
-    run = []
-    folded = progress.folded
-    while (score := fresh.get(folded + 1) or beyond.get(folded + 1)) is not None:
+    beyond.update(fresh)
+    while (score := beyond.pop(progress.folded + len(run) + 1, None)) is not None:
         run.append(score)
-        folded += 1
     ledger.fold(row.id, progress, len(run), run)
-    waiting = {ordinal: score for ordinal, score in fresh.items() if ordinal > folded}
-    return Advance(folded, progress.games_done + len(fresh), waiting)
+    progress.folded += len(run)
+    progress.games_done += len(fresh)
 
 
-def _store_progress(connection: Connection, row: Row[Any], advance: Advance, ended_at: int | None) -> None:
-    values = {"tournament": row.id, "folded": advance.folded, "games_done": advance.games_done}
+def _store_progress(connection: Connection, row: Row[Any], progress: Progress, ended_at: int | None) -> None:
+    values = {"tournament": row.id, "folded": progress.folded, "games_done": progress.games_done}
     connection.execute(_PROGRESS, values)
     if ended_at is not None:
         connection.execute(

@@ -4,13 +4,13 @@ Games finish in any order; a game counts when every slot before it is stored. So
 on concurrency or on the order of commits.
 
 `FoldingState` avoids reading everything again at each commit. It is a cache that is never trusted: each transaction
-first compares it with a few numbers of the database and reads again what differs. Changes reach it only after the
-commit (`apply`), so a failed transaction leaves no trace in it.
+first compares it with a few numbers of the database and reads again what differs. A transaction that fails leaves it
+unconfirmed, and the next one reads everything again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, update
 
@@ -62,41 +62,30 @@ class Progress:
     """None if not rated."""
 
 
-class Advance(NamedTuple):
-    """The changes of one transaction to a tournament's progress."""
-
-    folded: int
-    games_done: int
-    beyond: dict[int, SlotResult]
-    """New games behind the first gap."""
-
-
-@dataclass(slots=True)
-class Changes:
-    """The changes of one transaction; pass them to `FoldingState.apply` after the commit."""
-
-    advances: dict[int, Advance] = field(default_factory=dict)
-    ratings: dict[int, dict[int, Rating]] = field(default_factory=dict)
-    """By rating list and bot."""
-    next_seq: int | None = None
-    """The next number of the ratings log; None if nothing was folded."""
-    ladders: dict[int, StoredLadder] = field(default_factory=dict)
-    """Ladders with new pairings, by tournament."""
-    matches: dict[int, StoredMatch] = field(default_factory=dict)
-    """Matches with new games, by tournament."""
-
-
 class FoldingState:
     """The rater's cache between transactions, shared by all writers of a process."""
 
     def __init__(self) -> None:
+        self.next_seq = 0
+        """The next number of the ratings log, as of the cached ratings."""
+        self.ladders: dict[int, StoredLadder] = {}
+        """By tournament."""
+        self.matches: dict[int, StoredMatch] = {}
+        """By tournament."""
         self._progress: dict[int, Progress] = {}
         self._ratings: dict[int, dict[int, Rating]] = {}
-        self._next_seq = 0
-        self.ladders: dict[int, StoredLadder] = {}
-        """By tournament. A transaction takes its ladder out, and `apply` puts it back."""
-        self.matches: dict[int, StoredMatch] = {}
-        """The same for matches."""
+        self._confirmed = True
+
+    def begin(self) -> None:
+        """Prepare for a transaction, which changes the cache: forget everything if the last one was not confirmed."""
+        if not self._confirmed:
+            for cached in (self.ladders, self.matches, self._progress, self._ratings):
+                cached.clear()
+        self._confirmed = False
+
+    def confirm(self) -> None:
+        """Keep what the last transaction changed. Call this after its commit only."""
+        self._confirmed = True
 
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
         """Return the progress of a tournament; `tournament` is its row in this transaction."""
@@ -107,32 +96,15 @@ class FoldingState:
         return known
 
     def ratings(self, connection: Connection, list_id: int, bots: Iterable[int], next_seq: int) -> dict[int, Rating]:
-        """Return ratings of these bots, to read only; `next_seq` is the log's in this transaction."""
-        if next_seq != self._next_seq:
+        """Return the ratings of a list, at least of these bots; `next_seq` is the log's before this transaction."""
+        if next_seq != self.next_seq:
             # Another writer has folded games: a cancellation or another server.
             self._ratings.clear()
-            self._next_seq = next_seq
+            self.next_seq = next_seq
         known = self._ratings.setdefault(list_id, {})
         missing = [bot for bot in bots if bot not in known]
         known.update(_read_ratings(connection, list_id, missing))
         return known
-
-    def apply(self, changes: Changes) -> None:
-        """Apply the changes of a transaction, after its commit only."""
-        for tournament_id, advance in changes.advances.items():
-            progress = self._progress[tournament_id]
-            progress.beyond.update(advance.beyond)
-            if progress.beyond:
-                for ordinal in range(progress.folded + 1, advance.folded + 1):
-                    progress.beyond.pop(ordinal, None)
-            progress.folded = advance.folded
-            progress.games_done = advance.games_done
-        for list_id, changed in changes.ratings.items():
-            self._ratings.setdefault(list_id, {}).update(changed)
-        if changes.next_seq is not None:
-            self._next_seq = changes.next_seq
-        self.ladders.update(changes.ladders)
-        self.matches.update(changes.matches)
 
     def forget(self, tournament_id: int) -> None:
         """Delete the cached data of a tournament that has ended."""
@@ -144,10 +116,11 @@ class FoldingState:
 class Ledger:
     """The ratings within one transaction: read, fold, write back."""
 
-    def __init__(self, connection: Connection, state: FoldingState, changes: Changes, *, now_ms: int) -> None:
+    def __init__(self, connection: Connection, state: FoldingState, *, now_ms: int) -> None:
         self._connection = connection
         self._state = state
-        self._changes = changes
+        self._changed: dict[tuple[int, int], Rating] = {}
+        """By list and bot."""
         self._now_ms = now_ms
         self._history: list[HistoryRow] = []
         self._head: Row[Any] | None = connection.execute(_NEWEST_RUN).one_or_none()
@@ -163,34 +136,23 @@ class Ledger:
         def record(bot: int, rating: Rating) -> None:
             self._history.append((list_id, bot, rating.games, rating.rating, self._now_ms))
 
-        working = self._working(list_id, progress.bots, scores)
+        playing = {progress.bots[entry] for score in set(scores) for entry in score[:2]}
+        rated = self._state.ratings(self._connection, list_id, playing, self._read_seq)
+        self._changed |= {(list_id, bot): rated[bot] for bot in playing}
         if len(scores) == span:
-            self._note_upset(list_id, tournament_id, progress, working, scores)
-        rate_scores(scores, progress.bots, working, record, progress.owners)
+            self._note_upset(list_id, tournament_id, progress, rated, scores)
+        rate_scores(scores, progress.bots, rated, record, progress.owners)
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
         """Write the changed ratings and their history."""
-        rows = [
-            rating_row(list_id, bot, rating)
-            for list_id, changed in self._changes.ratings.items()
-            for bot, rating in changed.items()
-            # Void games, and games of a bot against itself, change nothing.
-            if rating.games
-        ]
+        # Void games, and games of a bot against itself, change nothing.
+        rows = [rating_row(*key, rating) for key, rating in self._changed.items() if rating.games]
         write_ratings(self._connection, rows)
         # In the order of the key, so that the rows of a bot are written together.
         write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
-            self._changes.next_seq = self._next_seq
-
-    def _working(self, list_id: int, bot_of: tuple[int, ...], scores: Sequence[SlotResult]) -> dict[int, Rating]:
-        changed = self._changes.ratings.setdefault(list_id, {})
-        playing = {entry for score in set(scores) for entry in score[:2]}
-        new = {bot_of[entry] for entry in playing} - changed.keys()
-        known = self._state.ratings(self._connection, list_id, new, self._read_seq)
-        changed.update({bot: known[bot].copy() for bot in new})
-        return changed
+            self._state.next_seq = self._next_seq
 
     def _note_upset(
         self,
@@ -276,13 +238,13 @@ def rate_scores(
 
 def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> None:
     """Rate the stored games of a cancelled tournament behind its first gap; skip slots without a game."""
-    state, changes = FoldingState(), Changes()
+    state = FoldingState()
     row = tournament_rows(connection, [tournament_id])[tournament_id]
     progress = state.progress(connection, row)
     if not progress.beyond:
         return
     last = max(progress.beyond)
-    ledger = Ledger(connection, state, changes, now_ms=now_ms)
+    ledger = Ledger(connection, state, now_ms=now_ms)
     scores = [progress.beyond[ordinal] for ordinal in sorted(progress.beyond)]
     ledger.fold(tournament_id, progress, last - progress.folded, scores)
     ledger.store()
