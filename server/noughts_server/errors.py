@@ -4,11 +4,11 @@ What ends a bot's stream from the referee's side has reasons of its own (`frame_
 SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
 DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 
-A new error needs a row in `statuses.CODES` (a test fails otherwise).
+A new error that has no parent with one needs a row in `statuses.CODES` (a test fails otherwise).
 """
 
 import re
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 LONG_SECONDS = 60.0
 """The retry delay if the time is unknown, because other uses have to end first."""
@@ -26,6 +26,9 @@ class NoughtsError(Exception):
 
     reason: ClassVar[str]
     """The name of the class in UPPER_SNAKE, stable: what programs may compare with."""
+    text: ClassVar[str] = "{subject}"
+    """The text, with the names of attributes in braces."""
+    usual_hint: ClassVar[str] = ""
     subject: str
     """What the error is about, e.g. `tournaments/42` or a field; empty where nothing fits."""
     got: str
@@ -37,116 +40,95 @@ class NoughtsError(Exception):
         if "reason" not in vars(cls):
             cls.reason = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
 
-    def __init__(self, message: str, *, subject: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
+    def __init__(
+        self, subject: str = "", got: str = "", expected: str = "", *, hint: str = "", message: str = ""
+    ) -> None:
+        """`message` is a better text than the usual one, `hint` a better hint."""
+        message = message or self.text.format(subject=subject, got=got, expected=expected)
         super().__init__(_cut(message, _LONGEST_MESSAGE))
         self.subject = _cut(subject)
         self.got = _cut(got)
         self.expected = expected
-        self.hint = hint
-
-
-class FieldViolation(NamedTuple):
-    """One wrong field of a request."""
-
-    field: str
-    """Its path, e.g. `tournament.variant`."""
-    got: str
-    expected: str
-
-    def __str__(self) -> str:
-        return f"{self.field}: got {self.got!r}, expected {self.expected}"
+        self.hint = hint or self.usual_hint
 
 
 class InvalidArgument(NoughtsError):
-    """One or more fields of the request are wrong. The details name each field, and what it must be."""
+    """A field of the request is wrong. The details name it, and what it must be."""
 
-    def __init__(self, *violations: FieldViolation, hint: str = "", message: str = "") -> None:
-        """The message is that of the violations, unless there is a better one."""
-        first = violations[0]
-        text = message or "; ".join(map(str, violations))
-        super().__init__(text, subject=first.field, got=first.got, expected=first.expected, hint=hint)
-        self.violations = violations
+    text = "{subject}: got {got!r}, expected {expected}"
 
     @classmethod
     def of(cls, field: str, got: object, expected: str, *, hint: str = "", message: str = "") -> "InvalidArgument":
-        """The error of a single field."""
-        return cls(FieldViolation(field, _cut(str(got)), expected), hint=hint, message=message)
+        """Return the error of a field, by its path, e.g. `tournament.variant`."""
+        return cls(field, _cut(str(got)), expected, hint=hint, message=message)
 
 
 class Unauthenticated(NoughtsError):
     """The call has no token, or an unknown one."""
 
-    usual: ClassVar[str] = "a valid token is needed"
+    text = "a valid token is needed"
+    usual_hint = "Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME"
 
     def __init__(self, message: str = "") -> None:
-        hint = "Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME"
-        super().__init__(message or self.usual, subject="token", hint=hint)
+        super().__init__("token", message=message)
 
 
 class TokenRevoked(Unauthenticated):
     """The token was revoked."""
 
-    usual = "the token was revoked"
+    text = "the token was revoked"
 
 
 class TokenExpired(Unauthenticated):
     """The token has expired."""
 
-    usual = "the token has expired"
+    text = "the token has expired"
 
 
 class PermissionDenied(NoughtsError):
     """The token is valid, but `subject` belongs to another owner."""
 
-    def __init__(self, subject: str, *, hint: str = "Use a token of its owner, or one with the scope `admin`.") -> None:
-        super().__init__(f"{subject} is not yours", subject=subject, hint=hint)
+    text = "{subject} is not yours"
+    usual_hint = "Use a token of its owner, or one with the scope `admin`."
 
 
 class ScopeMissing(PermissionDenied):
     """The token has none of the scopes that the call requires."""
 
-    def __init__(self, *, got: str, expected: str, hint: str = "") -> None:
-        text = f"the token lacks the scope {expected}; it has {got}"
-        NoughtsError.__init__(self, text, subject="token", got=got, expected=expected, hint=hint)
+    text = "the token lacks the scope {expected}; it has {got}"
 
 
 class NotFound(NoughtsError):
     """`subject` does not exist."""
 
-    def __init__(self, subject: str, *, hint: str = "") -> None:
-        super().__init__(f"{subject} does not exist", subject=subject, hint=hint)
+    text = "{subject} does not exist"
 
 
 class UnknownMethod(NoughtsError):
     """The server does not have this service or method."""
 
-    def __init__(self, method: str) -> None:
-        text, hint = f"{method} does not exist on this server", "Check whether the server is older than the client."
-        super().__init__(text, subject="method", got=method, expected="a method of noughts.v1", hint=hint)
+    text = "{got} does not exist on this server"
+    usual_hint = "Check whether the server is older than the client."
 
 
 class AlreadyExists(NoughtsError):
     """`subject` already exists."""
 
-    def __init__(self, subject: str, *, hint: str = "Choose another name.") -> None:
-        super().__init__(f"{subject} already exists", subject=subject, hint=hint)
+    text = "{subject} already exists"
+    usual_hint = "Choose another name."
 
 
 class RequestConflict(NoughtsError):
     """The `request_id` was used before for another request."""
 
-    def __init__(self, request_id: str) -> None:
-        text = f"request_id {request_id!r} was already used for another request"
-        hint = "Repeat a request unchanged, or choose a new request_id for a new one."
-        super().__init__(text, subject="request_id", got=request_id, hint=hint)
+    text = "{subject} {got!r} was already used for another request"
+    usual_hint = "Repeat a request unchanged, or choose a new request_id for a new one."
 
 
 class WrongState(NoughtsError):
     """`subject` is in the state `got`; the request needs the state `expected`."""
 
-    def __init__(self, subject: str, *, got: str, expected: str, hint: str = "") -> None:
-        text = f"{subject} is {got}, expected {expected}"
-        super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
+    text = "{subject} is {got}, expected {expected}"
 
 
 class ProtocolUnsupported(NoughtsError):
@@ -156,7 +138,7 @@ class ProtocolUnsupported(NoughtsError):
         text = f"protocol {got} is not supported; this server speaks {minimum} to {maximum}"
         expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
         hint = "Update the bot's SDK." if got < minimum else "Use an older SDK, or a newer server."
-        super().__init__(text, subject="protocol", got=str(got), expected=expected, hint=hint)
+        super().__init__("protocol", str(got), expected, hint=hint, message=text)
         self.minimum = minimum
         self.maximum = maximum
         self.version = got
@@ -167,7 +149,7 @@ class ResourceExhausted(NoughtsError):
 
     def __init__(self, subject: str, *, got: int, limit: int, hint: str = "") -> None:
         text = f"{subject}: {got:,} is more than the limit of {limit:,}"
-        super().__init__(text, subject=subject, got=str(got), expected=f"at most {limit}", hint=hint)
+        super().__init__(subject, str(got), f"at most {limit}", hint=hint, message=text)
         self.limit = limit
 
 
@@ -190,7 +172,7 @@ class Unavailable(NoughtsError):
     """The server cannot answer now. RetryInfo says when to try again."""
 
     def __init__(self, message: str, *, retry_seconds: float = 1.0, subject: str = "") -> None:
-        super().__init__(message, subject=subject, hint=f"Try again in {retry_seconds:g} s.")
+        super().__init__(subject, hint=f"Try again in {retry_seconds:g} s.", message=message)
         self.retry_seconds = retry_seconds
 
 
@@ -252,9 +234,11 @@ class DatabaseUnreachable(DatabaseTrouble):
 class DatabaseDamaged(NoughtsError):
     """Part of the database is damaged. Calls that need it fail; the others work."""
 
+    text = "part of the database is damaged"
+    usual_hint = "The operator can find the damage with `noughts db check`."
+
     def __init__(self, got: str = "") -> None:
-        hint = "The operator can find the damage with `noughts db check`."
-        super().__init__("part of the database is damaged", subject="database", got=got, hint=hint)
+        super().__init__("database", got)
 
 
 class OperatorError(NoughtsError):
@@ -266,61 +250,52 @@ class OperatorError(NoughtsError):
 class AddressUnusable(OperatorError):
     """The server cannot listen on the address, for example because another program does."""
 
+    text = "cannot listen on {subject}"
+
     def __init__(self, address: str, *, option: str = "--listen") -> None:
         hint = f"Is another server running there? Choose another HOST:PORT with {option}; port 0 picks a free port."
-        super().__init__(f"cannot listen on {address}", subject=address, hint=hint)
+        super().__init__(address, hint=hint)
 
 
 class TlsUnusable(OperatorError):
     """The certificate or the key of the server cannot be used."""
 
-    def __init__(self, subject: str, *, got: str, expected: str, hint: str) -> None:
-        text = f"{subject}: got {got}, expected {expected}"
-        super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
+    text = "{subject}: got {got}, expected {expected}"
 
 
 class BadBusUrl(OperatorError):
     """The address after `--bus` is wrong."""
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"bus {got!r}: expected {expected}", subject="bus", got=got, expected=expected)
+    text = "bus {subject!r}: expected {expected}"
 
 
 class BusUnusable(OperatorError):
     """The bus of the cluster cannot be reached, or rejects the credentials."""
 
-    def __init__(self, url: str, problem: str, *, hint: str = "") -> None:
-        super().__init__(f"bus {url}: {problem}", subject=url, got=problem, hint=hint)
+    text = "bus {subject}: {got}"
 
 
 class BadDatabaseUrl(OperatorError):
     """The address after `--db` is wrong."""
 
-    def __init__(self, url: str, expected: str) -> None:
-        text = f"database {url!r}: expected {expected}"
-        super().__init__(text, subject="database", got=url, expected=expected)
+    text = "database {subject!r}: expected {expected}"
 
 
 class DatabaseUnusable(OperatorError):
     """The database cannot be opened or written, or is damaged."""
 
-    def __init__(self, database: str, problem: str, *, hint: str = "") -> None:
-        super().__init__(f"database {database}: {problem}", subject=database, got=problem, hint=hint)
+    text = "database {subject}: {got}"
 
 
 class DatabaseGone(OperatorError):
     """The files of the database were deleted, moved or replaced while the server ran."""
 
-    def __init__(self, database: str, problem: str) -> None:
-        text = f"database {database}: {problem} while it was open"
-        hint = "Restore the files or a backup, and start again. Games that were not stored are played again."
-        super().__init__(text, subject=database, got=problem, hint=hint)
+    text = "database {subject}: {got} while it was open"
+    usual_hint = "Restore the files or a backup, and start again. Games that were not stored are played again."
 
 
 class DatabaseTooNew(OperatorError):
     """A newer version of Noughts has written the database."""
 
-    def __init__(self, database: str, *, found: str, known: str) -> None:
-        text = f"database {database} has schema {found}, but this version of Noughts knows {known}"
-        hint = "Use the newer version of Noughts that wrote it, or another database."
-        super().__init__(text, subject=database, got=found, expected=known, hint=hint)
+    text = "database {subject} has schema {got}, but this version of Noughts knows {expected}"
+    usual_hint = "Use the newer version of Noughts that wrote it, or another database."

@@ -19,10 +19,7 @@ INTERNAL_REASON = "INTERNAL"
 CODES: Mapping[type[errors.NoughtsError], int] = {
     errors.InvalidArgument: Code.INVALID_ARGUMENT,
     errors.Unauthenticated: Code.UNAUTHENTICATED,
-    errors.TokenRevoked: Code.UNAUTHENTICATED,
-    errors.TokenExpired: Code.UNAUTHENTICATED,
     errors.PermissionDenied: Code.PERMISSION_DENIED,
-    errors.ScopeMissing: Code.PERMISSION_DENIED,
     errors.NotFound: Code.NOT_FOUND,
     errors.UnknownMethod: Code.UNIMPLEMENTED,
     errors.AlreadyExists: Code.ALREADY_EXISTS,
@@ -30,27 +27,16 @@ CODES: Mapping[type[errors.NoughtsError], int] = {
     errors.WrongState: Code.FAILED_PRECONDITION,
     errors.ProtocolUnsupported: Code.FAILED_PRECONDITION,
     errors.ResourceExhausted: Code.RESOURCE_EXHAUSTED,
-    errors.LimitReached: Code.RESOURCE_EXHAUSTED,
-    errors.TooManyEntries: Code.RESOURCE_EXHAUSTED,
     errors.Unavailable: Code.UNAVAILABLE,
-    errors.Draining: Code.UNAVAILABLE,
-    errors.DatabaseTrouble: Code.UNAVAILABLE,
-    errors.DatabaseBusy: Code.UNAVAILABLE,
-    errors.DatabaseFull: Code.UNAVAILABLE,
-    errors.DatabaseReadOnly: Code.UNAVAILABLE,
-    errors.DatabaseFailing: Code.UNAVAILABLE,
-    errors.DatabaseUnreachable: Code.UNAVAILABLE,
     errors.DatabaseDamaged: Code.DATA_LOSS,
     errors.OperatorError: Code.INTERNAL,
-    errors.AddressUnusable: Code.INTERNAL,
-    errors.TlsUnusable: Code.INTERNAL,
-    errors.BadBusUrl: Code.INTERNAL,
-    errors.BusUnusable: Code.INTERNAL,
-    errors.BadDatabaseUrl: Code.INTERNAL,
-    errors.DatabaseUnusable: Code.INTERNAL,
-    errors.DatabaseTooNew: Code.INTERNAL,
-    errors.DatabaseGone: Code.INTERNAL,
 }
+"""An error without a row has the code of its parent."""
+
+
+def code_of(kind: type[errors.NoughtsError]) -> int:
+    """Return the code of this kind of error."""
+    return next(CODES[each] for each in kind.__mro__ if each in CODES)
 
 
 def to_status(error: BaseException) -> Status:
@@ -63,8 +49,7 @@ def to_status(error: BaseException) -> Status:
         info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
         return _status(Code.INTERNAL, "internal error; the server's log has more", [info])
     info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_metadata(error))
-    code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), Code.INTERNAL)
-    return _status(code, str(error), [info, *_further_details(error)])
+    return _status(code_of(type(error)), str(error), [info, *_further_details(error)])
 
 
 def _status(code: int, message: str, details: list[Message]) -> Status:
@@ -85,8 +70,8 @@ def _metadata(error: errors.NoughtsError) -> dict[str, str]:
 
 def _further_details(error: errors.NoughtsError) -> list[Message]:
     if isinstance(error, errors.InvalidArgument):
-        told = ((each.field, f"got {each.got!r}, expected {each.expected}") for each in error.violations)
-        return [BadRequest(field_violations=[{"field": field, "description": text} for field, text in told])]
+        told = f"got {error.got!r}, expected {error.expected}"
+        return [BadRequest(field_violations=[{"field": error.subject, "description": told}])]
     if isinstance(error, errors.WrongState | errors.ProtocolUnsupported):
         kind = "STATE" if isinstance(error, errors.WrongState) else "PROTOCOL"
         violation = PreconditionFailure.Violation(type=kind, subject=error.subject, description=str(error))

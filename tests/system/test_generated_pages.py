@@ -13,10 +13,10 @@ import noughts_bots
 from noughts_referee.rules import OWN_NAMES, Termination
 from noughts_server.cli.config_file import COMMANDS
 from noughts_server.limits import Limits
-from noughts_server.statuses import CODES
 from tests.support.command_line import commands_and_groups, invoked
 from tests.support.root import ROOT
 from tools.generated_pages import PARTS, expanded, has_parts
+from tools.generated_pages.errors import KINDS
 from tools.generated_pages.protocol import sources
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -66,7 +66,7 @@ def test_configuration_lists_each_key_that_the_command_prints(command: str) -> N
 def test_limits_errors_terminations_and_variants_are_all_listed() -> None:
     assert first_cells(page("limits.md")) == [each.name for each in fields(Limits)]
     assert "| `bots` | 500 | Bots of one owner, including retired ones. |" in page("limits.md")
-    assert set(first_cells(page("errors.md"))) == {each.reason for each in CODES} | set(map(str, Termination))
+    assert set(first_cells(page("errors.md"))) == {each.reason for each in KINDS} | set(map(str, Termination))
     assert set(first_cells(page("variants.md"))) >= set(OWN_NAMES)
 
 
@@ -127,7 +127,7 @@ def test_every_part_is_in_a_page_and_every_page_names_known_parts() -> None:
 def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> None:
     text = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
     reasons = text.partition("## All reasons")[2]
-    assert [each.reason for each in CODES if f"`{each.reason}`" not in reasons] == []
+    assert [each.reason for each in KINDS if f"`{each.reason}`" not in reasons] == []
     known = "".join(texts_of_programs()) + (ROOT / "Makefile").read_text(encoding="utf-8") + OTHERS
     rows = re.findall(r"(?m)^\| (`.*?) \|", text.partition("## Commands")[2].partition("## All reasons")[0])
     messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]

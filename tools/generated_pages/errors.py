@@ -8,20 +8,28 @@ from google.rpc.code_pb2 import Code
 
 from noughts_referee.rules import Termination
 from noughts_referee.rules.outcome import FAULTS, ON_THE_BOARD
+from noughts_server import errors
 from noughts_server.errors import NoughtsError, OperatorError
-from noughts_server.statuses import CODES
+from noughts_server.statuses import code_of
 from tools.generated_pages.markdown import code, prose, table
 from tools.generated_pages.protocol import comments_of_enum
+
+KINDS = [
+    each
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, NoughtsError) and each is not NoughtsError
+]
+"""All errors, in the order of their definitions."""
 
 
 def of_calls(argument: str) -> str:
     """Return the errors that a caller over the network can get."""
-    return table(("reason", "status", "meaning"), (_row(each) for each in CODES if not _is_for_operators(each)))
+    return table(("reason", "status", "meaning"), (_row(each) for each in KINDS if not _is_for_operators(each)))
 
 
 def of_operators(argument: str) -> str:
     """Return the errors with which a server ends, or does not start."""
-    rows = ((code(each.reason), prose(_first_paragraph(each))) for each in CODES if _is_for_operators(each))
+    rows = ((code(each.reason), prose(_first_paragraph(each))) for each in KINDS if _is_for_operators(each))
     return table(("reason", "meaning"), rows)
 
 
@@ -30,7 +38,7 @@ def _is_for_operators(kind: type[NoughtsError]) -> bool:
 
 
 def _row(kind: type[NoughtsError]) -> tuple[str, str, str]:
-    return code(kind.reason), code(Code.Name(CODES[kind])), prose(_first_paragraph(kind))
+    return code(kind.reason), code(Code.Name(code_of(kind))), prose(_first_paragraph(kind))
 
 
 def _first_paragraph(kind: type) -> str:

@@ -33,7 +33,7 @@ class BusSettings:
             except ValueError:
                 good = False
             if not good:
-                raise BadBusUrl(without_password(text), "nats://HOST:PORT, or tls://HOST:PORT")
+                raise BadBusUrl(without_password(text), expected="nats://HOST:PORT, or tls://HOST:PORT")
         return urls
 
     @property

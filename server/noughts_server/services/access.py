@@ -93,7 +93,7 @@ def require(who: Caller, *scopes: str) -> None:
     """Raise ScopeMissing unless the caller's token permits one of the scopes."""
     if not any(map(who.permits, scopes)):
         hint = f"The operator can create one: noughts token create --owner {who.owner} --scope {scopes[0]}"
-        raise ScopeMissing(got=_quoted(who.scopes, "and"), expected=_quoted(scopes, "or"), hint=hint)
+        raise ScopeMissing("token", _quoted(who.scopes, "and"), _quoted(scopes, "or"), hint=hint)
 
 
 def require_declared(who: Caller, access: Access) -> None:

@@ -54,7 +54,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         handler: Any = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None:
-            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(UnknownMethod(method)), method))
+            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(_unknown(method)), method))
         call = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
         access = Access.ANYONE if method.startswith(_FOREIGN) else declared(call)
         if access is None:
@@ -128,7 +128,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if isinstance(error, DecodeError):
             error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
-            error = UnknownMethod(method)  # a method that the library declares but does not implement
+            error = _unknown(method)  # a method that the library declares but does not implement
         if isinstance(error, StreamClosed):
             self._errors[error.reason] += 1
             return error.status
@@ -163,6 +163,10 @@ async def _reflected(call: Callable[..., Any], requests: Any, context: Context) 
     except TimeoutError:
         expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
         raise InvalidArgument.of("stream", "one that stays open", expected) from None
+
+
+def _unknown(method: str) -> UnknownMethod:
+    return UnknownMethod("method", method, "a method of noughts.v1")
 
 
 def _refusing(error: Exception) -> Callable[[Any, Context], Any]:

@@ -42,7 +42,7 @@ def test_wrong_spec_says_got_expected_and_what_to_do() -> None:
     [
         (NotFound("tournaments/x", hint="Look."), 1),
         (DatabaseBusy(), 1),
-        (BadDatabaseUrl("x://", "an SQLAlchemy URL"), 2),
+        (BadDatabaseUrl("x://", expected="an SQLAlchemy URL"), 2),
         (InvalidArgument.of("owner", "", "a name"), 2),
         (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "games.jsonl"), 1),
     ],

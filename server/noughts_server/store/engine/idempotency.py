@@ -36,7 +36,7 @@ def answer_once(
     known = connection.execute(select(requests).where(*this)).one_or_none()
     if known is not None:
         if (known.method, known.body_hash) != (method, body_hash):
-            raise RequestConflict(request_id)
+            raise RequestConflict("request_id", request_id)
         return str(known.answer)
     answer = action()
     row = {"token_id": token_id, "request_id": request_id, "method": method, "body_hash": body_hash}

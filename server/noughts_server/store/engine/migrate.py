@@ -57,7 +57,7 @@ def _revision(connection: Connection, database: str) -> str | None:
         return None
     found: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
     if found > REVISION:
-        raise DatabaseTooNew(database, found=found, known=REVISION)
+        raise DatabaseTooNew(database, found, REVISION)
     if found not in (*_RELEASED, REVISION):
         hint = "If it is older, open it once with Noughts 1.0.0, which migrates it."
         raise DatabaseUnusable(database, f"it has schema {found}, which no release since 1.0.0 has", hint=hint)

@@ -58,9 +58,9 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise BadDatabaseUrl(url.partition("@")[2] or url, expected) from None
+        raise BadDatabaseUrl(url.partition("@")[2] or url, expected=expected) from None
     if parsed.drivername not in ("postgresql", "postgres", _DRIVER) or not parsed.database:
-        raise BadDatabaseUrl(parsed.render_as_string(), expected)
+        raise BadDatabaseUrl(parsed.render_as_string(), expected=expected)
     return parsed.set(drivername=_DRIVER)
 
 

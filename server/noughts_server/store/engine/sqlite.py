@@ -45,12 +45,12 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise BadDatabaseUrl(url, expected) from None
+        raise BadDatabaseUrl(url, expected=expected) from None
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise BadDatabaseUrl(parsed.render_as_string(), expected)
+        raise BadDatabaseUrl(parsed.render_as_string(), expected=expected)
     if not parsed.database or parsed.database == ":memory:" or parsed.query:
         # Every thread has its own connection, and in memory each would be a separate database.
-        raise BadDatabaseUrl(url, f"a file, {expected}")
+        raise BadDatabaseUrl(url, expected=f"a file, {expected}")
     return parsed
 
 
