@@ -8,10 +8,7 @@ from noughts_server.cli.errors import UsageProblem
 
 _LARGEST_RATING = 100_000
 
-AnchorOption = Annotated[
-    list[str] | None,
-    Option("--anchor", metavar="NAME=RATING", help="Fixed rating of a bot (repeatable). Default: the mean is 1500"),
-]
+AnchorOption = Annotated[list[str] | None, Option("--anchor")]
 
 
 def read_anchors(texts: list[str] | None) -> dict[str, float]:

@@ -14,39 +14,12 @@ from noughts_server.launching.launcher import Locking
 
 START_SECONDS = Seconds(ChildSettings().start)
 """The usual `--start-timeout`."""
-StartTimeoutOption = Annotated[
-    float,
-    seconds_option("--start-timeout", least=0.1, most=3_600, help="Time limit for a program or plugin to start"),
-]
-ProcessesOption = Annotated[
-    int,
-    Option(
-        "--processes",
-        min=0,
-        max=1024,
-        metavar="K",
-        help="Processes per program or plugin. Default: 1 per game, at most 1 per core",
-        show_default=False,
-    ),
-]
-AffinityOption = Annotated[
-    bool | None,
-    Option(
-        "--affinity/--no-affinity",
-        help="Pin each sandboxed process to a core, or pin none. Default: one core per game",
-        show_default=False,
-    ),
-]
-MemoryOption = Annotated[
-    str,
-    Option("--memory", metavar="SIZE", help="Memory limit of each sandboxed process: MiB (`512`) or `2g`"),
-]
-LogOption = Annotated[
-    Path | None, Option("--log", metavar="DIR", help="Folder for the dialogue with Gomocup engines, one file per game")
-]
-MessagesOption = Annotated[
-    Path | None, Option("--messages", help="File for comments from Gomocup engines, one JSON object per line")
-]
+StartTimeoutOption = Annotated[float, seconds_option("--start-timeout", least=0.1, most=3_600)]
+ProcessesOption = Annotated[int, Option("--processes", min=0, max=1024, show_default=False)]
+AffinityOption = Annotated[bool | None, Option("--affinity/--no-affinity", show_default=False)]
+MemoryOption = Annotated[str, Option("--memory")]
+LogOption = Annotated[Path | None, Option("--log")]
+MessagesOption = Annotated[Path | None, Option("--messages")]
 
 
 def read_memory(text: str, option: str = "--memory") -> int:
@@ -59,12 +32,8 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 @dataclass(frozen=True)
 class SandboxOptions:
-    require_lock: Annotated[
-        bool, Option("--require-lock", help="Refuse to play unless this machine supports the complete sandbox")
-    ] = False
-    no_lock: Annotated[
-        bool, Option("--no-lock", help="Run programs and plugins without a sandbox, with your own permissions")
-    ] = False
+    require_lock: bool = False
+    no_lock: bool = False
 
     @property
     def locking(self) -> Locking:

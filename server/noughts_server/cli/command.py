@@ -6,15 +6,16 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
 from noughts_server.cli.connection_options import Encryption, encryption
@@ -43,9 +44,10 @@ _Function = TypeVar("_Function", bound=Callable[..., None])
 def command(*, extra: str | None = None, configured: bool = False) -> Callable[[_Function], _Function]:
     """Declare that a function is a command, and the extra of our package that it needs.
 
-    A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
-    command has the option `--format`, and every command with a parameter `server` the options of encryption.
-    If the command is `configured`, it can read its options from a file. Its examples are in `examples.txt`.
+    A parameter without an annotation of typer is an option with its name. A parameter whose type is a dataclass stands
+    for that class's fields: options that several commands share. Every command has the option `--format`, and every
+    command with a parameter `server` the options of encryption. If the command is `configured`, it can read its options
+    from a file. The texts of its options are in `options.txt`, its examples in `examples.txt`.
     """
 
     def declared(function: _Function) -> _Function:
@@ -55,11 +57,26 @@ def command(*, extra: str | None = None, configured: bool = False) -> Callable[[
     return declared
 
 
-@cache
 def examples() -> dict[str, str]:
     """Return the examples of each command and group, with what they print, by what the user types."""
-    text = (pkgutil.get_data(__package__, "examples.txt") or b"").decode()
+    return _sections("examples.txt")
+
+
+@cache
+def _sections(file: str) -> dict[str, str]:
+    text = (pkgutil.get_data(__package__, file) or b"").decode()
     return {line: shown.strip() for line, shown in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text)}
+
+
+@cache
+def option_texts(line: str) -> dict[str, tuple[str, str]]:
+    """Return the name of the value and the help of each option and argument of a command, by its first name.
+
+    They are in the section of the command in `options.txt`, or in that of a group around it.
+    """
+    around = option_texts(line.rpartition(" ")[0]) if line else {}
+    own = re.findall(r"(?m)^(\S+)(?: (\S+))?  +(.+)$", _sections("options.txt").get(line, ""))
+    return around | {name: (value, text) for name, value, text in own}
 
 
 def hide_former_names(option: Any) -> None:
@@ -158,10 +175,7 @@ def _callback(line: str, function: Any) -> Callable[..., None]:
         parameters += _fields(Encryption)
     if function.configured:
         parameters += _fields(Configuration)
-    for parameter in parameters:
-        declared = parameter.annotation.__metadata__[0]
-        if isinstance(declared, OptionInfo) and declared.metavar is None:
-            declared.metavar = _VALUES.get(parameter.annotation.__origin__)
+    parameters = [_described(parameter, option_texts(line)) for parameter in parameters]
     if function.configured:
         parameters.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
@@ -185,6 +199,19 @@ def _callback(line: str, function: Any) -> Callable[..., None]:
     vars(run).update(__signature__=signature)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _described(parameter: inspect.Parameter, texts: dict[str, tuple[str, str]]) -> inspect.Parameter:
+    """Return the parameter with the name of its value and its help, unless its declaration has them."""
+    kind: Any = parameter.annotation
+    declared: Any = OptionInfo(default=f"--{parameter.name.replace('_', '-')}")
+    if get_origin(kind) is Annotated:
+        kind, declared = kind.__origin__, copy(kind.__metadata__[0])
+    name: Any = declared.metavar if isinstance(declared, ArgumentInfo) else declared.default.partition("/")[0]
+    value, text = texts.get(name, ("", ""))
+    declared.metavar = declared.metavar or value or _VALUES.get(kind)
+    declared.help = declared.help or text
+    return parameter.replace(annotation=Annotated[kind, declared])
 
 
 def _fields(bundle: Any) -> Iterable[inspect.Parameter]:

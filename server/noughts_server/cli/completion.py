@@ -32,16 +32,6 @@ def specs() -> Iterable[str]:
     yield from (f"py:{row.name}" for row in installed_bots())
 
 
-def spec_argument(meaning: str, metavar: str = "SPEC") -> Any:
-    """Return the declaration of an argument that is a bot of this machine."""
-    return typer.Argument(metavar=metavar, help=meaning, autocompletion=specs)
-
-
-def variant_option(meaning: str) -> Any:
-    """Return the declaration of an option that is a variant."""
-    return typer.Option("--variant", metavar="V", help=meaning, autocompletion=variants)
-
-
 def schedules() -> Iterable[str]:
     from noughts_server.competition.formats import FORMATS
 

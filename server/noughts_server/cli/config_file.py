@@ -21,7 +21,6 @@ from noughts_proto.transport import SERVER_VARIABLE
 from noughts_server.cli.errors import UsageProblem, reporting
 from noughts_server.cli.times import Seconds
 
-_PANEL = "Configuration file"
 _WIDTH = 110
 COMMANDS = ("serve", "referee", "web")
 """The commands with a configuration file, each of which may have a table of its own in it."""
@@ -45,19 +44,9 @@ def _load(context: typer.Context, file: Path | None) -> Path | None:
 @dataclass(frozen=True, slots=True)
 class Configuration:
     config: Annotated[
-        Path | None,
-        Option(
-            "--config",
-            help="TOML file with settings; options given here override it",
-            is_eager=True,
-            callback=_load,
-            rich_help_panel=_PANEL,
-        ),
+        Path | None, Option("--config", is_eager=True, callback=_load, rich_help_panel="Configuration file")
     ] = None
-    print_config: Annotated[
-        bool,
-        Option("--print-config", help="Print the effective settings as a file for --config", rich_help_panel=_PANEL),
-    ] = False
+    print_config: Annotated[bool, Option("--print-config", rich_help_panel="Configuration file")] = False
 
 
 def name_variables(command: Any) -> None:

@@ -18,25 +18,11 @@ if TYPE_CHECKING:
     from noughts_proto.security import Dialling
 
 
-ServerOption = Annotated[
-    str | None,
-    Option(
-        "--server",
-        metavar="HOST:PORT[,...]",
-        help=f"Server addresses, tried in order. Default: {SERVER_VARIABLE} or {DEFAULT_SERVER}",
-    ),
-]
-TokenOption = Annotated[
-    str | None,
-    Option(
-        "--token", metavar="TOKEN", help=f"Your token, visible to all local users; {TOKEN_VARIABLE} or a file is safer"
-    ),
-]
-TokenFileOption = Annotated[Path | None, Option("--token-file", help="File that contains the token")]
-CaOption = Annotated[
-    Path | None, Option("--tls-ca", help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA")
-]
-InsecureOption = Annotated[bool, Option("--insecure", help="Send the token to another machine unencrypted")]
+ServerOption = Annotated[str | None, Option("--server")]
+TokenOption = Annotated[str | None, Option("--token")]
+TokenFileOption = Annotated[Path | None, Option("--token-file")]
+CaOption = Annotated[Path | None, Option("--tls-ca")]
+InsecureOption = Annotated[bool, Option("--insecure")]
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:
@@ -66,7 +52,7 @@ def read_server(server: str | None) -> str:
 class Encryption:
     """How a connection is protected: options of every command that calls a server."""
 
-    tls: Annotated[bool, Option("--tls", help="Encrypt; trust the certificate authorities of this system")] = False
+    tls: bool = False
     tls_ca: CaOption = None
     insecure: InsecureOption = False
 

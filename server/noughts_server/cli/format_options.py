@@ -22,69 +22,17 @@ ScheduleOption = Annotated[
         autocompletion=completion.schedules,
     ),
 ]
-RoundsOption = Annotated[
-    int | None,
-    Option(
-        "--rounds",
-        min=1,
-        max=OPTIONS["rounds"].most,
-        help="Rounds of a `swiss` or `danish`. Default: log2 of the entry count, rounded up",
-    ),
-]
-StopWhenDecidedOption = Annotated[
-    bool, Option("--stop-when-decided", help="End a `knockout` match as soon as its winner is certain")
-]
-SprtOption = Annotated[
-    str | None,
-    Option("--sprt", metavar="elo0=E,elo1=E", help="Test that ends it; also alpha=P, beta=P, model=normalized"),
-]
-DrawAfterOption = Annotated[
-    int | None,
-    Option(
-        "--draw-after", min=1, max=OPTIONS["draw_after"].most, metavar="PLIES", help="Ply at which the game is a draw"
-    ),
-]
-FuelOption = Annotated[
-    int | None,
-    Option(
-        "--fuel",
-        min=1,
-        max=OPTIONS["fuel"].most,
-        help="Fuel for each move of a WebAssembly module (about one unit per instruction)",
-    ),
-]
-ForfeitAfterOption = Annotated[
-    int | None,
-    Option(
-        "--forfeit-after",
-        min=1,
-        max=OPTIONS["forfeit_after"].most,
-        help="Number of crashes, illegal moves or late moves after which a bot is withdrawn",
-    ),
-]
-PriorityOption = Annotated[
-    int,
-    Option("--priority", max=OPTIONS["priority"].most, min=0, help="Rank among tournaments with a --throughput"),
-]
-ThroughputOption = Annotated[
-    int,
-    Option(
-        "--throughput",
-        max=OPTIONS["throughput"].most,
-        min=0,
-        metavar="PERCENT",
-        help="Share of the games of all tournaments with one. Default: 0 (does not share)",
-    ),
-]
-DryRunOption = Annotated[
-    bool, Option("--dry-run", help="Show the number of games and the expected duration, without playing")
-]
-FitOption = Annotated[
-    bool, Option("--fit", help="Ratings fitted to all games, with 95 % intervals and first-move advantage")
-]
-FatalOption = Annotated[
-    bool, Option("--fatal", help="Stop with exit code 1 when a bot first loses through its own fault")
-]
+RoundsOption = Annotated[int | None, Option("--rounds", min=1, max=OPTIONS["rounds"].most)]
+StopWhenDecidedOption = Annotated[bool, Option("--stop-when-decided")]
+SprtOption = Annotated[str | None, Option("--sprt")]
+DrawAfterOption = Annotated[int | None, Option("--draw-after", min=1, max=OPTIONS["draw_after"].most)]
+FuelOption = Annotated[int | None, Option("--fuel", min=1, max=OPTIONS["fuel"].most)]
+ForfeitAfterOption = Annotated[int | None, Option("--forfeit-after", min=1, max=OPTIONS["forfeit_after"].most)]
+PriorityOption = Annotated[int, Option("--priority", max=OPTIONS["priority"].most, min=0)]
+ThroughputOption = Annotated[int, Option("--throughput", max=OPTIONS["throughput"].most, min=0)]
+DryRunOption = Annotated[bool, Option("--dry-run")]
+FitOption = Annotated[bool, Option("--fit")]
+FatalOption = Annotated[bool, Option("--fatal")]
 
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:

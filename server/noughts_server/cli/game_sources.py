@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Annotated, Any, NamedTuple, TypeVar
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
@@ -50,12 +50,8 @@ class Gathered(NamedTuple):
 class GameSource(AtServer):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
-    source: Annotated[
-        str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or database given by --db")
-    ]
-    tournament: Annotated[
-        str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")
-    ] = ""
+    source: Annotated[str, Argument(metavar="NAME|FILE")]
+    tournament: str = ""
 
     def read(self, make: Callable[[Gathered], Made]) -> Made:
         """What `make` makes of the tournament, while its games come a few at a time.
@@ -124,7 +120,7 @@ class GameSource(AtServer):
 class TournamentPlace(AtServer):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
-    database: Annotated[str | None, options.database_option("Database with the tournament", "the server")] = None
+    database: options.DatabaseOption = None
 
     @contextmanager
     def file(self, source: str) -> Iterator[str]:

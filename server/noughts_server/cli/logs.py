@@ -4,9 +4,7 @@ import logging
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from noughts_server.cli.options import LogFormat, LogLevel
 
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
 class LogOptions:
     """What a command that runs until it is stopped logs, and how."""
 
-    log_level: Annotated[LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = LogLevel.INFO
-    log_format: Annotated[
-        LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
-    ] = LogFormat.AUTO
+    log_level: LogLevel = LogLevel.INFO
+    log_format: LogFormat = LogFormat.AUTO
 
     def configure(self) -> None:
         """Send the logs of this process to stderr by these options."""

@@ -16,21 +16,9 @@ from noughts_server.openings.reading import OpeningsFileError, read_openings_fil
 from noughts_server.openings.reading import read_openings as read_lines
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
-OpeningsOption = Annotated[
-    str,
-    Option(
-        "--openings",
-        metavar="WHICH",
-        help="Openings: `random:K`, `balanced:K`, `balanced15`, `balanced20` or a file",
-        autocompletion=completion.openings,
-    ),
-]
-OpeningsOrderOption = Annotated[
-    str, Option("--openings-order", metavar="ORDER", help="Opening order of a file or book: `sequential` or `random`")
-]
-SymmetriesOption = Annotated[
-    bool, Option("--symmetries", help="Rotate or mirror each opening at random, the same way in both games of a pair")
-]
+OpeningsOption = Annotated[str, Option("--openings", autocompletion=completion.openings)]
+OpeningsOrderOption = Annotated[str, Option("--openings-order")]
+SymmetriesOption = Annotated[bool, Option("--symmetries")]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
 

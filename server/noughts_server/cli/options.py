@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from typer import Option
+from typer import Argument, Option
 
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, parse_time_control
@@ -40,13 +40,9 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-VariantOfKindOption = Annotated[
-    str | None, completion.variant_option("Variant. Default: tictactoe; gomoku for `gomocup:` and `gtp:`")
-]
-FormatOption = Annotated[
-    Format,
-    Option("--format", help="Output format; `json` is for programs (docs/reference/json.md)", show_default=True),
-]
+AnyVariantOption = Annotated[str | None, Option("--variant", autocompletion=completion.variants)]
+"""A variant, or none if the default depends on other options."""
+FormatOption = Annotated[Format, Option("--format", show_default=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,62 +52,22 @@ class Output:
     output_format: FormatOption = Format.TEXT
 
 
-VariantOption = Annotated[
-    str, completion.variant_option("Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row")
-]
-OpeningOption = Annotated[
-    str | None,
-    Option(
-        "--opening-rule",
-        metavar="RULE",
-        help="Opening rule: `pro`, `long-pro`, `swap` or `swap2`. Default: none",
-    ),
-]
-TimeOption = Annotated[
-    str,
-    Option("--time", metavar="T", help="Time: `none`, `60+0.5` (base + increment, s), `1/move` or both (`180/30+0`)"),
-]
-TimeOfOption = Annotated[
-    list[str] | None,
-    Option("--time-of", metavar="LABEL=T", help="Time control of one bot, e.g. `Slow=5/move` (repeatable)"),
-]
-ConcurrencyOption = Annotated[
-    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Maximum number of concurrent games")
-]
-TimeOfTwoOption = Annotated[
-    list[str] | None,
-    Option("--time-of", metavar="LABEL=T", help="Time control of one player, e.g. `you=60+1` (repeatable)"),
-]
-SeedOption = Annotated[
-    int | None,
-    Option("--seed", metavar="S", help="Seed of all random numbers: same seed, same games. Default: a random seed"),
-]
-MarginOption = Annotated[
-    str, Option("--margin", metavar="DURATION", help="Time by which a move can exceed its limit, e.g. `50ms`")
-]
-MarginOfOption = Annotated[
-    list[str] | None,
-    Option("--margin-of", metavar="LABEL=DURATION", help="The same for one bot, e.g. `Slow=200ms` (repeatable)"),
-]
-MemoryTotalOption = Annotated[
-    str,
-    Option(
-        "--memory-total", metavar="SIZE", help="Memory limit of all sandboxed processes. Default: 75 % of system memory"
-    ),
-]
+VariantOption = Annotated[str, Option("--variant", autocompletion=completion.variants)]
+SpecArgument = Annotated[str, Argument(metavar="SPEC", autocompletion=completion.specs)]
+OpeningOption = Annotated[str | None, Option("--opening-rule")]
+TimeOption = Annotated[str, Option("--time")]
+TimeOfOption = Annotated[list[str] | None, Option("--time-of")]
+ConcurrencyOption = Annotated[int, Option("--concurrency", min=1, max=65_536)]
+SeedOption = Annotated[int | None, Option("--seed")]
+MarginOption = Annotated[str, Option("--margin")]
+MarginOfOption = Annotated[list[str] | None, Option("--margin-of")]
+MemoryTotalOption = Annotated[str, Option("--memory-total")]
 
 
-def database_option(what: str, default: str, panel: str | None = None) -> Any:
-    text = f"{what}: file or SQLAlchemy URL. Default: {default}"
-    return Option("--db", metavar="URL", help=text, rich_help_panel=panel)
-
-
-DatabaseOption = Annotated[str | None, database_option("Database", "noughts.db in your data folder")]
-GamesDatabaseOption = Annotated[str | None, database_option("Database to store the games in", "none", "Output")]
-ResumeOption = Annotated[bool, Option("--resume", help="Resume the newest run in --db; you can add games or bots")]
-LimitOption = Annotated[
-    int | None, Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows. Default: 50; all in JSON")
-]
+DatabaseOption = Annotated[str | None, Option("--db")]
+GamesDatabaseOption = Annotated[str | None, Option("--db", rich_help_panel="Output")]
+ResumeOption = Annotated[bool, Option("--resume")]
+LimitOption = Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)]
 
 
 def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> Iterator[_Row]:
@@ -130,15 +86,10 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
         yield row
 
 
-GamesFileOption = Annotated[
-    Path | None, Option("-o", "--output", help="File for the games, one JSON object per line; `-`: stdout")
-]
-TimesOption = Annotated[bool, Option("--times", help="With -o: add the thinking time of each move")]
+GamesFileOption = Annotated[Path | None, Option("-o", "--output")]
+TimesOption = Annotated[bool, Option("--times")]
 
-EveryOption = Annotated[
-    int | None,
-    Option("--every", min=1, max=1_000_000_000, help="Without a terminal: print the score to stderr every N games"),
-]
+EveryOption = Annotated[int | None, Option("--every", min=1, max=1_000_000_000)]
 
 
 def read_variant(text: str, opening: str | None = None) -> Variant:

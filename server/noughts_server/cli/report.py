@@ -19,17 +19,10 @@ _DEFAULT_TEST = "elo0=0,elo1=5"
 @command(extra="server")
 def report(
     games: GameSource,
-    file: Annotated[
-        Path, Option("-o", "--output", metavar="FILE", help="Page to write (`.html`), or a folder for `report.html`")
-    ] = Path("report.html"),
-    title: Annotated[str, Option("--title", help="Title of the page. Default: title of the tournament")] = "",
-    most_games: Annotated[
-        int, Option("--limit", "--games", min=0, max=100_000, help="Maximum number of games to replay")
-    ] = 500,
-    sprt: Annotated[
-        str | None,
-        Option("--sprt", metavar="elo0=E,elo1=E", help=f"Test of a two-bot match. Default: {_DEFAULT_TEST}"),
-    ] = None,
+    file: Annotated[Path, Option("-o", "--output")] = Path("report.html"),
+    title: str = "",
+    most_games: Annotated[int, Option("--limit", "--games", min=0, max=100_000)] = 500,
+    sprt: str | None = None,
 ) -> None:
     """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 

@@ -32,14 +32,9 @@ Kind = StrEnum("Kind", ["ALL", "STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "
 @command(extra="server")
 def tables(
     games: GameSource,
-    kind: Annotated[Kind, Option("--kind", help="Table to show")] = Kind.ALL,
-    limit: Annotated[
-        int | None,
-        Option("--limit", min=1, max=1_000_000_000, help="Maximum number of rows per table. Default: all"),
-    ] = None,
-    output_format: Annotated[
-        TablesFormat, Option("--format", help="Output format; `csv` prints one table, `markdown` is for web pages")
-    ] = TablesFormat.TEXT,
+    kind: Kind = Kind.ALL,
+    limit: Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)] = None,
+    output_format: Annotated[TablesFormat, Option("--format")] = TablesFormat.TEXT,
 ) -> None:
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 

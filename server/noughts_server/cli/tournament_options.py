@@ -12,7 +12,7 @@ from noughts_server.cli.openings_options import OpeningsOption, OpeningsOrderOpt
 from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, TournamentSettings
 
 LARGEST_GAMES = 1_000_000
-PerPairOption = Annotated[int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair")]
+PerPairOption = Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)]
 _USUAL = TournamentSettings()
 
 

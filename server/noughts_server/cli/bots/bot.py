@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_bots.ask import Answer, answer, document
 from noughts_bots.bot import Bot, Resign
@@ -33,14 +33,12 @@ _BOT_FIELDS = (
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """The JSON fields of a bot, all null."""
 
-SpecArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'")]
-
 
 @command()
 def ask(
-    spec: SpecArgument,
-    variant: options.VariantOfKindOption = None,
-    seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the bot's random numbers")] = 0,
+    spec: options.SpecArgument,
+    variant: options.AnyVariantOption = None,
+    seed: int = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
@@ -131,8 +129,8 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
 
 @command()
 def list_bots(
-    online: Annotated[bool, Option("--online", help="Only bots that are online (with --server)")] = False,
-    retired: Annotated[bool, Option("--retired", help="Include retired bots (with --server)")] = False,
+    online: bool = False,
+    retired: bool = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -157,8 +155,8 @@ def list_bots(
 
 @command()
 def register(
-    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: an unused name, or one of your bots")],
-    version: Annotated[str, Option("--version", metavar="V", help="Version that the bot will log in as")] = "1",
+    name: Annotated[str, Argument(metavar="NAME")],
+    version: str = "1",
     at: AtServer = AtServer(),
 ) -> None:
     """Register a bot that has not connected yet, so that you can enter it in tournaments."""
@@ -172,8 +170,8 @@ def register(
 
 @command()
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="Your bot", autocompletion=completion.bots)],
-    new: Annotated[str, Argument(metavar="NEW", help="New name of the bot")],
+    old: Annotated[str, Argument(metavar="OLD", autocompletion=completion.bots)],
+    new: Annotated[str, Argument(metavar="NEW")],
     at: AtServer = AtServer(),
 ) -> None:
     """Rename your bot. Entries keep their labels; start the bot under the new name from now on."""
@@ -187,8 +185,8 @@ def rename(
 
 @command()
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", help="Your bot", autocompletion=completion.bots)],
-    undo: Annotated[bool, Option("--undo", help="Reactivate a retired bot")] = False,
+    name: Annotated[str, Argument(metavar="NAME", autocompletion=completion.bots)],
+    undo: bool = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings are kept."""

@@ -13,7 +13,7 @@ from typer import Option
 
 from noughts_bots.hosts.dll import HEADER, VERSION
 from noughts_bots.specs import dials_in, parse_spec
-from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli import child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem
@@ -35,29 +35,17 @@ _GAMES = "plays against random moves"
 
 @command()
 def check(
-    spec: Annotated[str, completion.spec_argument("Bot, e.g. `py:./centre.py:Centre` or `dll:./player.so`")],
-    variant: options.VariantOfKindOption = None,
-    games: Annotated[
-        int, Option("--games", min=1, max=_LARGEST_GAMES, help="Games per pair (the bot and a random opponent)")
-    ] = 10,
-    move_seconds: Annotated[
-        float, seconds_option("--move-timeout", "--patience", least=0.1, most=3_600, help="Longest wait for a move")
-    ] = Seconds(5),
-    time: Annotated[
-        str | None,
-        Option(
-            "--time",
-            metavar="T",
-            help="Time limit for each move, e.g. 0.1/move. Default: none; 1 s in later steps",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, Option("--seed", metavar="S", help="Seed of the random numbers of both sides")] = 0,
+    spec: options.SpecArgument,
+    variant: options.AnyVariantOption = None,
+    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES)] = 10,
+    move_seconds: Annotated[float, seconds_option("--move-timeout", "--patience", least=0.1, most=3_600)] = Seconds(5),
+    time: Annotated[str | None, Option("--time", show_default=False)] = None,
+    seed: int = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
-    steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
-    junit: Annotated[Path | None, Option("--junit", help="Report of the steps as JUnit XML, for CI")] = None,
-    markdown: Annotated[Path | None, Option("--markdown", help="Report as Markdown, e.g. for a comment")] = None,
+    steps: Annotated[bool, Option("--steps/--no-steps")] = True,
+    junit: Path | None = None,
+    markdown: Path | None = None,
 ) -> None:
     """Start a bot the way a referee does, play a few games against random moves, and report faults.
 
@@ -207,9 +195,7 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
 
 @command()
 def header(
-    folder: Annotated[
-        bool, Option("--include-path", "--folder", help="Print only the folder of the header, for the compiler's -I")
-    ] = False,
+    folder: Annotated[bool, Option("--include-path", "--folder")] = False,
 ) -> None:
     """Print the path of the C header for bots in shared libraries: `noughts_bot.h`."""
     document = {"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION}

@@ -2,14 +2,11 @@
 
 import os
 import sys
-from typing import Annotated
-
-from typer import Option
 
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.version import software_version
 
@@ -18,10 +15,8 @@ _PIECE = 1 << 16
 
 @command()
 def gomocup(
-    spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `threats` or `minimax:depth=2`")],
-    seed: Annotated[
-        int | None, Option("--seed", metavar="S", help="Seed of the bot's random numbers. Default: a random seed")
-    ] = None,
+    spec: options.SpecArgument,
+    seed: int | None = None,
 ) -> None:
     """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 

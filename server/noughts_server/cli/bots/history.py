@@ -14,7 +14,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
-from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, ListVariantOption, TimeClassOption, print_rows
+from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, TimeClassOption, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
@@ -25,9 +25,7 @@ _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
-NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="Bot, e.g. `mybot` or `bots/mybot`", autocompletion=completion.bots)
-]
+NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.bots)]
 
 
 @command()
@@ -75,7 +73,10 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
 
 @command()
 def history(
-    name: NameArgument, variant: ListVariantOption = None, time_class: TimeClassOption = None, at: AtServer = AtServer()
+    name: NameArgument,
+    variant: options.AnyVariantOption = None,
+    time_class: TimeClassOption = None,
+    at: AtServer = AtServer(),
 ) -> None:
     """Plot a bot's rating in one rating list against its number of rated games.
 
@@ -104,15 +105,8 @@ def history(
 def games(
     name: NameArgument,
     chosen: GameFilter,
-    opponent: Annotated[
-        str, Option("--opponent", metavar="NAME", help="Only games against this bot", autocompletion=completion.bots)
-    ] = "",
-    tournament: Annotated[
-        str,
-        Option(
-            "--tournament", metavar="ID", help="Only games in this tournament", autocompletion=completion.tournaments
-        ),
-    ] = "",
+    opponent: Annotated[str, Option("--opponent", autocompletion=completion.bots)] = "",
+    tournament: Annotated[str, Option("--tournament", autocompletion=completion.tournaments)] = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -132,9 +126,9 @@ def games(
 
 @command()
 def head_to_head(
-    first: Annotated[str, Argument(metavar="A", help="Bot, e.g. `mybot`", autocompletion=completion.bots)],
-    second: Annotated[str, Argument(metavar="B", help="Opponent of A", autocompletion=completion.bots)],
-    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000, help="Maximum number of recent games")] = 5,
+    first: Annotated[str, Argument(metavar="A", autocompletion=completion.bots)],
+    second: Annotated[str, Argument(metavar="B", autocompletion=completion.bots)],
+    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000)] = 5,
     at: AtServer = AtServer(),
 ) -> None:
     """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""

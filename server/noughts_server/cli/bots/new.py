@@ -15,13 +15,9 @@ from noughts_server.scaffolds import LANGUAGES, files_of
 
 @command()
 def new(
-    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot and of its folder")],
-    language: Annotated[
-        str, Option("--language", "-l", metavar="LANGUAGE", help="Language: python, c, zig, rust, node or go")
-    ] = "python",
-    folder: Annotated[
-        Path | None, Option("--folder", metavar="FOLDER", help="Folder to create. Default: NAME in this folder")
-    ] = None,
+    name: Annotated[str, Argument(metavar="NAME")],
+    language: Annotated[str, Option("--language", "-l")] = "python",
+    folder: Path | None = None,
 ) -> None:
     """Create a small project with a working bot: its source, a check, CI and a README."""
     if language not in LANGUAGES:

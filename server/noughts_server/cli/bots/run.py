@@ -83,25 +83,10 @@ class BotOptions:
     """The settings of one bot: options of the command line, and keys of the file."""
 
     server: connection_options.ServerOption = None
-    version: Annotated[str, Option("--version", metavar="V", help="Version that the bot logs in as")] = "1"
-    max_games: Annotated[
-        int,
-        Option(
-            "--concurrency",
-            "--max-games",
-            min=0,
-            max=65_536,
-            metavar="C",
-            help="Maximum concurrent games. Default 0: 1 in timed games, 1,024 in untimed",
-        ),
-    ] = 0
-    challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
-        True
-    )
-    wait: Annotated[
-        float,
-        seconds_option("--connect-timeout", "--wait", least=0, most=86_400, help="Time limit for the first connection"),
-    ] = Seconds(60)
+    version: Annotated[str, Option("--version")] = "1"
+    max_games: Annotated[int, Option("--concurrency", "--max-games", min=0, max=65_536)] = 0
+    challenges: Annotated[bool, Option("--challenges/--no-challenges")] = True
+    wait: Annotated[float, seconds_option("--connect-timeout", "--wait", least=0, most=86_400)] = Seconds(60)
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     token: connection_options.TokenOption = None
     token_file: connection_options.TokenFileOption = None
@@ -118,20 +103,11 @@ class _Planned(NamedTuple):
 
 @command()
 def run(
-    specs: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[NAME=]SPEC...",
-            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
-            autocompletion=completion.specs,
-        ),
-    ] = None,
+    specs: Annotated[list[str] | None, Argument(metavar="[NAME=]SPEC...", autocompletion=completion.specs)] = None,
     *,
     chosen: BotOptions,
-    name: Annotated[
-        str, Option("--name", metavar="NAME", help="Name of a single bot. Default: the name in its spec")
-    ] = "",
-    config: Annotated[Path | None, Option("--config", help="TOML file with bots and their options")] = None,
+    name: str = "",
+    config: Path | None = None,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
     """Play as one or more bots on a server, until Ctrl-C; reconnects if the connection is lost.

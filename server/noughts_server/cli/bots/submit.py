@@ -32,27 +32,13 @@ _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".r
 
 @command()
 def submit(
-    file: Annotated[
-        Path, Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py")
-    ],
-    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the bot. Default: the file name")] = "",
-    version: Annotated[str, Option("--version", metavar="V", help="Version. Default: the next number")] = "",
-    entry: Annotated[
-        str,
-        Option("--class", "--entry", metavar="FILE.py:CLASS", help="Class of the bot; required if there are several"),
-    ] = "",
-    variant: Annotated[
-        str,
-        Option(
-            "--variant", metavar="V", help="Variant of the trial game. Default: one the bot declares, else tictactoe"
-        ),
-    ] = "",
-    enter: Annotated[
-        list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")
-    ] = None,
-    test_against: Annotated[
-        str, Option("--test-against", metavar="VERSION", help="Version of the bot to test this one against")
-    ] = "",
+    file: Annotated[Path, Argument(metavar="FILE|FOLDER")],
+    name: str = "",
+    version: str = "",
+    entry: Annotated[str, Option("--class", "--entry")] = "",
+    variant: str = "",
+    enter: list[str] | None = None,
+    test_against: str = "",
     sprt: format_options.SprtOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -17,7 +17,7 @@ from noughts_bots.reference.table_file import save
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
@@ -32,8 +32,8 @@ _GAMES_A_LOOK = 50
 
 @command()
 def build(
-    spec: Annotated[str, completion.spec_argument("Reference bot, e.g. `pascal` or `nextstep:depth=3`")],
-    file: Annotated[Path, Option("-o", "--output", help="Table to write")],
+    spec: options.SpecArgument,
+    file: Annotated[Path, Option("-o", "--output")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
     """Write a table of a bot's moves in every position; `table:file=FILE` then plays exactly the same moves.
@@ -64,17 +64,12 @@ def build(
 
 @command()
 def learn(
-    file: Annotated[Path, Option("-o", "--output", "--file", help="Table to continue or create")],
-    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES, help="Training games")],
-    against: Annotated[
-        list[str],
-        Option("--against", metavar="SPEC", help="Opponent, or `self` (repeatable: opponents take turns)"),
-    ],
+    file: Annotated[Path, Option("-o", "--output", "--file")],
+    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES)],
+    against: list[str],
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,
-    curve: Annotated[
-        Path | None, Option("--curve", metavar="FILE.svg", help="Learning curve as a chart; its numbers go to FILE.csv")
-    ] = None,
+    curve: Path | None = None,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.
 

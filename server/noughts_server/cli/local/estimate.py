@@ -12,7 +12,7 @@ from typer import Option
 from noughts_bots.errors import VariantRefused
 from noughts_bots.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli import child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
@@ -31,16 +31,12 @@ _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
 @command(extra="server")
 def estimate(
-    spec: Annotated[str, completion.spec_argument("Bot to rate")],
-    variants: Annotated[
-        str, Option("--variants", metavar="NAMES", help="Reference pools, e.g. tictactoe,connect4; or all")
-    ] = "tictactoe,connect4",
-    games: Annotated[
-        int, Option("--games", min=2, max=_MOST_GAMES, help="Games per pair (the bot and each reference bot)")
-    ] = 60,
+    spec: options.SpecArgument,
+    variants: str = "tictactoe,connect4",
+    games: Annotated[int, Option("--games", min=2, max=_MOST_GAMES)] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[Path | None, Option("--svg", help="Chart of the bot's rating in each pool")] = None,
+    svg: Path | None = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:

@@ -43,40 +43,17 @@ class Mark(StrEnum):
 
 @command(extra="play")
 def play(
-    spec: Annotated[
-        str,
-        completion.spec_argument(
-            f"Reference bot, or `person`: two people at this keyboard. Default: `{_DEFAULT_SPEC}`"
-        ),
-    ] = "",
+    spec: options.SpecArgument = "",
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
-    first: Annotated[
-        First | None,
-        Option("--first", metavar="<me|opponent|random>", help="Player who starts. Default: random, then alternating"),
-    ] = None,
-    mark: Annotated[
-        Mark, Option("--mark", metavar="<X|O|random>", help="Your mark on the screen, whichever side moves first")
-    ] = Mark.RANDOM,
-    opponent: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="bot:NAME",
-            help="Bot or person to challenge on a server; must be online",
-            autocompletion=completion.opponents,
-        ),
-    ] = None,
-    wait: Annotated[bool, Option("--wait", help="Wait on a server until someone challenges you")] = False,
-    name: Annotated[str, Option("--name", metavar="NAME", help="Your name on a server. Default: OWNER-person")] = "",
-    games: Annotated[int, Option("--games", min=1, max=100, help="Games per pair (you and the --with bot)")] = 1,
-    time: Annotated[
-        str | None,
-        Option(
-            "--time", metavar="T", help=f"Clock (--with; default: {_SERVERS_TIME}), or the bot's limit, e.g. `2/move`"
-        ),
-    ] = None,
-    time_of: options.TimeOfTwoOption = None,
+    first: First | None = None,
+    mark: Mark = Mark.RANDOM,
+    opponent: Annotated[str | None, Option("--with", autocompletion=completion.opponents)] = None,
+    wait: bool = False,
+    name: str = "",
+    games: Annotated[int, Option("--games", min=1, max=100)] = 1,
+    time: str | None = None,
+    time_of: options.TimeOfOption = None,
     seed: options.SeedOption = None,
     games_file: options.GamesFileOption = None,
     at: AtServer = AtServer(),

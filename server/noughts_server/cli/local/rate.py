@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_server.cli import output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
@@ -16,18 +16,12 @@ from noughts_server.records.results_file import ResultsError, read_results
 
 @command(extra="server")
 def rate(
-    source: Annotated[
-        str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .pgn or `tournaments/NAME`")
-    ],
+    source: Annotated[str, Argument(metavar="FILE")],
     place: TournamentPlace,
     anchor: AnchorOption = None,
-    prior: Annotated[
-        bool, Option("--prior", help="Add two virtual draws per bot against the mean, so that all share one scale")
-    ] = False,
-    los: Annotated[bool, Option("--los", help="Matrix of likelihoods that one bot is stronger than another")] = False,
-    without_forfeits: Annotated[
-        bool, Option("--without-forfeits", help="Leave out games lost on time or through a crash or an illegal move")
-    ] = False,
+    prior: bool = False,
+    los: bool = False,
+    without_forfeits: bool = False,
 ) -> None:
     """Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.
 

@@ -22,21 +22,16 @@ from noughts_server.records.sampling import write_csv, write_npz
 from noughts_server.tables.recorded_game import RecordedGame
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn"
-FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} or .csv")]
-ResultFilter = Annotated[
-    str | None,
-    Option("--result", metavar="R", help="Only this result: `1-0`, `1/2-1/2`, `0-1`; with --bot `won`, `lost`, ..."),
-]
-OpeningFilter = Annotated[
-    str | None, Option("--opening", metavar="CELLS", help="Only games with these first moves: `h8i9` or `[112, 98]`")
-]
+FileArgument = Annotated[str, Argument(metavar="FILE")]
+ResultFilter = Annotated[str | None, Option("--result")]
+OpeningFilter = Annotated[str | None, Option("--opening")]
 _MOST_SHOWN = 20
 
 
 @command()
 def convert(
-    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, .csv, a .psq folder or `tournaments/NAME`")],
-    target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
+    source: Annotated[str, Argument(metavar="IN")],
+    target: Annotated[str, Argument(metavar="OUT")],
     place: TournamentPlace,
 ) -> None:
     """Convert the games in a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
@@ -89,16 +84,11 @@ def check(file: FileArgument) -> None:
 @command()
 def list_games(
     file: FileArgument,
-    bot: Annotated[str | None, Option("--bot", metavar="BOT", help="Only games of this bot")] = None,
-    against: Annotated[
-        str | None, Option("--opponent", "--against", metavar="NAME", help="Only games against this bot")
-    ] = None,
-    variant: Annotated[str | None, Option("--variant", metavar="V", help="Only games of this variant")] = None,
+    bot: str | None = None,
+    against: Annotated[str | None, Option("--opponent", "--against")] = None,
+    variant: str | None = None,
     result: ResultFilter = None,
-    termination: Annotated[
-        str | None,
-        Option("--termination", metavar="HOW", help="Only games that ended this way: `line`, `timeout`, ..."),
-    ] = None,
+    termination: str | None = None,
     opening: OpeningFilter = None,
     limit: options.LimitOption = None,
 ) -> None:
@@ -123,9 +113,7 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
 
 
 @command(extra="server")
-def show(
-    file: FileArgument, number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1
-) -> None:
+def show(file: FileArgument, number: Annotated[int, Argument(metavar="N")] = 1) -> None:
     """Show one game: step by step on a terminal, otherwise its last position and its moves.
 
     Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
@@ -137,8 +125,8 @@ def show(
 
 @command(extra="server")
 def sample(
-    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS}, .csv or `tournaments/NAME`")],
-    target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],
+    source: Annotated[str, Argument(metavar="FILE")],
+    target: Annotated[str, Argument(metavar="OUT")],
     place: TournamentPlace,
 ) -> None:
     """Write training samples: each position, the side to move, its move, and the result for that side.

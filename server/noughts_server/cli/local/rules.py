@@ -22,7 +22,7 @@ _FIX = "Correct the line, or leave it out; the lines before it were judged."
 
 @command()
 def check(
-    file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
+    file: Annotated[str, Argument(metavar="FILE")],
     output_format: options.FormatOption = Format.JSON,
 ) -> None:
     """Judge the last move on each line of a file: won, full, open, or illegal with the reason.

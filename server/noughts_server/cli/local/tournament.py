@@ -41,16 +41,9 @@ _DEMO_SPECS = (
 _DEMO_GAMES_IN_FLIGHT = 256
 _LONGEST_TITLE = 200
 
-SpecArgument = Annotated[
-    list[str],
-    Argument(
-        metavar="SPEC...",
-        help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
-        autocompletion=completion.specs,
-    ),
-]
-FirstArgument = Annotated[str, completion.spec_argument("Bot, e.g. `random` or `nextstep:depth=3`", metavar="A")]
-SecondArgument = Annotated[str, completion.spec_argument("Opponent of A", metavar="B")]
+SpecArgument = Annotated[list[str], Argument(metavar="SPEC...", autocompletion=completion.specs)]
+FirstArgument = Annotated[str, Argument(metavar="A", autocompletion=completion.specs)]
+SecondArgument = Annotated[str, Argument(metavar="B", autocompletion=completion.specs)]
 
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
@@ -102,9 +95,7 @@ class RunOptions(LocalOptions, FormatOptions):
 class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
-    games: Annotated[
-        int, Option("--games", min=1, max=LARGEST_GAMES, help="Games per pair (A and B); A moves first in game 1")
-    ] = 2
+    games: Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)] = 2
     sprt: format_options.SprtOption = None
 
 
@@ -160,7 +151,7 @@ def run(
     specs: SpecArgument,
     *,
     playing: RunOptions,
-    title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
+    title: str = "",
     at: AtServer = AtServer(),
 ) -> None:
     """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.

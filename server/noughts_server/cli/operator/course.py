@@ -34,41 +34,22 @@ if TYPE_CHECKING:
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
-FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="Folder of the course")]
+FolderArgument = Annotated[Path, Argument(metavar="FOLDER")]
 
 
 @command()
 def init(
     folder: FolderArgument,
-    class_list: Annotated[
-        Path,
-        Option("--students", "--class", help="CSV: column `login` (`name`, `email` optional), or one login per line"),
-    ],
-    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
+    class_list: Annotated[Path, Option("--students", "--class")],
+    name: str = "",
     variant: options.VariantOption = "connect4",
-    games: Annotated[int, Option("--games", min=2, max=1_000, help="Games per pair each night")] = 10,
+    games: Annotated[int, Option("--games", min=2, max=1_000)] = 10,
     time: options.TimeOption = "1/move",
-    nightly: Annotated[
-        str, Option("--nightly", metavar="HH:MM", help="Start time of the nightly tournament")
-    ] = "02:00",
-    closes: Annotated[
-        str | None, Option("--closes", metavar="WHEN", help="Deadline for submissions, e.g. 2026-12-18T23:59")
-    ] = None,
-    accept: Annotated[
-        str, Option("--accept", metavar="KINDS", help="Kinds of bots that students can submit: py, wasm or py,wasm")
-    ] = "py,wasm",
-    address: Annotated[
-        str,
-        Option("--public-url", "--site", metavar="URL", help="Public address of the website, for the instructions"),
-    ] = f"http://{DEFAULT_WEB}",
-    server_address: Annotated[
-        str | None,
-        Option(
-            "--server",
-            metavar="HOST:PORT",
-            help="Server address for the instructions. Default: host of --public-url, port 7450",
-        ),
-    ] = None,
+    nightly: str = "02:00",
+    closes: str | None = None,
+    accept: str = "py,wasm",
+    address: Annotated[str, Option("--public-url", "--site")] = f"http://{DEFAULT_WEB}",
+    server_address: Annotated[str | None, Option("--server")] = None,
 ) -> None:
     """Create a league for a class: a token for each student, a nightly tournament, instructions.
 
@@ -101,9 +82,7 @@ def init(
 
 
 @command()
-def add(
-    folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")]
-) -> None:
+def add(folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...")]) -> None:
     """Add students who join a course late: a token for each, in tokens.csv.
 
     The course's server can keep running.
@@ -118,12 +97,7 @@ def add(
 def serve(
     folder: FolderArgument,
     listen: serving.ListenOption = DEFAULT_SERVER,
-    web: Annotated[
-        str | None,
-        Option(
-            "--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480; off with --tls-cert"
-        ),
-    ] = None,
+    web: str | None = None,
     tls_cert: serving.CertificateOption = None,
     tls_key: serving.KeyOption = None,
     insecure: serving.InsecureOption = False,

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 50
 
-TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File for the copy; must not exist yet")]
-DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be deleted, and change nothing")]
+TargetArgument = Annotated[Path, Argument(metavar="FILE")]
+DryRunOption = Annotated[bool, Option("--dry-run")]
 
 
 @command(extra="server")
@@ -73,8 +73,8 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
 
 @command(extra="server")
 def copy(
-    source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
-    target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
+    source: Annotated[str, Argument(metavar="FROM")],
+    target: Annotated[str, Argument(metavar="TO")],
 ) -> None:
     """Copy a league from one database to another of any kind, and compare the two in full.
 
@@ -104,12 +104,8 @@ def copy(
 
 @command(extra="server")
 def prune(
-    requests: Annotated[
-        str, Option("--requests", metavar="DURATION", help="Age at which responses to requests are deleted, e.g. `7d`")
-    ] = "7d",
-    notes: Annotated[
-        str, Option("--notes", metavar="DURATION", help="Age at which notes on games are deleted, e.g. `90d` or `12h`")
-    ] = "90d",
+    requests: str = "7d",
+    notes: str = "90d",
     dry_run: DryRunOption = False,
     database: options.DatabaseOption = None,
 ) -> None:

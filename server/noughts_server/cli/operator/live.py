@@ -20,19 +20,15 @@ from noughts_server.cli.times import Seconds, seconds_option
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
-PaceOption = Annotated[
-    float, seconds_option("--pace", least=0, most=60, help="Wait before each move of the reference bots")
-]
+PaceOption = Annotated[float, seconds_option("--pace", least=0, most=60)]
 _PACE = Seconds(0.8)
-WebOption = Annotated[str, Option("--web", metavar="HOST:PORT", help="Address of the website; port 0: any free port")]
+WebOption = Annotated[str, Option("--web")]
 
 
 @command(extra="web")
 def live(
     web: WebOption = DEFAULT_WEB,
-    listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
-    ] = DEFAULT_SERVER,
+    listen: str = DEFAULT_SERVER,
     pace: PaceOption = _PACE,
     database: options.GamesDatabaseOption = None,
 ) -> None:

@@ -1,9 +1,6 @@
 """`noughts nodes`: who belongs to a cluster, for operators and for the health checks of containers."""
 
 import socket
-from typing import Annotated
-
-from typer import Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
@@ -14,7 +11,7 @@ from noughts_server.cli.errors import Problem
 @command(extra="server")
 def nodes(
     database: options.DatabaseOption = None,
-    here: Annotated[bool, Option("--here", help="Only nodes on this machine or in this container")] = False,
+    here: bool = False,
 ) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
     from noughts_server.store.nodes import members

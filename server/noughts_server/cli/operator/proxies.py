@@ -7,20 +7,9 @@ from typer import Option
 
 from noughts_server.cli.errors import UsageProblem
 
-ProxyOption = Annotated[
-    list[str] | None,
-    Option("--proxy", metavar="ADDRESS", help="Trusted reverse proxy that sets x-real-ip (repeatable)"),
-]
+ProxyOption = Annotated[list[str] | None, Option("--proxy")]
 
-PublicUrlOption = Annotated[
-    str | None,
-    Option(
-        "--public-url",
-        metavar="URL",
-        help="Public address of the website, e.g. https://noughts.example.org",
-        show_default=False,
-    ),
-]
+PublicUrlOption = Annotated[str | None, Option("--public-url", show_default=False)]
 
 
 def read_public_url(chosen: str | None) -> str:

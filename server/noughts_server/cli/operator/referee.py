@@ -30,33 +30,25 @@ if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
     from noughts_server.referee_node import RefereeSettings
 
-OffersOption = Annotated[
-    list[str] | None,
-    Option("--offers", metavar="SPEC", help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)"),
-]
+OffersOption = Annotated[list[str] | None, Option("--offers")]
 
 
 @command(extra="cluster", configured=True)
 def referee(
-    database: Annotated[str | None, options.database_option("Database of the cluster", "none (required)")] = None,
+    database: options.DatabaseOption = None,
     *,
     cluster: BusOptions = BusOptions(),
-    seats: Annotated[
-        int,
-        Option("--concurrency", "--seats", min=0, max=1024, metavar="C", help="Concurrent games; 0: one per core"),
-    ] = 0,
+    seats: Annotated[int, Option("--concurrency", "--seats", min=0, max=1024)] = 0,
     offers: OffersOption = None,
-    owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",
-    accept: Annotated[
-        str, Option("--accept", metavar="KINDS", help="Kinds of submitted bots to run: wasm, py, wasm,py or none")
-    ] = "none",
+    owner: str = "referees",
+    accept: str = "none",
     python_packages: PackagesOption = "",
     limit: LimitOption = None,
     margin: options.MarginOption = options.MARGIN,
     grace: GraceOption = GRACE,
     absence: AbsenceOption = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),
-    insecure: Annotated[bool, Option("--insecure", help="Use a bus on another machine without credentials")] = False,
+    insecure: bool = False,
     logs: LogOptions = LogOptions(),
 ) -> None:
     """Play games for a cluster until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""

@@ -30,37 +30,17 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
     from noughts_server.server import Server
 
-CertificateOption = Annotated[Path | None, Option("--tls-cert", help="Certificate of the server (PEM); turns TLS on")]
-KeyOption = Annotated[Path | None, Option("--tls-key", help="Private key of --tls-cert (PEM)")]
-InsecureOption = Annotated[
-    bool, Option("--insecure", help="Allow unencrypted access from other machines: others can read tokens")
-]
-LimitOption = Annotated[
-    list[str] | None,
-    Option(
-        "--set-limit", "--limit", metavar="NAME=NUMBER", help="Limit to change (docs/reference/limits.md; repeatable)"
-    ),
-]
-WebOption = Annotated[
-    str | None, Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free")
-]
-NetworkCapOption = Annotated[
-    str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
-]
-ListenOption = Annotated[
-    str, Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port")
-]
-GraceOption = Annotated[
-    float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot")
-]
-AbsenceOption = Annotated[
-    str,
-    Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of an entry; 0: none"),
-]
-RateOwnOption = Annotated[bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")]
-PackagesOption = Annotated[
-    str, Option("--python-packages", metavar="NAMES", help="Packages that submitted Python bots can import, e.g. numpy")
-]
+CertificateOption = Annotated[Path | None, Option("--tls-cert")]
+KeyOption = Annotated[Path | None, Option("--tls-key")]
+InsecureOption = Annotated[bool, Option("--insecure")]
+LimitOption = Annotated[list[str] | None, Option("--set-limit", "--limit")]
+WebOption = Annotated[str | None, Option("--web")]
+NetworkCapOption = Annotated[str, Option("--network-cap")]
+ListenOption = Annotated[str, Option("--listen")]
+GraceOption = Annotated[float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400)]
+AbsenceOption = Annotated[str, Option("--inactivity-timeout", "--absence")]
+RateOwnOption = Annotated[bool, Option("--rate-own-games")]
+PackagesOption = Annotated[str, Option("--python-packages")]
 
 
 GRACE = Seconds(GRACE_SECONDS)
@@ -79,35 +59,18 @@ class ServeOptions:
     grace: GraceOption = GRACE
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
-    tls_client_ca: Annotated[
-        Path | None, Option("--tls-client-ca", help="Require client certificates issued by these authorities (PEM)")
-    ] = None
+    tls_client_ca: Path | None = None
     insecure: InsecureOption = False
-    metrics: Annotated[
-        str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
-    ] = None
-    reflection: Annotated[
-        bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
-    ] = True
-    explorer: Annotated[
-        bool, Option("--explorer/--no-explorer", help="Count the openings of games, for the opening explorer")
-    ] = True
-    private_webhooks: Annotated[
-        bool, Option("--allow-private-webhooks", help="Webhooks on this machine and in its local networks")
-    ] = False
+    metrics: str | None = None
+    reflection: Annotated[bool, Option("--reflection/--no-reflection")] = True
+    explorer: Annotated[bool, Option("--explorer/--no-explorer")] = True
+    private_webhooks: Annotated[bool, Option("--allow-private-webhooks")] = False
     web: WebOption = None
-    no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
+    no_web: bool = False
     https: HttpsOption = False
     absence: AbsenceOption = ABSENCE
     rate_own_games: RateOwnOption = False
-    accept: Annotated[
-        str | None,
-        Option(
-            "--accept",
-            metavar="KINDS",
-            help="Kinds of bots to accept: wasm, py, wasm,py or none. Default: wasm if installed",
-        ),
-    ] = None
+    accept: str | None = None
     python_packages: PackagesOption = ""
     limit: LimitOption = None
     proxy: ProxyOption = None

@@ -4,13 +4,12 @@ import math
 import time
 from collections.abc import Iterable
 from datetime import UTC
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
-from typer import Option
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import connection_options, output
@@ -31,7 +30,7 @@ _MOST_BOTS = 12
 
 @command()
 def status(
-    once: Annotated[bool, Option("--once", help="Print once and exit, even on a terminal")] = False,
+    once: bool = False,
     server: connection_options.ServerOption = None,
 ) -> None:
     """Show what a server is doing, refreshed every second, until Ctrl-C.

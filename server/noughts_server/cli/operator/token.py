@@ -28,14 +28,7 @@ _TIMES = {
 class TokensAt(AtServer):
     """Where tokens are kept: in a database, or on a server."""
 
-    server: Annotated[
-        str | None,
-        Option(
-            "--server",
-            metavar="HOST:PORT[,...]",
-            help=f"Server to use with your token. Default: --db, else {SERVER_VARIABLE}",
-        ),
-    ] = None
+    server: str | None = None
 
     def chosen(self, database: str | None) -> "TokensAt | None":
         """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
@@ -54,17 +47,10 @@ class TokensAt(AtServer):
 
 @command()
 def create(
-    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Owner of the token (created if new)")] = None,
-    label: Annotated[str, Option("--note", "--label", metavar="TEXT", help="Note on the purpose of the token")] = "",
-    scopes: Annotated[
-        list[str] | None,
-        Option(
-            "--scope", metavar="SCOPE", help="Rights: play, play:BOT, submit, organise, admin. Default: play, organise"
-        ),
-    ] = None,
-    expires: Annotated[
-        str | None, Option("--expires", metavar="DURATION", help="Lifetime, e.g. `30d` or `12h`. Default: no limit")
-    ] = None,
+    owner: str | None = None,
+    label: Annotated[str, Option("--note", "--label")] = "",
+    scopes: Annotated[list[str] | None, Option("--scope")] = None,
+    expires: str | None = None,
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:
@@ -122,7 +108,7 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
 
 @command()
 def revoke(
-    identifier: Annotated[int, Argument(metavar="ID", help="Number of the token in `noughts token list`")],
+    identifier: Annotated[int, Argument(metavar="ID")],
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:

@@ -22,21 +22,15 @@ DEFAULT_WEB = "127.0.0.1:7480"
 _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
-HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in behind a reverse proxy that serves HTTPS")]
+HttpsOption = Annotated[bool, Option("--https")]
 
 
 @command(extra="web", configured=True)
 def web(
-    listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
-    ] = DEFAULT_WEB,
+    listen: str = DEFAULT_WEB,
     https: HttpsOption = False,
-    plain_sign_in: Annotated[
-        bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
-    ] = False,
-    token_file: Annotated[
-        Path | None, Option("--token-file", help="File with a token for games in the browser (scope `play`)")
-    ] = None,
+    plain_sign_in: bool = False,
+    token_file: Path | None = None,
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,

@@ -27,35 +27,15 @@ _MOST_GAMES = 100
 
 @command()
 def challenge(
-    opponent: Annotated[
-        str,
-        Argument(metavar="bot:NAME[@VERSION]", help="Opponent; must be online", autocompletion=completion.opponents),
-    ],
-    spec: Annotated[
-        str | None,
-        Option(
-            "--run",
-            "--with",
-            metavar="SPEC",
-            help="Reference bot to run here, e.g. `nextstep:depth=3`. Default: `random`",
-            autocompletion=completion.specs,
-        ),
-    ] = None,
-    own: Annotated[
-        str | None,
-        Option("--as", metavar="NAME", help="Your own online bot, instead of --run", autocompletion=completion.bots),
-    ] = None,
-    name: Annotated[
-        str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
-    ] = "",
-    games: Annotated[
-        int,
-        Option("--games", min=1, max=_MOST_GAMES, help="Games per pair (you and opponent); you move first in game 1"),
-    ] = 2,
+    opponent: Annotated[str, Argument(metavar="bot:NAME[@VERSION]", autocompletion=completion.opponents)],
+    spec: Annotated[str | None, Option("--run", "--with", autocompletion=completion.specs)] = None,
+    own: Annotated[str | None, Option("--as", autocompletion=completion.bots)] = None,
+    name: str = "",
+    games: Annotated[int, Option("--games", min=1, max=_MOST_GAMES)] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     time: options.TimeOption = "none",
-    time_of: options.TimeOfTwoOption = None,
+    time_of: options.TimeOfOption = None,
     seed: options.SeedOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Result, Termination, in_words
@@ -36,13 +36,9 @@ class ResultChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    result: Annotated[
-        ResultChoice | None, Option("--result", help="Only games with this result, from the bot's point of view")
-    ] = None
-    termination: Annotated[
-        str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
-    ] = ""
-    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost through its own fault")] = False
+    result: ResultChoice | None = None
+    termination: str = ""
+    fault: bool = False
 
     @property
     def chosen(self) -> bool:
@@ -67,13 +63,9 @@ class GameFilter:
 
 @command()
 def list_games(
-    tournament: Annotated[
-        str, Argument(metavar="TOURNAMENT", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
-    ],
+    tournament: Annotated[str, Argument(metavar="TOURNAMENT", autocompletion=completion.tournaments)],
     chosen: GameFilter,
-    bot: Annotated[
-        str, Option("--bot", metavar="BOT", help="Only games of this entry: its label, or `bots/NAME`")
-    ] = "",
+    bot: str = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -103,7 +95,7 @@ def _row(row: pb.Game) -> tuple[object, ...]:
 
 @command()
 def show(
-    name: Annotated[str, Argument(metavar="NAME", help="Game: `spring/7` or `tournaments/spring/games/7`")],
+    name: Annotated[str, Argument(metavar="NAME")],
     at: AtServer = AtServer(),
 ) -> None:
     """Show one game: its moves, its last position, and the cause of a bot's fault.

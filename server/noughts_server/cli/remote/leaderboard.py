@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
@@ -46,34 +46,20 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
     )
 
 
-ListVariantOption = Annotated[
-    str | None, completion.variant_option("Variant. Default: `tictactoe`, or a variant that has games")
-]
-TimeClassOption = Annotated[
-    str | None,
-    Option(
-        "--time-class",
-        metavar="CLASS",
-        help="Class: untimed, bullet, blitz, rapid, classical. Default: a class that has games",
-    ),
-]
+TimeClassOption = Annotated[str | None, Option("--time-class")]
 
 
 @command()
 def leaderboard(
-    variant: ListVariantOption = None,
+    variant: options.AnyVariantOption = None,
     time_class: TimeClassOption = None,
-    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner")] = "",
-    online: Annotated[bool, Option("--online", help="Only bots that are online")] = False,
-    min_games: Annotated[
-        int, Option("--min-games", min=0, max=_MOST_GAMES, help="Only bots with at least N rated games in this list")
-    ] = 0,
-    settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
-    retired: Annotated[bool, Option("--retired", help="Include retired bots")] = False,
-    fit: Annotated[bool, Option("--fit", help="Ratings fitted to all games in the list, with 95 % intervals")] = False,
-    prior: Annotated[
-        bool, Option("--prior", help="With --fit: add two virtual draws per bot, so that all share one scale")
-    ] = False,
+    owner: str = "",
+    online: bool = False,
+    min_games: Annotated[int, Option("--min-games", min=0, max=_MOST_GAMES)] = 0,
+    settled: bool = False,
+    retired: bool = False,
+    fit: bool = False,
+    prior: bool = False,
     anchor: AnchorOption = None,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),

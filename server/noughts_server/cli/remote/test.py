@@ -33,14 +33,7 @@ _ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
 _USUAL_OPENINGS = "random:2"
 _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
-NameArgument = Annotated[
-    str, Argument(metavar="ID", help="Test, e.g. `mybot-2-vs-mybot-1`", autocompletion=completion.tests)
-]
-
-
-def _version(metavar: str, meaning: str) -> Any:
-    text = f"{meaning}: `mybot` (its newest version) or `mybot@2`"
-    return Argument(metavar=metavar, help=text, autocompletion=completion.bots)
+NameArgument = Annotated[str, Argument(metavar="ID", autocompletion=completion.tests)]
 
 
 @dataclass(frozen=True)
@@ -48,32 +41,20 @@ class TestOptions(GameOptions):
     """What a test plays, and its rank in the queue."""
 
     openings: OpeningsOption = _USUAL_OPENINGS
-    games: Annotated[
-        int,
-        Option(
-            "--games",
-            min=0,
-            max=LARGEST_GAMES,
-            show_default=False,
-            help="Games per pair; with --sprt at most. Default: 100,000",
-        ),
-    ] = 0
+    games: Annotated[int, Option("--games", min=0, max=LARGEST_GAMES, show_default=False)] = 0
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
     sprt: format_options.SprtOption = None
     priority: format_options.PriorityOption = 0
-    throughput: Annotated[
-        int,
-        Option("--throughput", min=1, max=1_000, metavar="PERCENT", help="Share of the games of all running tests"),
-    ] = 100
+    throughput: Annotated[int, Option("--throughput", min=1, max=1_000)] = 100
 
 
 @command()
 def create(
-    new: Annotated[str, _version("NEW", "Your version to test")],
-    base: Annotated[str, _version("BASE", "Version to test against")],
+    new: Annotated[str, Argument(metavar="NEW", autocompletion=completion.bots)],
+    base: Annotated[str, Argument(metavar="BASE", autocompletion=completion.bots)],
     playing: TestOptions,
-    name: Annotated[str, Option("--name", metavar="NAME", help="ID of the test. Default: NEW-vs-BASE")] = "",
-    title: Annotated[str, Option("--title", help="Title of the test")] = "",
+    name: str = "",
+    title: str = "",
     at: AtServer = AtServer(),
 ) -> None:
     """Create a test and start it: unrated pairs of games until a sequential test is decided.
@@ -111,7 +92,7 @@ def create(
 
 @command()
 def list_tests(
-    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only tests of this owner")] = "",
+    owner: str = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

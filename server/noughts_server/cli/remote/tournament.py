@@ -25,9 +25,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 from noughts_server.resource_names import short
 
-NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="Tournament, e.g. `spring`", autocompletion=completion.tournaments)
-]
+NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.tournaments)]
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,8 @@ class CreateOptions(FormatOptions):
     """The format, conditions and limits of a tournament on a server."""
 
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
-    live_scores: Annotated[bool, Option("--live-scores", help="Show the bots' scores even during timed games")] = False
-    keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores with the games")] = False
+    live_scores: bool = False
+    keep_scores: bool = False
     priority: format_options.PriorityOption = 0
     throughput: format_options.ThroughputOption = 0
 
@@ -45,20 +43,13 @@ class CreateOptions(FormatOptions):
 def create(
     name: NameArgument,
     playing: CreateOptions,
-    title: Annotated[str, Option("--title", help="Title of the tournament")] = "",
-    unrated: Annotated[bool, Option("--unrated", help="Do not rate the games")] = False,
-    join_from: Annotated[
-        str | None, Option("--join-from", metavar="WHEN", help="Time from which bots can join. Default: now")
-    ] = None,
-    join_until: Annotated[
-        str | None, Option("--join-until", metavar="WHEN", help="Time until which bots can join. Default: the start")
-    ] = None,
-    start_at: Annotated[
-        str | None,
-        Option("--start-at", metavar="WHEN", help="Time of an automatic start. Default: none (`tournament start`)"),
-    ] = None,
-    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096, help="Minimum number of entries")] = 2,
-    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096, help="Maximum number of entries")] = 4_096,
+    title: str = "",
+    unrated: bool = False,
+    join_from: str | None = None,
+    join_until: str | None = None,
+    start_at: str | None = None,
+    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096)] = 2,
+    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096)] = 4_096,
     dry_run: format_options.DryRunOption = False,
     at: AtServer = AtServer(),
 ) -> None:
@@ -109,22 +100,10 @@ def _moment(text: str | None, option: str) -> Timestamp | None:
 @command()
 def join(
     name: NameArgument,
-    entrant: Annotated[
-        str | None, Argument(metavar="[BOT]", help="The same as --bot", autocompletion=completion.bots)
-    ] = None,
-    bot: Annotated[
-        list[str] | None,
-        Option(
-            "--bot",
-            metavar="BOT",
-            help="Your bot: `mybot`, or `mybot@2` for a version (repeatable)",
-            autocompletion=completion.bots,
-        ),
-    ] = None,
-    label: Annotated[
-        str, Option("--label", metavar="LABEL", help="Name in this tournament. Default: the bot's name")
-    ] = "",
-    all_online: Annotated[bool, Option("--all-online", help="All your bots that are online")] = False,
+    entrant: Annotated[str | None, Argument(metavar="[BOT]", autocompletion=completion.bots)] = None,
+    bot: Annotated[list[str] | None, Option("--bot", autocompletion=completion.bots)] = None,
+    label: str = "",
+    all_online: bool = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Enter bots, pinned to their newest versions. Each must have logged in at least once.
@@ -175,13 +154,8 @@ def _online(client: Client) -> list[str]:
 @command()
 def withdraw(
     name: NameArgument,
-    label: Annotated[str | None, Argument(metavar="[LABEL]", help="Name of the entry in the tournament")] = None,
-    bot: Annotated[
-        str | None,
-        Option(
-            "--bot", metavar="BOT", help="The bot that was entered, instead of LABEL", autocompletion=completion.bots
-        ),
-    ] = None,
+    label: Annotated[str | None, Argument(metavar="[LABEL]")] = None,
+    bot: Annotated[str | None, Option("--bot", autocompletion=completion.bots)] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Withdraw an entry. After the start it loses its remaining games."""
@@ -229,8 +203,8 @@ def cancel(name: NameArgument, at: AtServer) -> None:
 def extend(
     name: NameArgument,
     at: AtServer,
-    games: Annotated[int, Option("--games", min=0, max=1_000_000, help="Further games per pair")] = 0,
-    rounds: Annotated[int, Option("--rounds", min=0, max=4_096, help="Further rounds of a `swiss` or `danish`")] = 0,
+    games: Annotated[int, Option("--games", min=0, max=1_000_000)] = 0,
+    rounds: Annotated[int, Option("--rounds", min=0, max=4_096)] = 0,
 ) -> None:
     """Add games to a tournament that is running or finished. They are played immediately.
 
@@ -269,9 +243,7 @@ def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: 
 
 @command()
 def list_tournaments(
-    challenges: Annotated[
-        bool, Option("--only-challenges", "--challenges", help="Only challenges, which are left out by default")
-    ] = False,
+    challenges: Annotated[bool, Option("--only-challenges", "--challenges")] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -21,9 +21,7 @@ _SHOWN = 10
 @command()
 def verify(
     name: NameArgument,
-    noted: Annotated[
-        str | None, Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start")
-    ] = None,
+    noted: Annotated[str | None, Option("--hash")] = None,
     server: connection_options.ServerOption = None,
 ) -> None:
     """Verify the seed commitment of a tournament that has ended, from public data.

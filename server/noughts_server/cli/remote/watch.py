@@ -14,14 +14,7 @@ from noughts_server.cli.typed_names import read_watched
 
 @command()
 def watch(
-    name: Annotated[
-        str,
-        Argument(
-            metavar="[NAME]",
-            help="Tournament (`spring`) or game (`spring/7`). Default: everything live",
-            autocompletion=completion.tournaments,
-        ),
-    ] = "",
+    name: Annotated[str, Argument(metavar="[NAME]", autocompletion=completion.tournaments)] = "",
     server: connection_options.ServerOption = None,
 ) -> None:
     """Show a game or a tournament live until it ends or you press Ctrl-C. Reconnects if the connection is lost.

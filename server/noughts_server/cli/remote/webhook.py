@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_server.cli import output
@@ -13,16 +13,14 @@ from noughts_server.cli.errors import Problem
 from noughts_server.resource_names import short, webhook_name
 
 Payload = StrEnum("Payload", ["json", "discord", "slack"])
-IdArgument = Annotated[int, Argument(metavar="ID", help="Number of the webhook in `noughts webhook list`")]
+IdArgument = Annotated[int, Argument(metavar="ID")]
 
 
 @command()
 def create(
-    url: Annotated[str, Argument(metavar="URL", help="Address that receives the events: `https://...`")],
-    payload: Annotated[Payload, Option("--payload", help="Content of the requests")] = Payload.json,
-    event: Annotated[
-        list[str] | None, Option("--event", metavar="EVENT", help="Event to send (repeatable). Default: all")
-    ] = None,
+    url: Annotated[str, Argument(metavar="URL")],
+    payload: Payload = Payload.json,
+    event: list[str] | None = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Create a webhook. Its secret, the key of the signatures, is shown only once.
