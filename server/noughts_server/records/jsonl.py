@@ -1,6 +1,5 @@
 """JSON lines, one game a line, written for `-o` during the games."""
 
-import json
 import os
 import secrets
 import sys
@@ -8,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
-from noughts_referee.rules import parse_variant
-from noughts_server.records.recorded_game import score_column
+from noughts_server.records.json_lines import json_line
+from noughts_server.records.replay import recorded
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -21,7 +20,6 @@ STDOUT = Path("-")
 """The target that is the standard output."""
 
 _LINES_AT_ONCE = 1_000
-_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class GamesFile:
@@ -65,7 +63,7 @@ class GamesFile:
 
     def write(self, games: "Iterable[ExportedGame]") -> None:
         """Append games, or none: after the first call the file exists."""
-        lines = (_ENCODE(_line(game, times=self._times)) + "\n" for game in games)
+        lines = (json_line(recorded(game, times=self._times)) for game in games)
         while batch := list(islice(lines, _LINES_AT_ONCE)):
             with _naming(self._target):
                 self._file.write("".join(batch))
@@ -88,30 +86,3 @@ def _naming(target: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = str(target)
         raise
-
-
-def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
-    line = {
-        "variant": game.variant,
-        "first": game.first,
-        "second": game.second,
-        "seed": game.seed,
-        "moves": game.moves,
-        "result": str(game.result),
-        "termination": str(game.termination),
-        "winning_cells": parse_variant(game.variant).won_with(game.moves),
-        # Seeds of games have 64 bits, of which many programs read only 53.
-        "seed_text": str(game.seed),
-    }
-    if game.agreement is not None:
-        line["opening"] = game.agreement._asdict()
-    elif game.opening_plies:
-        line["opening"] = game.moves[: game.opening_plies]
-    if game.first_time:
-        line |= {"first_time": game.first_time, "second_time": game.second_time}
-    if game.fault and game.loser is not None:
-        side = ("first", "second")[game.loser]
-        line["fault"] = {"bot": getattr(game, side), "side": side, "ply": len(game.moves), "reason": game.fault}
-    if times:
-        line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
-    return line | score_column(game.scores, len(game.moves))

@@ -22,7 +22,10 @@ _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termina
 # Until the game begins, the side that must choose an opening can lose.
 _LONGEST_AGREEMENT = 5
 _SHOWN = 200
-_SAME = ("variant", "first", "second", "result", "termination", "seed", "opening_plies", "fault")
+_SAME = (
+    *("variant", "first", "second", "result", "termination", "seed", "opening_plies", "fault"),
+    *("first_time", "second_time"),
+)
 """Fields that are equal in both kinds of a game."""
 
 
@@ -60,12 +63,12 @@ def faults_of_stored(game: "ExportedGame") -> list[str]:
     return faults_of(recorded(game))
 
 
-def recorded(game: "ExportedGame") -> RecordedGame:
+def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     agreed = {"opening": game.agreement._asdict()} if game.agreement else {}
     same = {name: getattr(game, name) for name in _SAME}
-    times = tuple(time / 1000 for time in game.times_us)
+    times_ms = tuple([time / 1000 for time in game.times_us]) if times else ()
     more = agreed | score_column(game.scores, len(game.moves))
-    return RecordedGame(moves=tuple(game.moves), times_ms=times, more=more, **same)
+    return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:
