@@ -30,6 +30,7 @@ WITH_PROCESSES = (
     "chaos",
     "cluster",
     "referee/children",
+    "server/agents",
     "server/cli",
     "server/engines",
     "server/local",

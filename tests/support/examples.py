@@ -27,6 +27,7 @@ STAYING = {
     "noughts serve": "--listen 127.0.0.1:0 --web 127.0.0.1:0",
     "noughts live": "--listen 127.0.0.1:0 --web 127.0.0.1:0",
     "noughts web": "--listen 127.0.0.1:0",
+    "noughts mcp": "--listen 127.0.0.1:0",
     "noughts course serve": "--listen 127.0.0.1:0 --web 127.0.0.1:0",
 }
 """Commands that run until Ctrl-C, and the options that give them free ports."""
@@ -34,7 +35,7 @@ ON_A_SCREEN = ("noughts play",)
 OF_A_CLUSTER = ("noughts referee", "noughts nodes")
 AT_A_SERVER = re.compile(
     r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
-    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|status|health|course (night|report))\b"
+    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|mcp|status|health|course (night|report))\b"
 )
 FILES = {
     "class.csv": "login,name\nada,Ada\nben,Ben\n",

@@ -112,6 +112,7 @@ TREE = Group(
             "rating-lists": "bots.history:rating_lists",
             "head-to-head": "bots.history:head_to_head",
             "game": _group("List and show games on a server.", list="remote.game:list_games", show="remote.game:show"),
+            "mcp": "operator.mcp:mcp",
             "webhook": _group(
                 "Let a server report events to your own address, Discord or Slack.",
                 create="remote.webhook:create",

@@ -12,7 +12,7 @@ from noughts_server.web.upstream import Failure
 FORMAT = "format"
 """The parameter that chooses `json` or `csv` instead of the Accept header."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-_INTEGERS = {
+INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31),
     FieldDescriptor.CPPTYPE_UINT32: (0, 2**32),
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64),
@@ -57,7 +57,7 @@ def _read(field: FieldDescriptor, text: str) -> Any:
             return number
         expected = " or ".join(enum_words(field.enum_type))
     else:
-        least, above = _INTEGERS[field.cpp_type]
+        least, above = INTEGERS[field.cpp_type]
         digits = text.removeprefix("-")
         if digits.isascii() and digits.isdigit() and len(digits) <= 20 and least <= int(text) < above:
             return int(text)

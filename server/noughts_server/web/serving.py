@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.web.app import site
@@ -49,34 +50,43 @@ async def running_site(
         upstream = Upstream(server, dialling)
         hub = Hub(upstream, tasks, settings)
         room = PlayRooms(upstream, tasks, token, tables) if token else None
-        http = _Http(
-            uvicorn.Config(
-                Visitors(
-                    site(upstream, hub, room, secure=https, signing_in=signing_in, public_url=public_url),
-                    proxies,
-                    bounds,
-                ),
-                http=Connections(bounds, proxies),  # type: ignore[arg-type]  # uvicorn accepts any factory
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                log_level="error",  # lower levels log a line for each bad request
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_CLOSING_SECONDS,
-            )
+        app = site(upstream, hub, room, secure=https, signing_in=signing_in, public_url=public_url)
+        async with serving_http(app, listener, bounds, proxies):
+            try:
+                yield hub
+            finally:
+                hub.close()
+                if room is not None:
+                    await room.close()
+        await upstream.close()
+
+
+@asynccontextmanager
+async def serving_http(
+    app: ASGIApp, listener: socket.socket, limits: SiteLimits, proxies: Collection[str] = ()
+) -> AsyncIterator[None]:
+    """Serve an application with limits for its visitors inside the block, on the socket, which it takes over."""
+    http = _Http(
+        uvicorn.Config(
+            Visitors(app, proxies, limits),
+            http=Connections(limits, proxies),  # type: ignore[arg-type]  # uvicorn accepts any factory
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",  # lower levels log a line for each bad request
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
+    )
+    async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(http.serve(sockets=[listener]), name="http")
         try:
-            yield hub
+            yield
         finally:
-            hub.close()
-            if room is not None:
-                await room.close()
             http.should_exit = True
             await serving
-            await upstream.close()
 
 
 class _Http(uvicorn.Server):

@@ -1,9 +1,11 @@
 """The server behind the website, and what its errors mean to a browser."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import grpc
@@ -61,9 +63,13 @@ class Failure(Exception):
 class Upstream(AsyncStubs):
     """The server's services, whose errors are Failures. Must be made inside a running event loop."""
 
-    def __init__(self, address: str, dialling: Dialling) -> None:
+    def __init__(
+        self, address: str, dialling: Dialling, hints: Mapping[grpc.StatusCode, str] = MappingProxyType(_HINTS)
+    ) -> None:
+        """`hints` say what to do about errors that the server has no hint for."""
         self.address = address
         self.dialling = dialling
+        self._hints = hints
         self._channels = dialling.async_channels(address)
         # A connection has a limit on concurrent calls. The long calls of the feed must not use up that of the others.
         self._feed_channels = dialling.async_channels(address, apart=True)
@@ -106,7 +112,7 @@ class Upstream(AsyncStubs):
 
     def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
         """Return what the error of a call with this deadline means to a browser."""
-        failed = explain_call(error, self.address, _HINTS, seconds=seconds)
+        failed = explain_call(error, self.address, self._hints, seconds=seconds)
         status = _STATUSES.get(failed.code, 502)
         return Failure(status, failed.message, failed.hint, field=failed.field, expected=failed.expected)
 

@@ -1,0 +1,1 @@
+"""The tools of `noughts mcp`, with which language models and agents use a server, by the Model Context Protocol."""

@@ -1,0 +1,52 @@
+"""The MCP server, over pipes or HTTP."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+
+from noughts_server.agents.route_tools import route_tools
+from noughts_server.agents.tools import Backend
+from noughts_server.version import software_version
+from noughts_server.web.serving import serving_http
+from noughts_server.web.visitors import SiteLimits
+
+PATH = "/mcp"
+_LARGEST_REQUEST = 4 << 20
+_HOSTS = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
+"""Addresses that requests may be for, so that no page in a browser can reach the server by another name."""
+_INSTRUCTIONS = """\
+Noughts runs tournaments between bots that play k-in-a-row games. Read with the tools get_... and list_...
+"""
+
+
+@asynccontextmanager
+async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
+    """Return the server with all tools."""
+    tools = [*route_tools(backend)]
+    yield MCPServer(
+        "noughts", "Noughts", instructions=_INSTRUCTIONS, version=software_version(), tools=tools, log_level="ERROR"
+    )
+
+
+async def serve_pipes(backend: Backend) -> None:
+    """Serve the only client on standard input and output, until it closes them."""
+    async with mcp_server(backend) as server:
+        await server.run_stdio_async()
+
+
+@asynccontextmanager
+async def serving_mcp(backend: Backend, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve clients over HTTP inside the block, on the socket, which it takes over. No client has a session."""
+    origins = [f"http://{host}" for host in _HOSTS]
+    async with mcp_server(backend) as server:
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            stateless_http=True,
+            max_request_body_size=_LARGEST_REQUEST,
+            transport_security=TransportSecuritySettings(allowed_hosts=_HOSTS, allowed_origins=origins),
+        )
+        async with server.session_manager.run(), serving_http(app, listener, SiteLimits()):
+            yield

@@ -1,0 +1,53 @@
+"""`noughts mcp`: the tools of a server for language models and agents."""
+
+import socket
+
+from noughts_proto.security import Dialling, is_loopback
+from noughts_server.cli import connection_options, output
+from noughts_server.cli.client import HINTS, AtServer
+from noughts_server.cli.command import command
+from noughts_server.cli.errors import UsageProblem, explain, require_extra
+from noughts_server.cli.operator.web import web_listener
+from noughts_server.cli.signals import Stop, run_loop, until_terminated
+from noughts_server.web.listener import address_of
+
+
+@command(extra="mcp")
+def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
+    """Give agents tools to use a server, by the Model Context Protocol (MCP), until they disconnect.
+
+    An agent starts this command and calls the server with your token. With --listen it runs until Ctrl-C, and each
+    agent sends its own token in the header `Authorization: Bearer TOKEN`.
+    """
+    require_extra("noughts mcp", "web")
+    address, token, listener = connection_options.read_server(at.server), None, None
+    if listen is None:
+        token = connection_options.read_token(at.token, at.token_file)
+    else:
+        if at.token is not None or at.token_file is not None:
+            raise UsageProblem("--listen: got a token as well, expected none, because each agent sends its own")
+        if not is_loopback(connection_options.read_address(listen, "--listen")[0]):
+            hint = "A reverse proxy with HTTPS can make it public."
+            raise UsageProblem(f"--listen {listen!r}: expected an address of this machine, e.g. 127.0.0.1:7490", hint)
+        listener = web_listener(listen, "--listen")
+    run_loop(until_terminated(_serve(address, connection_options.dialling(address, token or ""), token, listener)))
+
+
+async def _serve(address: str, dialling: Dialling, token: str | None, listener: socket.socket | None) -> None:
+    from noughts_server.agents.serving import PATH, serve_pipes, serving_mcp
+    from noughts_server.agents.tools import Backend
+    from noughts_server.web.upstream import Upstream
+
+    upstream, stop = Upstream(address, dialling, HINTS), Stop()
+    backend = Backend(upstream, explain, token)
+    try:
+        if listener is None:
+            await serve_pipes(backend)
+            return
+        async with serving_mcp(backend, listener):
+            place = f"{address_of(listener)}{PATH}"
+            with stop.on_signals():
+                output.announce({"mcp": place}, f"The tools of the server at {address} are at {place}", "Stop: Ctrl-C")
+                await stop.asked.wait()
+    finally:
+        await upstream.close()

@@ -1,0 +1,122 @@
+"""The tools that call one method of the contract, over both transports."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.api_routes import ROUTES
+from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
+
+READING: dict[str, dict[str, Any]] = {
+    "get_status": {},
+    "list_tournaments": {},
+    "get_tournament": {"tournament": "CUP"},
+    "get_crosstable": {"tournament": "CUP"},
+    "list_games_of_tournament": {"tournament": "CUP", "result": "1-0"},
+    "get_game": {"tournament": "CUP", "number": 1},
+    "list_tests": {"state": "running"},
+    "list_bots": {"online_only": False, "page_size": 1},
+    "get_bot": {"bot": "pascal"},
+    "list_games_of_bot": {"bot": "bots/pascal"},
+    "list_bot_ratings": {"bot": "pascal"},
+    "get_rating_history": {"bot": "pascal", "variant": "tictactoe", "time_class": "untimed"},
+    "get_head_to_head": {"bot": "pascal", "opponent": "random"},
+    "get_bot_statistics": {"bot": "pascal"},
+    "list_rating_lists": {},
+    "get_leaderboard": {"variant": "tictactoe", "time_class": "untimed"},
+    "get_batch_ratings": {"variant": "tictactoe", "time_class": "untimed"},
+    "get_opening_moves": {"variant": "tictactoe", "time_class": "untimed", "moves": [4, 0]},
+}
+
+
+async def cup(agent: Agent) -> str:
+    (found,) = (await agent.call("list_tournaments"))["tournaments"]
+    return str(found["name"])
+
+
+async def read_all(agent: Agent) -> dict[str, Any]:
+    tournament = await cup(agent)
+    return {
+        tool: await agent.call(tool, **{name: tournament if value == "CUP" else value for name, value in given.items()})
+        for tool, given in READING.items()
+    }
+
+
+async def test_every_reading_tool_answers_over_both_transports(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url) as agent:
+        known = await agent.tools()
+        over_web = await read_all(agent)
+    async with over_pipes(server.address, server.token()) as agent:
+        assert await agent.tools() == known
+        assert {**await read_all(agent), "get_status": {}} == {**over_web, "get_status": {}}
+    assert len(ROUTES) == len(READING) + 1  # a test exists only where bots were tested
+    assert {name for name, tool in known.items() if tool.annotations.read_only_hint} >= {*READING, "get_test"}
+    assert over_web["get_tournament"]["games_done"] == 8
+    assert [game["result"] for game in over_web["list_games_of_tournament"]["games"]].count("1-0") > 0
+
+
+async def test_clients_of_the_older_protocol_are_served(url: str) -> None:
+    async with over_http(url, mode="legacy") as agent:
+        assert (await agent.call("get_bot", bot="random"))["name"] == "bots/random"
+
+
+async def test_descriptions_and_schemas_come_from_the_contract(url: str) -> None:
+    async with over_http(url) as agent:
+        tools = await agent.tools()
+    tool = tools["list_games_of_tournament"]
+    assert tool.description == "The games of a tournament that are over, in numerical order."
+    assert tool.input_schema["required"] == ["tournament"]
+    (results, _) = tool.input_schema["properties"]["result"]["anyOf"]
+    assert results["enum"] == ["1-0", "1/2-1/2", "0-1", "*"]
+    assert "request_id" not in tools["join_tournament"].input_schema["properties"]
+
+
+@pytest.mark.parametrize(
+    "tool, given, said",
+    [
+        ("get_tournament", {"tournament": "none"}, "tournaments/none does not exist. Fix: `noughts tournament list`"),
+        (
+            "get_leaderboard",
+            {"variant": "tictactoe", "time_class": "x"},
+            "time_class: got 'x', expected one of untimed",
+        ),
+        ("get_bot", {}, "Field required"),
+        ("get_bot", {"bot": "pascal", "colour": "red"}, "colour"),
+        ("list_bots", {"page_size": 2**40}, "less than"),
+        ("create_tournament", {"tournament": "t", "time": "soon"}, "time 'soon'"),
+        ("start_tournament", {"tournament": "none"}, "does not exist"),
+    ],
+)
+async def test_errors_say_what_is_wrong_and_what_to_do(
+    server: ServerUnderTest, url: str, tool: str, given: dict[str, Any], said: str
+) -> None:
+    async with over_http(url, server.token("ada")) as ada:
+        with pytest.raises(ToolFailed) as failed:
+            await ada.call(tool, **given)
+    assert said in str(failed.value)
+
+
+async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUnderTest, url: str) -> None:
+    tournament = "of-ada"
+    async with over_http(url, server.token("ada")) as ada:
+        assert (await ada.call("create_tournament", tournament=tournament))["tournament"]["owner"] == "ada"
+        async with over_http(url, server.token("ben")) as ben:
+            with pytest.raises(ToolFailed, match="is not yours"):
+                await ben.call("cancel_tournament", tournament=tournament)
+        async with over_http(url) as nobody:
+            with pytest.raises(ToolFailed, match="token"):
+                await nobody.call("cancel_tournament", tournament=tournament)
+        async with over_http(url, "wrong token") as wrong:
+            with pytest.raises(ToolFailed, match="Bearer TOKEN"):
+                await wrong.call("get_bot", bot="random")
+        assert (await ada.call("cancel_tournament", tournament=tournament))["tournament"]["state"] == "cancelled"
+
+
+async def test_pages_of_other_hosts_and_large_requests_are_refused(url: str) -> None:
+    sent = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(headers=sent) as http:
+        for header in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+            assert (await http.post(url, content=b"{}", headers=header)).status_code in (403, 421)
+        assert (await http.post(url, content=b" " * (5 << 20))).status_code == 413
