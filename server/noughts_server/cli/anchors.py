@@ -1,14 +1,8 @@
 """Ratings that are held in a fit: `--anchor NAME=RATING`."""
 
-from typing import Annotated
-
-from typer import Option
-
 from noughts_server.cli.errors import UsageProblem
 
 _LARGEST_RATING = 100_000
-
-AnchorOption = Annotated[list[str] | None, Option("--anchor")]
 
 
 def read_anchors(texts: list[str] | None) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """How programs and plugins are run: options of every command that starts some."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -17,9 +16,6 @@ START_SECONDS = Seconds(ChildSettings().start)
 StartTimeoutOption = Annotated[float, seconds_option("--start-timeout", least=0.1, most=3_600)]
 ProcessesOption = Annotated[int, Option("--processes", min=0, max=1024, show_default=False)]
 AffinityOption = Annotated[bool | None, Option("--affinity/--no-affinity", show_default=False)]
-MemoryOption = Annotated[str, Option("--memory")]
-LogOption = Annotated[Path | None, Option("--log")]
-MessagesOption = Annotated[Path | None, Option("--messages")]
 
 
 def read_memory(text: str, option: str = "--memory") -> int:

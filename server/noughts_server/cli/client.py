@@ -22,9 +22,9 @@ HINTS = {
 class AtServer:
     """The options of a command that calls a server."""
 
-    server: connection_options.ServerOption = None
-    token: connection_options.TokenOption = None
-    token_file: connection_options.TokenFileOption = None
+    server: str | None = None
+    token: str | None = None
+    token_file: Path | None = None
 
     def connected(self, *, token_needed: bool = False) -> AbstractContextManager[Client]:
         """Yield a client of the server that the options name. Raises UsageProblem for a token that is missing."""

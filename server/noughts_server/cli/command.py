@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand
-from typer.models import ArgumentInfo, OptionInfo
+from typer.models import ArgumentInfo
 
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
 from noughts_server.cli.connection_options import Encryption, encryption
@@ -201,12 +201,17 @@ def _callback(line: str, function: Any) -> Callable[..., None]:
     return run
 
 
+def declaration(parameter: inspect.Parameter) -> tuple[Any, Any]:
+    """Return the type of a parameter, and a copy of its declaration for typer, whose default is its first name."""
+    kind: Any = parameter.annotation
+    if get_origin(kind) is Annotated:
+        return kind.__origin__, copy(kind.__metadata__[0])
+    return kind, typer.Option(f"--{parameter.name.replace('_', '-')}")
+
+
 def _described(parameter: inspect.Parameter, texts: dict[str, tuple[str, str]]) -> inspect.Parameter:
     """Return the parameter with the name of its value and its help, unless its declaration has them."""
-    kind: Any = parameter.annotation
-    declared: Any = OptionInfo(default=f"--{parameter.name.replace('_', '-')}")
-    if get_origin(kind) is Annotated:
-        kind, declared = kind.__origin__, copy(kind.__metadata__[0])
+    kind, declared = declaration(parameter)
     name: Any = declared.metavar if isinstance(declared, ArgumentInfo) else declared.default.partition("/")[0]
     value, text = texts.get(name, ("", ""))
     declared.metavar = declared.metavar or value or _VALUES.get(kind)

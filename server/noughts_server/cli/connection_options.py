@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
 from noughts_server.cli.errors import NO_TOKEN, UsageProblem
@@ -16,13 +14,6 @@ from noughts_server.cli.output import warn
 
 if TYPE_CHECKING:
     from noughts_proto.security import Dialling
-
-
-ServerOption = Annotated[str | None, Option("--server")]
-TokenOption = Annotated[str | None, Option("--token")]
-TokenFileOption = Annotated[Path | None, Option("--token-file")]
-CaOption = Annotated[Path | None, Option("--tls-ca")]
-InsecureOption = Annotated[bool, Option("--insecure")]
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:
@@ -53,8 +44,8 @@ class Encryption:
     """How a connection is protected: options of every command that calls a server."""
 
     tls: bool = False
-    tls_ca: CaOption = None
-    insecure: InsecureOption = False
+    tls_ca: Path | None = None
+    insecure: bool = False
 
 
 _encryption: ContextVar[Encryption] = ContextVar("encryption", default=Encryption())  # noqa: B039  # immutable

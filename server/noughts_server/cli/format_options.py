@@ -23,16 +23,11 @@ ScheduleOption = Annotated[
     ),
 ]
 RoundsOption = Annotated[int | None, Option("--rounds", min=1, max=OPTIONS["rounds"].most)]
-StopWhenDecidedOption = Annotated[bool, Option("--stop-when-decided")]
-SprtOption = Annotated[str | None, Option("--sprt")]
 DrawAfterOption = Annotated[int | None, Option("--draw-after", min=1, max=OPTIONS["draw_after"].most)]
 FuelOption = Annotated[int | None, Option("--fuel", min=1, max=OPTIONS["fuel"].most)]
 ForfeitAfterOption = Annotated[int | None, Option("--forfeit-after", min=1, max=OPTIONS["forfeit_after"].most)]
 PriorityOption = Annotated[int, Option("--priority", max=OPTIONS["priority"].most, min=0)]
 ThroughputOption = Annotated[int, Option("--throughput", max=OPTIONS["throughput"].most, min=0)]
-DryRunOption = Annotated[bool, Option("--dry-run")]
-FitOption = Annotated[bool, Option("--fit")]
-FatalOption = Annotated[bool, Option("--fatal")]
 
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:

@@ -17,8 +17,6 @@ from noughts_server.openings.reading import read_openings as read_lines
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
 OpeningsOption = Annotated[str, Option("--openings", autocompletion=completion.openings)]
-OpeningsOrderOption = Annotated[str, Option("--openings-order")]
-SymmetriesOption = Annotated[bool, Option("--symmetries")]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
 

@@ -54,19 +54,11 @@ class Output:
 
 VariantOption = Annotated[str, Option("--variant", autocompletion=completion.variants)]
 SpecArgument = Annotated[str, Argument(metavar="SPEC", autocompletion=completion.specs)]
-OpeningOption = Annotated[str | None, Option("--opening-rule")]
-TimeOption = Annotated[str, Option("--time")]
-TimeOfOption = Annotated[list[str] | None, Option("--time-of")]
 ConcurrencyOption = Annotated[int, Option("--concurrency", min=1, max=65_536)]
-SeedOption = Annotated[int | None, Option("--seed")]
-MarginOption = Annotated[str, Option("--margin")]
-MarginOfOption = Annotated[list[str] | None, Option("--margin-of")]
-MemoryTotalOption = Annotated[str, Option("--memory-total")]
 
 
 DatabaseOption = Annotated[str | None, Option("--db")]
 GamesDatabaseOption = Annotated[str | None, Option("--db", rich_help_panel="Output")]
-ResumeOption = Annotated[bool, Option("--resume")]
 LimitOption = Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)]
 
 
@@ -87,7 +79,6 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
 
 
 GamesFileOption = Annotated[Path | None, Option("-o", "--output")]
-TimesOption = Annotated[bool, Option("--times")]
 
 EveryOption = Annotated[int | None, Option("--every", min=1, max=1_000_000_000)]
 

@@ -8,7 +8,7 @@ from typer import Option
 
 from noughts_referee.clock import TimeControl
 from noughts_server.cli import format_options, options
-from noughts_server.cli.openings_options import OpeningsOption, OpeningsOrderOption, SymmetriesOption, read_openings
+from noughts_server.cli.openings_options import OpeningsOption, read_openings
 from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, TournamentSettings
 
 LARGEST_GAMES = 1_000_000
@@ -21,15 +21,15 @@ class GameOptions:
     """What is played: options that apply on this machine and on a server."""
 
     variant: options.VariantOption = _USUAL.variant
-    opening_rule: options.OpeningOption = None
+    opening_rule: str | None = None
     openings: OpeningsOption = "none"
-    openings_order: OpeningsOrderOption = "sequential"
-    symmetries: SymmetriesOption = False
+    openings_order: str = "sequential"
+    symmetries: bool = False
     games: PerPairOption = _USUAL.games_per_pair
     concurrency: options.ConcurrencyOption = 1
-    seed: options.SeedOption = None
-    time: options.TimeOption = "none"
-    time_of: options.TimeOfOption = None
+    seed: int | None = None
+    time: str = "none"
+    time_of: list[str] | None = None
     draw_after: format_options.DrawAfterOption = None
     fuel: format_options.FuelOption = None
     forfeit_after: format_options.ForfeitAfterOption = None
@@ -62,9 +62,9 @@ class FormatOptions(GameOptions):
 
     schedule: format_options.ScheduleOption = str(_USUAL.schedule)
     rounds: format_options.RoundsOption = None
-    stop_when_decided: format_options.StopWhenDecidedOption = False
+    stop_when_decided: bool = False
 
-    sprt: format_options.SprtOption = None
+    sprt: str | None = None
 
     def _format_settings(self) -> dict[str, Any]:
         own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}

@@ -14,7 +14,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
-from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, TimeClassOption, print_rows
+from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
@@ -75,7 +75,7 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
 def history(
     name: NameArgument,
     variant: options.AnyVariantOption = None,
-    time_class: TimeClassOption = None,
+    time_class: str | None = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Plot a bot's rating in one rating list against its number of rated games.

@@ -18,7 +18,7 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output
-from noughts_server.cli.command import command
+from noughts_server.cli.command import command, declaration
 from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
@@ -82,16 +82,16 @@ Player = Callable[[], Coroutine[Any, Any, None]]
 class BotOptions:
     """The settings of one bot: options of the command line, and keys of the file."""
 
-    server: connection_options.ServerOption = None
-    version: Annotated[str, Option("--version")] = "1"
+    server: str | None = None
+    version: str = "1"
     max_games: Annotated[int, Option("--concurrency", "--max-games", min=0, max=65_536)] = 0
     challenges: Annotated[bool, Option("--challenges/--no-challenges")] = True
     wait: Annotated[float, seconds_option("--connect-timeout", "--wait", least=0, most=86_400)] = Seconds(60)
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
-    token: connection_options.TokenOption = None
-    token_file: connection_options.TokenFileOption = None
+    token: str | None = None
+    token_file: Path | None = None
     processes: child_options.ProcessesOption = 0
-    memory: child_options.MemoryOption = ""
+    memory: str = ""
 
 
 class _Planned(NamedTuple):
@@ -154,26 +154,25 @@ def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
 
 def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
     """Return the options with those replaced that the table sets. Raises UsageProblem."""
-    known = {
-        option.partition("/")[0].removeprefix("--"): parameter
-        for parameter in signature(BotOptions).parameters.values()
-        for declared in parameter.annotation.__metadata__
-        for option in (declared.default, *declared.param_decls)
-    }
+    known = {}
+    for parameter in signature(BotOptions).parameters.values():
+        kind, declared = declaration(parameter)
+        for option in (declared.default, *declared.param_decls):
+            known[option.partition("/")[0].removeprefix("--")] = parameter.name, kind, declared
     values: dict[str, Any] = {"token": None, "token_file": None} if {"token", "token-file"} & {*table} else {}
     for key, value in table.items():
         if key not in known:
             raise UsageProblem(f"{place}: got the key {key!r}, expected one of {', '.join(known)}")
         try:
-            values[known[key].name] = _read(value, known[key].annotation)
+            name, kind, declared = known[key]
+            values[name] = _read(value, kind, declared)
         except ValueError as error:
             raise UsageProblem(f"{place}, {key}: {error}") from error
     return replace(chosen, **values)
 
 
-def _read(value: Any, annotation: Any) -> Any:
+def _read(value: Any, kind: Any, declared: Any) -> Any:
     """Return the value of a key, read like its option. Raises ValueError, which says what is wrong."""
-    kind, (declared,) = annotation.__origin__, annotation.__metadata__
     kind = next((part for part in get_args(kind) if part is not NoneType), kind)
     if declared.parser is not None:
         try:

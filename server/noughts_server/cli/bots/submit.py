@@ -39,7 +39,7 @@ def submit(
     variant: str = "",
     enter: list[str] | None = None,
     test_against: str = "",
-    sprt: format_options.SprtOption = None,
+    sprt: str | None = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.

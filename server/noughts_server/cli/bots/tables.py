@@ -68,7 +68,7 @@ def learn(
     games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES)],
     against: list[str],
     variant: options.VariantOption = "tictactoe",
-    seed: options.SeedOption = None,
+    seed: int | None = None,
     curve: Path | None = None,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.

@@ -45,7 +45,7 @@ class Mark(StrEnum):
 def play(
     spec: options.SpecArgument = "",
     variant: options.VariantOption = "tictactoe",
-    opening_rule: options.OpeningOption = None,
+    opening_rule: str | None = None,
     first: First | None = None,
     mark: Mark = Mark.RANDOM,
     opponent: Annotated[str | None, Option("--with", autocompletion=completion.opponents)] = None,
@@ -53,8 +53,8 @@ def play(
     name: str = "",
     games: Annotated[int, Option("--games", min=1, max=100)] = 1,
     time: str | None = None,
-    time_of: options.TimeOfOption = None,
-    seed: options.SeedOption = None,
+    time_of: list[str] | None = None,
+    seed: int | None = None,
     games_file: options.GamesFileOption = None,
     at: AtServer = AtServer(),
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_server.cli import output
-from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.anchors import read_anchors
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
@@ -18,7 +18,7 @@ from noughts_server.records.results_file import ResultsError, read_results
 def rate(
     source: Annotated[str, Argument(metavar="FILE")],
     place: TournamentPlace,
-    anchor: AnchorOption = None,
+    anchor: list[str] | None = None,
     prior: bool = False,
     los: bool = False,
     without_forfeits: bool = False,

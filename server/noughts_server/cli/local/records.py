@@ -23,8 +23,6 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn"
 FileArgument = Annotated[str, Argument(metavar="FILE")]
-ResultFilter = Annotated[str | None, Option("--result")]
-OpeningFilter = Annotated[str | None, Option("--opening")]
 _MOST_SHOWN = 20
 
 
@@ -87,9 +85,9 @@ def list_games(
     bot: str | None = None,
     against: Annotated[str | None, Option("--opponent", "--against")] = None,
     variant: str | None = None,
-    result: ResultFilter = None,
+    result: str | None = None,
     termination: str | None = None,
-    opening: OpeningFilter = None,
+    opening: str | None = None,
     limit: options.LimitOption = None,
 ) -> None:
     """List the games in a file, or a selection of them."""

@@ -19,9 +19,9 @@ _THREATS_NODES = 40_000
 
 @command()
 def solve_position(
-    variant: Annotated[str, Argument(metavar="VARIANT", help="Variant", autocompletion=completion.variants)],
-    moves: Annotated[str, Option("--moves", metavar="CELLS", help="Moves so far: `b2,a1`; with layers `2b2`")] = "",
-    positions: Annotated[int, Option("--positions", min=1, max=10**9, help="Maximum number of positions")] = 500_000,
+    variant: Annotated[str, Argument(metavar="VARIANT", autocompletion=completion.variants)],
+    moves: str = "",
+    positions: Annotated[int, Option("--positions", min=1, max=10**9)] = 500_000,
 ) -> None:
     """Print the exact value of a position for the side to move, and the best moves.
 

@@ -2,8 +2,10 @@
 
 import asyncio
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -13,7 +15,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.rules import Variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
+from noughts_server.cli.command import command, declaration
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
@@ -52,30 +54,28 @@ _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 20
 class MachineOptions(child_options.SandboxOptions):
     """How this machine plays: options that a tournament on a server cannot have."""
 
-    margin: options.MarginOption = options.MARGIN
-    margin_of: options.MarginOfOption = None
+    margin: str = options.MARGIN
+    margin_of: list[str] | None = None
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     processes: child_options.ProcessesOption = 0
     affinity: child_options.AffinityOption = None
-    memory: child_options.MemoryOption = ""
-    memory_total: options.MemoryTotalOption = ""
-    log: child_options.LogOption = None
-    messages: child_options.MessagesOption = None
+    memory: str = ""
+    memory_total: str = ""
+    log: Path | None = None
+    messages: Path | None = None
     database: options.GamesDatabaseOption = None
-    resume: options.ResumeOption = False
+    resume: bool = False
     games_file: options.GamesFileOption = None
-    times: options.TimesOption = False
+    times: bool = False
     every: options.EveryOption = None
-    fatal: format_options.FatalOption = False
-    dry_run: format_options.DryRunOption = False
+    fatal: bool = False
+    dry_run: bool = False
 
     def refuse_at_server(self) -> None:
         """Raise UsageProblem if one of these options was given."""
-        hints = get_type_hints(MachineOptions, include_extras=True)
-        for field in fields(MachineOptions):
-            if getattr(self, field.name) != field.default:
-                # Typer takes the first name of an option in an annotation for its default.
-                option = hints[field.name].__metadata__[0].default
+        for parameter in signature(MachineOptions).parameters.values():
+            if getattr(self, parameter.name) != parameter.default:
+                option = declaration(parameter)[1].default
                 raise UsageProblem(f"{option}: got a bot on a server as well, expected only bots on this machine")
 
 
@@ -88,7 +88,7 @@ class LocalOptions(MachineOptions, GameOptions):
 class RunOptions(LocalOptions, FormatOptions):
     """The same for `tournament run`, where there are formats."""
 
-    fit: format_options.FitOption = False
+    fit: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)] = 2
-    sprt: format_options.SprtOption = None
+    sprt: str | None = None
 
 
 @command(extra="server")
-def demo(games: PerPairOption = 2, seed: options.SeedOption = None) -> None:
+def demo(games: PerPairOption = 2, seed: int | None = None) -> None:
     """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")

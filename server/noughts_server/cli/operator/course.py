@@ -19,8 +19,7 @@ from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.operator import serve as serving
-from noughts_server.cli.operator.proxies import ProxyOption
-from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption
+from noughts_server.cli.operator.web import DEFAULT_WEB
 from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_moment
@@ -44,7 +43,7 @@ def init(
     name: str = "",
     variant: options.VariantOption = "connect4",
     games: Annotated[int, Option("--games", min=2, max=1_000)] = 10,
-    time: options.TimeOption = "1/move",
+    time: str = "1/move",
     nightly: str = "02:00",
     closes: str | None = None,
     accept: str = "py,wasm",
@@ -96,13 +95,13 @@ def add(folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="L
 @command()
 def serve(
     folder: FolderArgument,
-    listen: serving.ListenOption = DEFAULT_SERVER,
+    listen: str = DEFAULT_SERVER,
     web: str | None = None,
-    tls_cert: serving.CertificateOption = None,
-    tls_key: serving.KeyOption = None,
-    insecure: serving.InsecureOption = False,
-    https: HttpsOption = False,
-    proxy: ProxyOption = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    insecure: bool = False,
+    https: bool = False,
+    proxy: list[str] | None = None,
 ) -> None:
     """Run the course's server until Ctrl-C, with a tournament of all bots each night."""
     files = CourseFolder(folder)
@@ -135,7 +134,7 @@ def serve(
 
 
 @command()
-def night(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
+def night(folder: FolderArgument, server: str | None = None) -> None:
     """Start a tournament of all submitted bots now, as `course serve` does each night."""
     files = CourseFolder(folder)
     course = files.read()
@@ -147,7 +146,7 @@ def night(folder: FolderArgument, server: connection_options.ServerOption = None
 
 
 @command()
-def report(folder: FolderArgument, server: connection_options.ServerOption = None) -> None:
+def report(folder: FolderArgument, server: str | None = None) -> None:
     """Write a page for each student about the latest nightly tournament: rank, points, opponents, faults."""
     files = CourseFolder(folder)
     files.read()

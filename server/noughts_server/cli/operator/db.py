@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 50
 
 TargetArgument = Annotated[Path, Argument(metavar="FILE")]
-DryRunOption = Annotated[bool, Option("--dry-run")]
 
 
 @command(extra="server")
@@ -106,7 +105,7 @@ def copy(
 def prune(
     requests: str = "7d",
     notes: str = "90d",
-    dry_run: DryRunOption = False,
+    dry_run: bool = False,
     database: options.DatabaseOption = None,
 ) -> None:
     """Delete old responses to requests, and old notes on games that a bot lost through its own fault.

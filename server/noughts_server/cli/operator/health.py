@@ -13,7 +13,7 @@ from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 
 
 @command()
-def health(server: connection_options.ServerOption = None) -> None:
+def health(server: str | None = None) -> None:
     """Query the server's standard health service; exit code 0 if it is serving, 1 if not."""
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 

@@ -27,7 +27,7 @@ WebOption = Annotated[str, Option("--web")]
 
 @command(extra="web")
 def live(
-    web: WebOption = DEFAULT_WEB,
+    web: str = DEFAULT_WEB,
     listen: str = DEFAULT_SERVER,
     pace: PaceOption = _PACE,
     database: options.GamesDatabaseOption = None,

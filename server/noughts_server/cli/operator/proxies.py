@@ -7,8 +7,6 @@ from typer import Option
 
 from noughts_server.cli.errors import UsageProblem
 
-ProxyOption = Annotated[list[str] | None, Option("--proxy")]
-
 PublicUrlOption = Annotated[str | None, Option("--public-url", show_default=False)]
 
 

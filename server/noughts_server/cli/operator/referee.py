@@ -19,7 +19,6 @@ from noughts_server.cli.operator.serve import (
     AbsenceOption,
     GraceOption,
     LimitOption,
-    PackagesOption,
     read_absence,
     read_acceptance,
     read_limits,
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
     from noughts_server.referee_node import RefereeSettings
 
-OffersOption = Annotated[list[str] | None, Option("--offers")]
-
 
 @command(extra="cluster", configured=True)
 def referee(
@@ -39,12 +36,12 @@ def referee(
     *,
     cluster: BusOptions = BusOptions(),
     seats: Annotated[int, Option("--concurrency", "--seats", min=0, max=1024)] = 0,
-    offers: OffersOption = None,
+    offers: list[str] | None = None,
     owner: str = "referees",
     accept: str = "none",
-    python_packages: PackagesOption = "",
+    python_packages: str = "",
     limit: LimitOption = None,
-    margin: options.MarginOption = options.MARGIN,
+    margin: str = options.MARGIN,
     grace: GraceOption = GRACE,
     absence: AbsenceOption = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),

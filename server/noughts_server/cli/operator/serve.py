@@ -19,8 +19,8 @@ from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, require_extra
 from noughts_server.cli.logs import LogOptions
-from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
-from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
+from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
+from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, read_duration, seconds_option
 from noughts_server.errors import InvalidArgument
@@ -30,17 +30,9 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
     from noughts_server.server import Server
 
-CertificateOption = Annotated[Path | None, Option("--tls-cert")]
-KeyOption = Annotated[Path | None, Option("--tls-key")]
-InsecureOption = Annotated[bool, Option("--insecure")]
 LimitOption = Annotated[list[str] | None, Option("--set-limit", "--limit")]
-WebOption = Annotated[str | None, Option("--web")]
-NetworkCapOption = Annotated[str, Option("--network-cap")]
-ListenOption = Annotated[str, Option("--listen")]
 GraceOption = Annotated[float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400)]
 AbsenceOption = Annotated[str, Option("--inactivity-timeout", "--absence")]
-RateOwnOption = Annotated[bool, Option("--rate-own-games")]
-PackagesOption = Annotated[str, Option("--python-packages")]
 
 
 GRACE = Seconds(GRACE_SECONDS)
@@ -52,28 +44,28 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
-    listen: ListenOption = DEFAULT_SERVER
+    listen: str = DEFAULT_SERVER
     database: options.DatabaseOption = None
-    margin: options.MarginOption = options.MARGIN
-    network_cap: NetworkCapOption = f"{NETWORK_CAP_US // 1_000}ms"
+    margin: str = options.MARGIN
+    network_cap: str = f"{NETWORK_CAP_US // 1_000}ms"
     grace: GraceOption = GRACE
-    tls_cert: CertificateOption = None
-    tls_key: KeyOption = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     tls_client_ca: Path | None = None
-    insecure: InsecureOption = False
+    insecure: bool = False
     metrics: str | None = None
     reflection: Annotated[bool, Option("--reflection/--no-reflection")] = True
     explorer: Annotated[bool, Option("--explorer/--no-explorer")] = True
     private_webhooks: Annotated[bool, Option("--allow-private-webhooks")] = False
-    web: WebOption = None
+    web: str | None = None
     no_web: bool = False
-    https: HttpsOption = False
+    https: bool = False
     absence: AbsenceOption = ABSENCE
-    rate_own_games: RateOwnOption = False
+    rate_own_games: bool = False
     accept: str | None = None
-    python_packages: PackagesOption = ""
+    python_packages: str = ""
     limit: LimitOption = None
-    proxy: ProxyOption = None
+    proxy: list[str] | None = None
     public_url: PublicUrlOption = None
 
 

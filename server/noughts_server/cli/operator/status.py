@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.client.client import Client
@@ -31,7 +31,7 @@ _MOST_BOTS = 12
 @command()
 def status(
     once: bool = False,
-    server: connection_options.ServerOption = None,
+    server: str | None = None,
 ) -> None:
     """Show what a server is doing, refreshed every second, until Ctrl-C.
 

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
+from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.web.listener import address_of, listening
 
@@ -22,18 +19,16 @@ DEFAULT_WEB = "127.0.0.1:7480"
 _RELEASE_SECONDS = 2.0
 """A killed server's website may hold its port for so long."""
 
-HttpsOption = Annotated[bool, Option("--https")]
-
 
 @command(extra="web", configured=True)
 def web(
     listen: str = DEFAULT_WEB,
-    https: HttpsOption = False,
+    https: bool = False,
     plain_sign_in: bool = False,
     token_file: Path | None = None,
-    proxy: ProxyOption = None,
+    proxy: list[str] | None = None,
     public_url: PublicUrlOption = None,
-    server: connection_options.ServerOption = None,
+    server: str | None = None,
 ) -> None:
     """Serve a website that shows a server's tournaments, games and ratings live, until Ctrl-C.
 

@@ -33,10 +33,10 @@ def challenge(
     name: str = "",
     games: Annotated[int, Option("--games", min=1, max=_MOST_GAMES)] = 2,
     variant: options.VariantOption = "tictactoe",
-    opening_rule: options.OpeningOption = None,
-    time: options.TimeOption = "none",
-    time_of: options.TimeOfOption = None,
-    seed: options.SeedOption = None,
+    opening_rule: str | None = None,
+    time: str = "none",
+    time_of: list[str] | None = None,
+    seed: int | None = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.

@@ -8,7 +8,7 @@ from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import options, output
-from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.anchors import read_anchors
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
@@ -46,13 +46,10 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
     )
 
 
-TimeClassOption = Annotated[str | None, Option("--time-class")]
-
-
 @command()
 def leaderboard(
     variant: options.AnyVariantOption = None,
-    time_class: TimeClassOption = None,
+    time_class: str | None = None,
     owner: str = "",
     online: bool = False,
     min_games: Annotated[int, Option("--min-games", min=0, max=_MOST_GAMES)] = 0,
@@ -60,7 +57,7 @@ def leaderboard(
     retired: bool = False,
     fit: bool = False,
     prior: bool = False,
-    anchor: AnchorOption = None,
+    anchor: list[str] | None = None,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

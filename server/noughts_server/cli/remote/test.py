@@ -43,7 +43,7 @@ class TestOptions(GameOptions):
     openings: OpeningsOption = _USUAL_OPENINGS
     games: Annotated[int, Option("--games", min=0, max=LARGEST_GAMES, show_default=False)] = 0
     concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
-    sprt: format_options.SprtOption = None
+    sprt: str | None = None
     priority: format_options.PriorityOption = 0
     throughput: Annotated[int, Option("--throughput", min=1, max=1_000)] = 100
 

@@ -50,7 +50,7 @@ def create(
     start_at: str | None = None,
     entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096)] = 2,
     entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096)] = 4_096,
-    dry_run: format_options.DryRunOption = False,
+    dry_run: bool = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Create a tournament that bots can join.
@@ -228,7 +228,7 @@ def wait(name: NameArgument, at: AtServer) -> None:
 
 
 @command()
-def show(name: NameArgument, at: AtServer, fit: format_options.FitOption = False) -> None:
+def show(name: NameArgument, at: AtServer, fit: bool = False) -> None:
     """Show a tournament with its standings and its crosstable."""
     _call("GetTournament", name, at, fit=fit)
 

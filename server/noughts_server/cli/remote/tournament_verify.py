@@ -8,7 +8,7 @@ from typer import Option
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_referee.rules import OldSeed, commitment, game_seed
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
@@ -22,7 +22,7 @@ _SHOWN = 10
 def verify(
     name: NameArgument,
     noted: Annotated[str | None, Option("--hash")] = None,
-    server: connection_options.ServerOption = None,
+    server: str | None = None,
 ) -> None:
     """Verify the seed commitment of a tournament that has ended, from public data.
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from noughts_server.cli import completion, connection_options, output
+from noughts_server.cli import completion, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.remote.watch_lines import note_lost, print_message
@@ -15,7 +15,7 @@ from noughts_server.cli.typed_names import read_watched
 @command()
 def watch(
     name: Annotated[str, Argument(metavar="[NAME]", autocompletion=completion.tournaments)] = "",
-    server: connection_options.ServerOption = None,
+    server: str | None = None,
 ) -> None:
     """Show a game or a tournament live until it ends or you press Ctrl-C. Reconnects if the connection is lost.
 
