@@ -1,5 +1,6 @@
 """The value of positions: exact on small boards, forced wins that `threats` proves on larger ones."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from noughts_bots.reference.exact import Solver, can_solve
@@ -18,6 +19,15 @@ class Verdict(NamedTuple):
     exact: bool
 
 
+class Turn(NamedTuple):
+    """A move that made the value of the game worse for its mover."""
+
+    ply: int  # from 0
+    before: Verdict  # for the mover; its best moves are better, unless empty
+    after: Verdict  # for the other side
+    line: tuple[int, ...]  # the moves after it if both sides play best, as far as known; empty unless the mover lost
+
+
 class Analyst:
     """Judges positions of one variant in which the game is not over.
 
@@ -27,6 +37,7 @@ class Analyst:
     """
 
     def __init__(self, variant: Variant, *, positions: int, nodes: int) -> None:
+        self._variant = variant
         self._solver = Solver(variant, Effort(positions))
         rules = parse_variant(base_name(variant.name)) if "+" in variant.name else variant
         # With forbidden moves or blocked lines, what `threats` finds is likely but not certain.
@@ -47,3 +58,43 @@ class Analyst:
         score = considered.scores.get(best[0], 0)
         result = (score > CERTAIN) - (score < -CERTAIN)
         return Verdict(result or None, WON - abs(score) if result else None, best, exact=False)
+
+    def verdicts(
+        self, moves: Sequence[int], first: int, show: Callable[[int, int], object] = lambda done, total: None
+    ) -> dict[int, Verdict]:
+        """Return the known verdicts by ply, from `first` to the end of the game."""
+        last, position = len(moves), Position.after(self._variant, moves)
+        outcome = position.outcome()
+        found: dict[int, Verdict] = {}
+        # From the end, because late positions are solved most easily.
+        for ply in range(last, first - 1, -1):
+            show(last - ply, last - first + 1)
+            if ply == last and outcome is not None:
+                found[ply] = Verdict(0 if outcome.winner is None else -1, 0, (), exact=True)
+            elif verdict := self.verdict(Position.after(self._variant, moves[:ply])):
+                found[ply] = verdict
+        for ply in range(first + 1, last):
+            # Between two forced wins of one side the other side could not escape, even if nothing else proves that.
+            winning = [found.get(near) for near in (ply - 1, ply + 1)]
+            if ply in found and found[ply].result is None and all(near and near.result == 1 for near in winning):
+                found[ply] = found[ply]._replace(result=-1)
+        return found
+
+    def turns(self, moves: Sequence[int], verdicts: dict[int, Verdict]) -> list[Turn]:
+        """Return the moves that made the value worse. An unknown value counts as one between a win and a loss."""
+        turns = []
+        for ply, cell in enumerate(moves):
+            before, after = verdicts.get(ply), verdicts.get(ply + 1)
+            if before and after and -(after.result or 0) < (before.result or 0):
+                better = tuple(each for each in before.best if each != cell)
+                line = self._line(moves[: ply + 1]) if after.result == 1 else ()
+                turns.append(Turn(ply, before._replace(best=better), after, line))
+        return turns
+
+    def _line(self, moves: Sequence[int]) -> tuple[int, ...]:
+        position = Position.after(self._variant, moves)
+        while position.outcome() is None and (verdict := self.verdict(position)):
+            if verdict.result is None and (len(moves) - position.ply) % 2 == 0:
+                break  # The win is known, but not its continuation.
+            position.play(verdict.best[0])
+        return tuple(position.moves[len(moves) :])

@@ -111,8 +111,7 @@ class GameSource(AtServer):
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
-            lines = (_line(game, "") for game in _at_server(client, name))
-            games = _some((game_record(read_document(line)) for line in lines), name)
+            games = _some((game_record(record_of(game)) for game in _at_server(client, name)), name)
             return make(Gathered(shown.title or short(shown.name), games, about_of(shown, table)))
 
 
@@ -184,6 +183,10 @@ def _some(games: Iterable[RecordedGame], source: str) -> Iterator[RecordedGame]:
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
     return client.each(client.games.ListGames, games_pb2.ListGamesRequest(parent=name), lambda page: page.games)
+
+
+def record_of(game: games_pb2.Game) -> RecordedGame:
+    return read_document(_line(game, ""))
 
 
 def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:

@@ -111,7 +111,12 @@ TREE = Group(
             "leaderboard": "remote.leaderboard:leaderboard",
             "rating-lists": "bots.history:rating_lists",
             "head-to-head": "bots.history:head_to_head",
-            "game": _group("List and show games on a server.", list="remote.game:list_games", show="remote.game:show"),
+            "game": _group(
+                "List, show and explain games on a server.",
+                list="remote.game:list_games",
+                show="remote.game:show",
+                explain="local.explain:explain",
+            ),
             "mcp": "operator.mcp:mcp",
             "webhook": _group(
                 "Let a server report events to your own address, Discord or Slack.",

@@ -95,7 +95,7 @@ def list_games(
         wanted = Wanted(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
-    chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
+    chosen = ((number, game) for number, game in enumerate(games_in(file), start=1) if wanted(game))
     rows = options.limited(lambda most: islice(chosen, most), limit)
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
     output.show_each(
@@ -117,8 +117,8 @@ def show(file: FileArgument, number: Annotated[int, Argument(metavar="N")] = 1) 
     Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
     previous and next game; q quits.
     """
-    _require_moves(file)
-    show_game(file, number, _games)
+    require_moves(file)
+    show_game(file, number, games_in)
 
 
 @command(extra="server")
@@ -138,25 +138,25 @@ def sample(
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
     with place.file(source) as file:
-        _require_moves(file)
+        require_moves(file)
         try:
             if path.suffix == ".npz":
-                count = write_npz(lambda: _games(file), path)
+                count = write_npz(lambda: games_in(file), path)
             else:
                 with replacing(path) as out:
-                    count = write_csv(_games(file), out)
+                    count = write_csv(games_in(file), out)
         except RecordError as error:
             raise Problem(f"{source}: {error}") from error
     told = f"{output.count(count, 'sample')} from {source} to {target}."
     output.show({"samples": count}, lambda: output.note(told))
 
 
-def _require_moves(file: str) -> None:
+def require_moves(file: str) -> None:
     if format_of(file) in WITHOUT_MOVES:
         raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf or .psq")
 
 
-def _games(file: str) -> Iterator[RecordedGame]:
+def games_in(file: str) -> Iterator[RecordedGame]:
     """The games in a file. Raises Problem for the first that cannot be read."""
     return (_game(file, placed) for placed in read_games(file))
 

@@ -20,12 +20,7 @@ Games = Callable[[str], "Iterator[RecordedGame]"]
 
 def show_game(file: str, number: int, games: Games) -> None:
     """Shows the game at this place of the file, from 1."""
-    game = _found(file, number, games)
-    if game is None:
-        count = sum(1 for _ in games(file))
-        if not count:
-            raise UsageProblem(f"{file}: got no games, expected at least one")
-        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
+    game = game_in(file, number, games)
     if output.is_json():
         output.print_json({"number": number, **json_document(game)})
         return
@@ -37,6 +32,17 @@ def show_game(file: str, number: int, games: Games) -> None:
     from noughts_server.play.replay_screen import ReplayScreen
 
     ReplayScreen(number, replayed, lambda wanted: _replayed(_found(file, wanted, games))).run()
+
+
+def game_in(file: str, number: int, games: Games) -> RecordedGame:
+    """Return the game at this place of the file, from 1. Raises UsageProblem."""
+    game = _found(file, number, games)
+    if game is None:
+        count = sum(1 for _ in games(file))
+        if not count:
+            raise UsageProblem(f"{file}: got no games, expected at least one")
+        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
+    return game
 
 
 def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":

@@ -12,8 +12,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening
+from noughts_server.records.explaining import VALUES
 
-VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
 _THREATS_NODES = 40_000
 
 

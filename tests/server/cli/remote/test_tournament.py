@@ -149,6 +149,8 @@ def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], 
     assert game == json.loads(lines[6])
     assert {game["first"], game["second"]} == set(bots)
     assert "moves" in noughts(f"game show many/7 --server {server}").stdout
+    explained = ask("game explain many/7")
+    assert (explained["game"], explained["known_from_ply"]) == ("many/7", 1)
 
 
 def test_json_lists_have_all_rows_and_text_says_what_is_missing(
@@ -291,6 +293,7 @@ def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, se
         ("tournament join nowhere --bot nobody", 1, "does not exist"),
         ("tournament show a/b", 2, "expected a tournament"),
         ("game show spring", 2, "expected a game"),
+        ("game explain spring", 2, "expected a game"),
         ("leaderboard --variant chess", 2, "--variant 'chess'"),
         ("leaderboard --time-class quick", 2, "Error: --time-class: got 'quick', expected one of untimed"),
     ],

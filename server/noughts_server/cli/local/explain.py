@@ -1,0 +1,47 @@
+"""`noughts game explain`: the moves that turned a game."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
+
+from noughts_proto.v1 import games_pb2 as pb
+from noughts_server.cli import output
+from noughts_server.cli.client import AtServer
+from noughts_server.cli.command import command
+from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.game_sources import record_of
+from noughts_server.cli.local.records import games_in, require_moves
+from noughts_server.cli.local.records_show import game_in
+from noughts_server.cli.typed_names import read_game
+from noughts_server.records.explaining import explanation, sentences
+from noughts_server.records.recorded_game import RecordError
+
+
+@command()
+def explain(
+    name: Annotated[str, Argument(metavar="GAME")],
+    number: Annotated[int, Argument(metavar="N")] = 1,
+    at: AtServer = AtServer(),
+) -> None:
+    """Report the moves that turned a game: those that made its value worse for the mover, the first one first.
+
+    The value is who wins if both sides play best, as `noughts solve` finds it: exact if few cells are free, a forced
+    win that `threats` proves otherwise. Better moves keep the value. If no solver knows any position, the command says
+    so.
+    """
+    if Path(name).exists():
+        require_moves(name)
+        game, called = game_in(name, number, games_in), f"{name}, game {number}"
+    else:
+        with at.connected() as client:
+            game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name))).game)
+        called = name
+    try:
+        with counting("Positions") as show:
+            told = explanation(game, show)
+    except RecordError as error:
+        raise Problem(f"{called}: {error}") from error
+    text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(told)]
+    output.show({"game": called, "variant": game.variant, **told}, output.printable("\n".join(text)))

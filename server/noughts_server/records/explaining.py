@@ -1,0 +1,71 @@
+"""Explains a game: the moves that changed who wins if both sides play best, as a document and as sentences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from noughts_bots.analysis import Analyst, Verdict
+from noughts_referee.rules import cell_name
+from noughts_server.records.recorded_game import RecordError, variant_of
+from noughts_server.records.replay import faults_of
+from noughts_server.tables.recorded_game import RecordedGame
+
+VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
+"""Results for the side to move, in words."""
+_POSITIONS, _NODES = 500_000, 10_000
+
+
+def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> dict[str, Any]:
+    """Return the turns of a game, as `noughts game explain` prints them. Raises RecordError for an invalid game.
+
+    Args:
+        show: called with the number of positions judged, and of all.
+    """
+    if game.termination == "going_on":
+        raise RecordError("a live game", "a game that has ended")
+    if wrong := next(iter(faults_of(game)), None):
+        raise RecordError(f"a game with an error ({wrong})", "a game that follows the rules")
+    variant = variant_of(game.variant)
+    analyst = Analyst(variant, positions=_POSITIONS, nodes=_NODES)
+    verdicts = analyst.verdicts(game.moves, game.first_chosen, show)
+
+    def names(cells: tuple[int, ...]) -> list[str]:
+        return [cell_name(variant, cell) for cell in cells]
+
+    def value(verdict: Verdict, sign: int = 1) -> str:
+        return VALUES[None if verdict.result is None else sign * verdict.result]
+
+    turns = [
+        {
+            "ply": ply + 1,
+            "side": "XO"[ply % 2],
+            "bot": (game.first, game.second)[ply % 2],
+            "move": cell_name(variant, game.moves[ply]),
+            "before": value(before),
+            "after": value(after, -1),
+            "plies": after.plies,
+            "exact": before.exact and after.exact,
+            "better": names(before.best),
+            "line": names(line),
+        }
+        for ply, before, after, line in analyst.turns(game.moves, verdicts)
+    ]
+    known = sorted(ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves))
+    return {"result": game.result, "turns": turns, "known_from_ply": known[0] + 1 if known else None}
+
+
+def sentences(told: dict[str, Any]) -> list[str]:
+    """Return an explanation in words."""
+    if told["known_from_ply"] is None:
+        return ["Cannot say: all positions have too many free cells to be solved, and no forced win was found."]
+    lines = []
+    for turn in told["turns"]:
+        before, after = turn["before"], turn["after"]
+        what = f"turned a {before} into a {after}"
+        if not turn["exact"]:
+            what = "allowed a forced win" if after == "loss" else "missed a forced win"
+        lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {what}.")
+        if turn["better"]:
+            lines.append(f"  Better: {' '.join(turn['better'])}")
+        if turn["line"]:
+            lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
+    return lines or [f"No move from ply {told['known_from_ply']} on changed who wins if both sides play best."]

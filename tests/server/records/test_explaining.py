@@ -1,0 +1,99 @@
+"""The moves that turn a game, compared with a plain recursion, and told in words."""
+
+import random
+from functools import cache
+
+import pytest
+
+from noughts_referee.rules import Position, cell_name, parse_variant
+from noughts_server.records.explaining import explanation, sentences
+from noughts_server.records.recorded_game import RecordError
+from noughts_server.tables.recorded_game import RecordedGame
+
+TICTACTOE = parse_variant("tictactoe")
+NAMES = {1: "win", 0: "draw", -1: "loss"}
+
+
+def game(variant: str, moves: str, result: str = "1-0", termination: str = "line") -> RecordedGame:
+    board = parse_variant(variant)
+    cells = {cell_name(board, cell): cell for cell in range(board.cells)}
+    return RecordedGame(variant, "a", "b", result, tuple(cells[name] for name in moves.split()), termination)
+
+
+@cache
+def value(own: int, other: int) -> int:
+    """Return the result for the side to move, by playing every move to the end."""
+    return max(value_of_move(own, other, cell) for cell in TICTACTOE.free_cells(own | other))
+
+
+def value_of_move(own: int, other: int, cell: int) -> int:
+    outcome = TICTACTOE.outcome(own | 1 << cell, other, cell, 0)
+    return -value(other, own | 1 << cell) if outcome is None else outcome.winner is not None
+
+
+def test_turns_are_the_moves_that_make_the_exact_value_worse() -> None:
+    rng = random.Random(35)
+    for _ in range(50):
+        position, expected = Position(TICTACTOE), []
+        while (outcome := position.outcome()) is None:
+            before, cell = value(position.own, position.opponent), rng.choice(position.free)
+            after = value_of_move(position.own, position.opponent, cell)
+            if after < before:
+                expected.append((position.ply + 1, NAMES[before], NAMES[after]))
+            position.play(cell)
+        record = RecordedGame("tictactoe", "a", "b", str(outcome.result), tuple(position.moves))
+        turns = explanation(record)["turns"]
+        assert [(turn["ply"], turn["before"], turn["after"]) for turn in turns] == expected
+        assert all(turn["exact"] and turn["move"] not in turn["better"] and turn["better"] for turn in turns)
+
+
+def test_the_line_after_a_turn_is_best_play_to_the_end() -> None:
+    told = explanation(game("tictactoe", "b2 b1 a1 c3 a3 a2 c1"))
+    (turn,) = told["turns"]
+    assert (turn["ply"], turn["side"], turn["bot"], turn["move"], turn["plies"]) == (2, "O", "b", "b1", 5)
+    assert turn["better"] == ["a3", "c3", "a1", "c1"]
+    moves = ["b2", "b1", *turn["line"]]
+    assert Position.after(TICTACTOE, game("tictactoe", " ".join(moves)).moves).outcome() is not None
+    assert len(turn["line"]) == 5
+    assert sentences(told)[:2] == [
+        "Ply 2: O (b) played b1 and turned a draw into a loss.",
+        "  Better: a3 c3 a1 c1",
+    ]
+
+
+def test_a_forced_win_on_a_large_board_is_allowed_and_missed() -> None:
+    # O leaves an open three; then X plays elsewhere, and O answers too late.
+    told = explanation(game("gomoku", "h8 a1 i8 a3 j8 a5 a15 k8", "0-1", "resigned"))
+    first, second = told["turns"][-2:]
+    assert (first["ply"], first["move"], first["before"], first["after"], first["exact"]) == (
+        *(6, "a5"), "unknown", "loss", False,
+    )  # fmt: skip
+    assert (second["ply"], second["before"], second["after"]) == (7, "win", "unknown")
+    words = sentences(told)
+    assert "Ply 6: O (b) played a5 and allowed a forced win." in words
+    assert "Ply 7: X (a) played a15 and missed a forced win." in words
+
+
+def test_a_game_that_no_solver_reaches_is_said_to_be_unknown() -> None:
+    told = explanation(game("connect4", "a1 b1 a2 b2 a3 b3 a4"))
+    assert (told["turns"], told["known_from_ply"]) == ([], None)
+    assert sentences(told)[0].startswith("Cannot say: ")
+
+
+def test_a_game_without_a_turn_says_so() -> None:
+    drawn = game("tictactoe", "b2 a1 a3 c1 b1 b3 a2 c2 c3", "1/2-1/2", "board_full")
+    assert sentences(explanation(drawn)) == [
+        "No move from ply 1 on changed who wins if both sides play best."
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "record, said",
+    [
+        (game("tictactoe", "b2", "*", "going_on"), "got a live game, expected a game that has ended"),
+        (game("tictactoe", "b2 b2"), "got a game with an error .*occupied.*, expected a game that follows the rules"),
+    ],
+)
+def test_live_and_invalid_games_are_refused(record: RecordedGame, said: str) -> None:
+    with pytest.raises(RecordError, match=said):
+        explanation(record)
