@@ -40,7 +40,7 @@ def all_commands() -> tuple[Command, ...]:
     """Return all commands, in the order of the help."""
     root: Any = typer.main.get_command(application())
     context = root.make_context("noughts", ["demo"], resilient_parsing=True)
-    panels = {name: panel for panel, members in TREE.panels.items() if panel != FORMER_NAMES for name in members}
+    panels = {name: panel for panel, members in TREE["noughts"].items() if panel != FORMER_NAMES for name in members}
     return tuple(
         Command(panel, *found) for name, panel in panels.items() for found in _below(root.commands[name], name, context)
     )
@@ -73,7 +73,7 @@ def index(argument: str) -> str:
                 if each.panel == panel
             ),
         )
-        for panel in TREE.panels
+        for panel in TREE["noughts"]
         if panel != FORMER_NAMES
     )
 

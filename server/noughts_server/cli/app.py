@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from noughts_server.cli.command import ArrangedOptions, escaped, lazy, summary
+from noughts_server.cli.command import ArrangedOptions, escaped, lazy, purpose
 from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
-from noughts_server.cli.tree import FORMER_NAMES, TREE, Group
+from noughts_server.cli.tree import FORMER_NAMES, SUMMARY, TREE
 from noughts_server.version import software_version
 
 
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def application() -> typer.Typer:
-    app = _filled(TREE, "noughts")
+    app = _filled(SUMMARY, "noughts")
     app.callback()(_root)
     return app
 
@@ -58,26 +58,26 @@ class _Group(ArrangedOptions, TyperGroup):
         sys.exit(code)
 
 
-def _filled(group: Group, line: str) -> typer.Typer:
+def _filled(summary: str, line: str) -> typer.Typer:
     app = typer.Typer(
         cls=_Group,
-        help=escaped(group.summary),
+        help=escaped(summary),
         context_settings={"help_option_names": ["--help", "-h"]},
         no_args_is_help=True,
         rich_markup_mode="rich",
         # Expected errors become messages; anything else is a defect, which needs a plain traceback.
         pretty_exceptions_enable=False,
     )
-    for panel, members in group.panels.items():
+    for panel, members in TREE[line].items():
         for name, member in members.items():
             beneath = f"{line} {name}"
-            if isinstance(member, Group):
+            if beneath in TREE:
                 app.add_typer(_filled(member, beneath), name=name, rich_help_panel=panel)
             else:
                 app.command(
                     name,
                     cls=lazy(beneath, member),
-                    help=summary(member),
+                    help=purpose(member),
                     rich_help_panel=panel,
                     hidden=panel == FORMER_NAMES,
                 )(_listed)

@@ -59,11 +59,12 @@ def command(*, extra: str | None = None, configured: bool = False) -> Callable[[
 
 def examples() -> dict[str, str]:
     """Return the examples of each command and group, with what they print, by what the user types."""
-    return _sections("examples.txt")
+    return sections("examples.txt")
 
 
 @cache
-def _sections(file: str) -> dict[str, str]:
+def sections(file: str) -> dict[str, str]:
+    """Return the sections of one of our text files, by their headings."""
     text = (pkgutil.get_data(__package__, file) or b"").decode()
     return {line: shown.strip() for line, shown in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text)}
 
@@ -75,7 +76,7 @@ def option_texts(line: str) -> dict[str, tuple[str, str]]:
     They are in the section of the command in `options.txt`, or in that of a group around it.
     """
     around = option_texts(line.rpartition(" ")[0]) if line else {}
-    own = re.findall(r"(?m)^(\S+)(?: (\S+))?  +(.+)$", _sections("options.txt").get(line, ""))
+    own = re.findall(r"(?m)^(\S+)(?: (\S+))?  +(.+)$", sections("options.txt").get(line, ""))
     return around | {name: (value, text) for name, value, text in own}
 
 
@@ -129,7 +130,7 @@ def lazy(line: str, place: str) -> type[TyperCommand]:
     return Lazy
 
 
-def summary(place: str) -> str:
+def purpose(place: str) -> str:
     """Return the first paragraph of a function's docstring, without importing its module."""
     module, _, function = place.partition(":")
     source = (pkgutil.get_data(__package__, f"{module.replace('.', '/')}.py") or b"").decode()
