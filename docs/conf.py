@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -80,10 +81,39 @@ def _short_signature(
     return signature and signature.replace("~collections.abc.", "").replace("<factory>", "..."), returns
 
 
+def _plain_pages(app: Sphinx, error: Exception | None) -> None:
+    """Write each page as Markdown next to its HTML, a list of them to llms.txt, and all of them to llms-full.txt."""
+    if error is not None or app.builder.format != "html":
+        return
+    listed, whole, section = ["# Noughts\n\n> A tournament server for bots that play k-in-a-row games.\n"], [], ""
+    for name in _in_order(app.env, "index"):
+        source = [Path(app.env.doc2path(name)).read_text(encoding="utf-8")]
+        _without_source_links(app, name, source)
+        _with_generated_parts(app, name, source)
+        (Path(app.outdir) / f"{name}.md").write_text(source[0], encoding="utf-8")
+        whole.append(f"<!-- /docs/{name}.md -->\n\n{source[0]}")
+        if name.rpartition("/")[0].partition("/")[0] != section:
+            section = name.partition("/")[0]
+            listed.append(f"\n## {section.capitalize()}\n")
+        purpose = re.search(r"^# .*\n+([A-Z][^|`]*?\.)\s", source[0])
+        summary = f": {' '.join(purpose[1].split())}" if purpose else ""
+        listed.append(f"- [{app.env.titles[name].astext()}](/docs/{name}.md){summary}")
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
+    (Path(app.outdir) / "llms-full.txt").write_text("\n".join(whole), encoding="utf-8")
+
+
+def _in_order(env: BuildEnvironment, name: str) -> Iterator[str]:
+    """Yield a page and the pages beneath it, in the order of the documentation."""
+    yield name
+    for child in env.toctree_includes.get(name, ()):
+        yield from _in_order(env, child)
+
+
 def setup(app: Sphinx) -> None:
     """Register what this project adds to Sphinx."""
     app.connect("source-read", _without_source_links)
     app.connect("source-read", _with_generated_parts)
+    app.connect("build-finished", _plain_pages)
     app.connect("env-get-outdated", _pages_with_generated_parts)
     app.connect("autodoc-process-docstring", to_rst)
     app.connect("autodoc-process-signature", _short_signature)

@@ -1,9 +1,9 @@
-"""What a page needs to draw a variant's board."""
+"""What a page needs to draw a variant's board, and boards as plain text."""
 
 from functools import lru_cache
 from typing import Any
 
-from noughts_referee.rules import Variant, VariantError, column_name, parse_variant
+from noughts_referee.rules import Position, Variant, VariantError, column_name, parse_variant
 
 _MOST_SQUARES = 9
 """Columns or rows of the largest board with squares; larger ones have intersections."""
@@ -21,6 +21,20 @@ def geometry(variant: str) -> dict[str, Any] | None:
     shape = {name: getattr(known, name) for name in ("columns", "rows", "layers", "gravity")}
     stars = _stars(known.columns, known.rows) if look == "stones" else []
     return {**shape, "names": [column_name(column) for column in range(known.columns)], "look": look, "stars": stars}
+
+
+def board_text(position: Position) -> str:
+    """Return the board with the names of columns and rows: `X`, `O` and `.`, one layer after the other."""
+    variant, marks = position.variant, str(position).partition(" ")[0]
+    margin, lines = len(str(variant.rows)), []
+    for start in range(0, variant.cells, variant.columns):
+        layer, row = divmod(start // variant.columns, variant.rows)
+        if row == 0 and variant.layers > 1:
+            lines.append(f"layer {layer + 1}")
+        lines.append(f"{variant.rows - row:>{margin}} {' '.join(marks[start : start + variant.columns])}")
+        if row == variant.rows - 1:
+            lines.append(" " * margin + "".join(f"{column_name(column):>2}" for column in range(variant.columns)))
+    return "\n".join(lines)
 
 
 def _look(variant: Variant) -> str:

@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
+from noughts_server.agents.bot_tools import BotTools
 from noughts_server.agents.route_tools import route_tools
+from noughts_server.agents.rules_tools import doc_resources, read_docs, show_position
 from noughts_server.agents.tools import Backend
 from noughts_server.version import software_version
 from noughts_server.web.serving import serving_http
@@ -25,9 +27,16 @@ Noughts runs tournaments between bots that play k-in-a-row games. Read with the 
 @asynccontextmanager
 async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
     """Return the server with all tools."""
-    tools = [*route_tools(backend)]
+    reading = [backend.tool(each, reads=True) for each in (show_position, read_docs)]
+    acting = [backend.tool(each) for each in BotTools(backend).tools]
     yield MCPServer(
-        "noughts", "Noughts", instructions=_INSTRUCTIONS, version=software_version(), tools=tools, log_level="ERROR"
+        "noughts",
+        "Noughts",
+        instructions=_INSTRUCTIONS,
+        version=software_version(),
+        tools=[*route_tools(backend), *reading, *acting],
+        resources=[*doc_resources()],
+        log_level="ERROR",
     )
 
 

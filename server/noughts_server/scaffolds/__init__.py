@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
+NAME_PATTERN = r"[a-z][a-z0-9_-]{0,39}"
 _SUFFIX = ".template"
 _COMMON = "common"
 

@@ -27,8 +27,9 @@ _POLICY = (
 
 
 def handbook_addresses() -> list[BaseRoute]:
-    """Return the addresses of the documentation."""
-    return [Address("/docs", RedirectResponse("/docs/"), methods=["GET"]), Address("/docs/{path:path}", _page)]
+    """Return the addresses of the documentation; its lists for language models are at the top of the website."""
+    lists = [Address(f"/{name}", _page) for name in ("llms.txt", "llms-full.txt")]
+    return [Address("/docs", RedirectResponse("/docs/"), methods=["GET"]), Address("/docs/{path:path}", _page), *lists]
 
 
 def is_built() -> bool:
@@ -37,7 +38,7 @@ def is_built() -> bool:
 
 
 async def _page(request: Request) -> Response:
-    path = request.path_params["path"]
+    path = request.path_params.get("path", request.url.path.removeprefix("/"))
     if path == "" or path.endswith("/"):
         path += "index.html"
     pages = contents()

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.scaffolds import LANGUAGES, files_of
+from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 
 
 @command()
@@ -22,7 +22,7 @@ def new(
     """Create a small project with a working bot: its source, a check, CI and a README."""
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
+    if not re.fullmatch(NAME_PATTERN, name):
         expected = "expected 1 to 40 from a-z, 0-9, - and _, the first a letter: it names files, a package and the bot"
         raise UsageProblem(f"NAME {name!r}: {expected}")
     place, chosen = folder or Path(name), LANGUAGES[language]

@@ -1,0 +1,63 @@
+"""Tools about the games: positions, and the documentation."""
+
+from typing import Annotated
+
+from mcp.server.mcpserver.resources import TextResource
+from pydantic import Field
+
+from noughts_referee.rules import Position, cell_name, cell_names, parse_variant
+from noughts_server.board_geometry import board_text
+from noughts_server.web import handbook
+from noughts_server.web.documents import Document
+from noughts_server.web.upstream import Failure
+
+
+def doc_resources() -> list[TextResource]:
+    """Return the pages of the documentation; none if it was not built."""
+    pages = ((path, body.decode()) for path, body in sorted(handbook.contents().items()) if path.endswith(".md"))
+    return [
+        TextResource(
+            uri=f"noughts://docs/{path}",
+            name=path,
+            title=text.partition("\n")[0].lstrip("# "),
+            mime_type="text/markdown",
+            text=text,
+        )
+        for path, text in pages
+    ]
+
+
+async def read_docs(page: Annotated[str, Field(description="Page, e.g. `/docs/reference/rules.md`")] = "") -> Document:
+    """Read a page of the documentation; without a page, the list of all pages."""
+    path = page.removeprefix("noughts://").removeprefix("/").removeprefix("docs/") or "llms.txt"
+    body = handbook.contents().get(path)
+    if body is None or not path.endswith((".md", ".txt")):
+        hint = (
+            "Call read_docs without a page for the list." if handbook.is_built() else "The operator can run make docs."
+        )
+        raise Failure(404, f"read_docs: no page {page!r} here", hint)
+    return {"page": path, "text": body.decode()}
+
+
+async def show_position(
+    variant: str,
+    moves: Annotated[list[str], Field(max_length=900, description="Cells in the order played, e.g. `b2`")] = [],  # noqa: B006
+) -> Document:
+    """Describe a variant and the position after some moves: the board, the side to move, the result, legal cells."""
+    rules = parse_variant(variant)
+    cells, position = {cell_name(rules, cell): cell for cell in range(rules.cells)}, Position(rules)
+    for ply, move in enumerate(moves, 1):
+        if cells.get(move) not in position.free or position.outcome() is not None:
+            raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
+        position.play(cells[move])
+    outcome = position.outcome()
+    return {
+        "variant": rules.name,
+        "size": [rules.columns, rules.rows, rules.layers],
+        "gravity": rules.gravity,
+        "line_lengths": sorted(set(map(len, rules.line_cells))),
+        "to_move": None if outcome else "XO"[position.side],
+        "result": str(outcome.result) if outcome else None,
+        "legal": cell_names(rules, position.free if outcome is None else ()),
+        "board": board_text(position).split("\n"),
+    }
