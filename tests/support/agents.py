@@ -1,11 +1,8 @@
 """Agents: clients of the SDK that use the tools of `noughts mcp`, over pipes or HTTP."""
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -19,6 +16,7 @@ from noughts_server.cli.client import HINTS
 from noughts_server.cli.errors import explain
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.upstream import Upstream
+from tests.support.background import entered
 
 
 class ToolFailed(Exception):
@@ -53,31 +51,19 @@ async def over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
         yield Agent(client)
 
 
-@contextmanager
-def tools_over_http(address: str) -> Iterator[str]:
-    """The address of the tools over HTTP, which are served in a thread of their own."""
-    started: Future[tuple[str, Callable[[], object]]] = Future()
-
-    async def serve() -> None:
-        upstream, listener = Upstream(address, Dialling(), HINTS), listening("127.0.0.1", 0)
-        stop, loop, place = asyncio.Event(), asyncio.get_running_loop(), f"{address_of(listener)}{PATH}"
+@asynccontextmanager
+async def _tools(address: str) -> AsyncIterator[str]:
+    upstream, listener = Upstream(address, Dialling(), HINTS), listening("127.0.0.1", 0)
+    try:
         async with serving_mcp(Backend(upstream, explain), listener):
-            started.set_result((place, partial(loop.call_soon_threadsafe, stop.set)))
-            await stop.wait()
+            yield f"{address_of(listener)}{PATH}"
+    finally:
         await upstream.close()
 
-    with ThreadPoolExecutor(1, "tools") as pool:
-        ended = pool.submit(asyncio.run, serve())
-        both: list[Future[Any]] = [started, ended]
-        wait(both, return_when=FIRST_COMPLETED)
-        if ended.done():
-            ended.result()
-        url, stop = started.result()
-        try:
-            yield url
-        finally:
-            stop()
-            ended.result()
+
+def tools_over_http(address: str) -> AbstractContextManager[str]:
+    """The address of the tools over HTTP, which are served in a thread of their own."""
+    return entered(_tools(address))
 
 
 @asynccontextmanager

@@ -31,11 +31,10 @@ async def read_docs(page: Annotated[str, Field(description="Page, e.g. `/docs/re
     """Read a page of the documentation; without a page, the list of all pages."""
     path = page.removeprefix("noughts://").removeprefix("/").removeprefix("docs/") or "llms.txt"
     body = handbook.contents().get(path)
+    if not handbook.is_built():
+        raise Failure(404, "the documentation was not built here", "Run make docs, then install again.")
     if body is None or not path.endswith((".md", ".txt")):
-        hint = (
-            "Call read_docs without a page for the list." if handbook.is_built() else "The operator can run make docs."
-        )
-        raise Failure(404, f"read_docs: no page {page!r} here", hint)
+        raise Failure(404, f"page {page!r}: unknown", "Call read_docs without a page for the list.")
     return {"page": path, "text": body.decode()}
 
 

@@ -1,5 +1,6 @@
 """The MCP server, over pipes or HTTP."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from noughts_server.agents.bot_tools import BotTools
+from noughts_server.agents.players import Players
 from noughts_server.agents.route_tools import route_tools
 from noughts_server.agents.rules_tools import doc_resources, read_docs, show_position
 from noughts_server.agents.tools import Backend
@@ -21,23 +23,28 @@ _HOSTS = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 """Addresses that requests may be for, so that no page in a browser can reach the server by another name."""
 _INSTRUCTIONS = """\
 Noughts runs tournaments between bots that play k-in-a-row games. Read with the tools get_... and list_...
+To write a bot: show_position for the rules, new_bot, check_bot, submit_bot, create_test, and get_game for lost games.
+To play yourself: connect_player, create_challenge or join_tournament, then wait_for_turn and play until it is over.
 """
 
 
 @asynccontextmanager
 async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
-    """Return the server with all tools."""
-    reading = [backend.tool(each, reads=True) for each in (show_position, read_docs)]
-    acting = [backend.tool(each) for each in BotTools(backend).tools]
-    yield MCPServer(
-        "noughts",
-        "Noughts",
-        instructions=_INSTRUCTIONS,
-        version=software_version(),
-        tools=[*route_tools(backend), *reading, *acting],
-        resources=[*doc_resources()],
-        log_level="ERROR",
-    )
+    """Return the server with all tools; its players are disconnected at the end of the block."""
+    async with asyncio.TaskGroup() as tasks:
+        reading = [backend.tool(each, reads=True) for each in (show_position, read_docs)]
+        players = Players(backend, tasks)
+        acting = [backend.tool(each) for each in (*BotTools(backend).tools, *players.tools)]
+        yield MCPServer(
+            "noughts",
+            "Noughts",
+            instructions=_INSTRUCTIONS,
+            version=software_version(),
+            tools=[*route_tools(backend), *reading, *acting],
+            resources=[*doc_resources()],
+            log_level="ERROR",
+        )
+        players.close()
 
 
 async def serve_pipes(backend: Backend) -> None:

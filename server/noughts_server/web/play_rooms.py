@@ -377,19 +377,8 @@ class PlayRooms:
         return players
 
     async def _log_in(self, name: str, bot: Bot) -> _Seat:
-        """Log in a bot and return when the server has accepted it. Raises Failure."""
-        online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         login = Login(self._upstream.address, self._token, name, _LOGIN_VERSION, self._upstream.dialling)
-        session = self._tasks.create_task(_session(bot, login, online), name=f"seat {name}")
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                await online
-        except BaseException as error:
-            session.cancel()
-            if isinstance(error, TimeoutError):
-                raise Failure(503, "The server rejected the players.", "Try again in a moment.") from error
-            raise
-        return _Seat(bot_name(name), bot, session)
+        return _Seat(bot_name(name), bot, await log_in(bot, login, self._tasks))
 
     # Games.
 
@@ -457,6 +446,21 @@ class PlayRooms:
             self._numbers.discard(table.number)
             self._addresses[table.address] -= 1
             self._addresses += Counter()  # removes addresses without tables
+
+
+async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.Task[None]":
+    """Return the bot's session when the server has accepted it. Raises Failure."""
+    online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    session = tasks.create_task(_session(bot, login, online), name=f"seat {login.name}")
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await online
+    except BaseException as error:
+        session.cancel()
+        if isinstance(error, TimeoutError):
+            raise Failure(503, "The server rejected the players.", "Try again in a moment.") from error
+        raise
+    return session
 
 
 async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:

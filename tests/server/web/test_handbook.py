@@ -69,6 +69,21 @@ def test_pages_run_only_their_own_scripts_and_unknown_pages_are_missing(site: Si
     assert site.get("/docs/nothing.html").status == 404
 
 
+def test_language_models_find_all_pages_as_markdown(site: Site) -> None:
+    listed = site.get("/llms.txt")
+    assert listed.headers["content-type"].startswith("text/plain")
+    links = re.findall(r"^- \[.+\]\((/docs/(.+)\.md)\)", listed.text, re.MULTILINE)
+    assert {name for _, name in links} == {
+        str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")
+    }
+    whole = site.get("/llms-full.txt").text
+    assert whole.count("<!-- /docs/") == len(links)
+    page = site.get("/docs/how-to/agents.md")
+    assert page.headers["content-type"].startswith("text/markdown")
+    assert page.text in whole
+    assert "noughts match" in site.get("/docs/reference/commands/start-here.md").text  # a generated part
+
+
 def test_header_links_to_the_documentation_only_if_it_was_built(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,87 @@
+"""Tools for authors of bots, and about the games."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web import handbook
+from tests.support.agents import ToolFailed, over_http, over_pipes, tools_over_http
+
+
+async def test_a_new_bot_passes_the_check(server: ServerUnderTest) -> None:
+    async with over_pipes(server.address, "") as agent:
+        files = await agent.call("new_bot", name="my-bot")
+        checked = await agent.call("check_bot", content=files["bot.py"])
+        assert (checked["faults"], checked["games"]) == ([], 10)
+        assert len(checked["steps"]) > 25
+        assert "failed" not in {step["outcome"] for step in checked["steps"]}
+        assert "bot.js" in await agent.call("new_bot", name="my-bot", language="node")
+
+
+async def test_the_check_says_why_a_file_is_not_a_bot_and_keeps_it_in_the_sandbox(server: ServerUnderTest) -> None:
+    said = {
+        "print(1)": "got 0 classes that are bots",
+        "import socket\nsocket.create_connection(('127.0.0.1', 1))": "PermissionError",
+        "open('/etc/passwd')": "PermissionError",
+        "AGFzbQEAAAA=": "no export 'noughts_bot'",
+        "UEsDBA==": "expected Python source, or a WebAssembly module as base64",
+    }
+    async with over_pipes(server.address, "") as agent:
+        for content, reason in said.items():
+            with pytest.raises(ToolFailed, match=reason):
+                await agent.call("check_bot", content=content)
+
+
+async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url) as nobody:
+        with pytest.raises(ToolFailed, match="token"):
+            await nobody.call("check_bot", content="print(1)")
+    async with over_http(url, server.token("ada")) as ada:
+        with pytest.raises(ToolFailed, match="the token lacks the scope `submit`"):
+            await ada.call("check_bot", content="print(1)")
+        with pytest.raises(ToolFailed, match="the token lacks the scope `submit`"):
+            await ada.call("submit_bot", bot="mine", content="print(1)")
+
+
+async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> None:
+    async with over_http(url) as agent:
+        shown = await agent.call("show_position", variant="tictactoe", moves=["a1", "a2", "b1", "b2", "c1"])
+        assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, "")
+        assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
+        shown = await agent.call("show_position", variant="tictactoe3d")
+        assert (shown["size"], shown["board"][0], len(shown["legal"].split())) == ([3, 3, 3], "layer 1", 27)
+        with pytest.raises(ToolFailed, match="'d2', number 1, is not legal there"):
+            await agent.call("show_position", variant="connect4", moves=["d2"])
+        with pytest.raises(ToolFailed, match="variant 'chess': expected one of"):
+            await agent.call("show_position", variant="chess")
+
+
+@pytest.fixture
+def url_with_docs(server: ServerUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of tools that have a built documentation of one page."""
+    (tmp_path / "how-to").mkdir()
+    for path, text in {
+        "index.html": "<p>",
+        "llms.txt": "# Noughts\n",
+        "how-to/agents.md": "# Tools for agents\n",
+    }.items():
+        (tmp_path / path).write_text(text)
+    monkeypatch.setattr(handbook, "FOLDER", tmp_path)
+    handbook.contents.cache_clear()
+    with tools_over_http(server.address) as url:
+        yield url
+    handbook.contents.cache_clear()
+
+
+async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs: str) -> None:
+    async with over_http(url_with_docs) as agent:
+        (page,) = (await agent.client.list_resources()).resources
+        assert (str(page.uri), page.title) == ("noughts://docs/how-to/agents.md", "Tools for agents")
+        (content,) = (await agent.client.read_resource(str(page.uri))).contents
+        assert getattr(content, "text", "") == "# Tools for agents\n"
+        assert (await agent.call("read_docs"))["text"] == "# Noughts\n"
+        assert (await agent.call("read_docs", page="/docs/how-to/agents.md"))["text"] == "# Tools for agents\n"
+        with pytest.raises(ToolFailed, match="unknown"):
+            await agent.call("read_docs", page="index.html")

@@ -1,0 +1,114 @@
+"""Agents at the board, who move by tools."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from noughts_proto.security import Dialling
+from noughts_server.agents.players import Players
+from noughts_server.agents.tools import Backend
+from noughts_server.cli.errors import explain
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.upstream import Failure, Upstream
+from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
+from tests.support.background import online
+
+
+async def first_legal(agent: Agent, state: dict[str, Any]) -> str:
+    """The first legal cell where the player is to move."""
+    return str((await agent.call("show_position", variant=state["variant"], moves=state["moves"]))["legal"].split()[0])
+
+
+async def play_all(agent: Agent, bot: str, games: int) -> list[dict[str, Any]]:
+    """Play until so many games are over; their ends."""
+    state = await agent.call("wait_for_turn", bot=bot)
+    ends = list(state["finished"])
+    while len(ends) < games:
+        if state["your_turn"]:
+            state = await agent.call("play", bot=bot, move=await first_legal(agent, state))
+        else:
+            state = await agent.call("wait_for_turn", bot=bot)
+        ends += state["finished"]
+    return ends
+
+
+@pytest.fixture(scope="module")
+def rival(server: ServerUnderTest) -> Iterator[str]:
+    """A bot that is online."""
+    with online(server.address, server.token("eve"), rival="random"):
+        yield "bots/rival"
+
+
+@pytest.mark.parametrize("transport", ["http", "pipes"])
+async def test_an_agent_plays_whole_games(server: ServerUnderTest, url: str, rival: str, transport: str) -> None:
+    token, bot = server.token("ada"), f"agent-{transport}"
+    async with over_http(url, token) if transport == "http" else over_pipes(server.address, token) as agent:
+        assert (await agent.call("connect_player", bot=bot))["online"]
+        made = await agent.call("create_challenge", challenger=bot, opponent=rival, games=2, time="300+1")
+        ends = await play_all(agent, bot, 2)
+        name = made["tournament"]["name"]
+        assert [end["game"] for end in ends] == [f"{name}/games/1", f"{name}/games/2"]
+        stored = (await agent.call("get_game", tournament=name, number=1))["game"]
+        won = {"1-0": "win", "0-1": "loss", "1/2-1/2": "draw"}[stored["result"]]
+        assert (ends[0]["outcome"], len(ends[0]["moves"].split())) == (won, len(stored["moves"]))
+        assert (await agent.call("disconnect_player", bot=bot))["online"] is False
+
+
+async def test_a_turn_shows_the_board_the_moves_and_the_clocks(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url, server.token("ada")) as ada, over_http(url, server.token("ben")) as ben:
+        for agent, bot in ((ada, "of-ada"), (ben, "of-ben")):
+            await agent.call("connect_player", bot=bot)
+        await ada.call("create_challenge", challenger="of-ada", opponent="of-ben", games=1, time="60+1")
+        state = await ada.call("wait_for_turn", bot="of-ada")
+        assert (state["your_turn"], state["you"], state["moves"], state["opponent"]) == (True, "X", [], "of-ben")
+        with pytest.raises(ToolFailed, match="move 'z9': expected a cell of the board"):
+            await ada.call("play", bot="of-ada", move="z9")
+        await ada.call("play", bot="of-ada", move="b2", seconds=0)
+        with pytest.raises(ToolFailed, match="it is not the turn of of-ada"):
+            await ada.call("play", bot="of-ada", move="a1")
+        state = await ben.call("wait_for_turn", bot="of-ben")
+        assert (state["you"], state["moves"], state["position"]) == ("O", ["b2"], "....X.... O")
+        assert 0 < state["clocks_ms"]["you"] <= 60_000
+        text = str(state["text"])
+        assert "you are O against of-ada. Your move." in text
+        assert "3 . . .\n2 . X .\n1 . . .\n  a b c\nLast moves: b2" in text
+        with pytest.raises(ToolFailed, match="b2 is taken"):
+            await ben.call("play", bot="of-ben", move="b2")
+        with pytest.raises(ToolFailed, match="of-ben is not connected as your player"):
+            await ada.call("wait_for_turn", bot="of-ben")
+        state = await ben.call("play", bot="of-ben", move="resign")
+        assert [(end["outcome"], end["termination"]) for end in state["finished"]] == [("loss", "resigned")]
+        state = await ada.call("wait_for_turn", bot="of-ada")
+        assert [end["outcome"] for end in state["finished"]] == ["win"]
+        assert (await ada.call("wait_for_turn", bot="of-ada", seconds=0))["text"] == "No game is running."
+
+
+async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url) as nobody:
+        with pytest.raises(ToolFailed, match="the call has no token"):
+            await nobody.call("connect_player", bot="agent")
+    async with over_http(url, "wrong") as nobody:
+        with pytest.raises(ToolFailed, match="The server rejected the players"):
+            await nobody.call("connect_player", bot="agent")
+    async with over_http(url, server.token("ada")) as ada:
+        for number in range(4):
+            await ada.call("connect_player", bot=f"agent-{number}")
+        with pytest.raises(ToolFailed, match="agent-1 is connected already"):
+            await ada.call("connect_player", bot="agent-1")
+        with pytest.raises(ToolFailed, match="at most 4 players of a token"):
+            await ada.call("connect_player", bot="agent-4")
+        await ada.call("disconnect_player", bot="agent-1")
+        await ada.call("connect_player", bot="agent-4")
+
+
+async def test_an_idle_player_is_disconnected(server: ServerUnderTest) -> None:
+    caller: Any = None
+    upstream = Upstream(server.address, Dialling())
+    async with asyncio.TaskGroup() as tasks:
+        players = Players(Backend(upstream, explain, server.token("ada")), tasks, idle=0.01)
+        await players.connect_player(caller, "sleeper")
+    with pytest.raises(Failure, match="sleeper is not connected"):
+        await players.wait_for_turn(caller, "sleeper")
+    await upstream.close()
