@@ -184,7 +184,7 @@ class Players:
 
 
 def _state(bot: str, player: AgentPlayer) -> Document:
-    """Return what the agent must know, as data and as text; the ends of games are told once."""
+    """Return what the agent must know, as data and as text; each end of a game appears once."""
     finished = list(player.finished)
     player.finished.clear()
     lines = [
