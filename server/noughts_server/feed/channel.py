@@ -52,7 +52,9 @@ class Channel:
         self.sequence = numbering.sequence
         """The number of the last increments."""
         self.over = False
+        """Whether nothing more will happen."""
         self.closed: Unavailable | None = None
+        """Why streams end early."""
         self.watchers: set[Watcher] = set()
         self.left_at = 0.0
         """When the last watcher left."""

@@ -4,10 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.errors import Unavailable
+
+if TYPE_CHECKING:
+    from noughts_server.feed.channel import Channel
 
 
 @dataclass(slots=True)
@@ -24,22 +26,10 @@ class FeedCounts:
     """Watchers that had to resync."""
 
 
-class Source(Protocol):
-    """What a watcher needs of its channel."""
-
-    over: bool
-    """Whether nothing more will happen."""
-    closed: Unavailable | None
-    """Why streams end early."""
-
-    def resynced(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
-        """Return a resync and a snapshot, serialised."""
-
-
 class Watcher:
     """The stream's end of a channel."""
 
-    def __init__(self, source: Source, first: Iterable[bytes], most_buffered: int, counts: FeedCounts) -> None:
+    def __init__(self, source: "Channel", first: Iterable[bytes], most_buffered: int, counts: FeedCounts) -> None:
         self._source = source
         self._buffer = deque(first)
         self._most = max(most_buffered, len(self._buffer))

@@ -21,7 +21,6 @@ from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.handbook import handbook_addresses
-from noughts_server.web.handing_in import HandingIn
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
@@ -62,7 +61,6 @@ def site(
     views = Views(folder, signing_in=signing_in, playing=tables is not None, public_url=public_url)
     people = People(upstream, views, secure=secure)
     organising = Organising(upstream, views, people)
-    handing_in = HandingIn(upstream, people)
     pages = Pages(upstream, hub, views, organising)
 
     async def static(request: Request) -> Response:
@@ -78,7 +76,7 @@ def site(
 
     addresses = [
         *pages.addresses(),
-        *(people.addresses() + handing_in.addresses() + organising.addresses() if signing_in else people.closed()),
+        *(people.addresses() + organising.addresses() if signing_in else people.closed()),
         *Downloads(upstream).addresses(),
         *Play(upstream, hub, views, tables).addresses(),
         *api_addresses(upstream, hub),

@@ -1,6 +1,6 @@
 """Curves of pages, as numbers for SVG templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -49,13 +49,7 @@ def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = (
     least, most = least - room, most + room
     first, last = min(games), max(games)
 
-    def x(value: float) -> float:
-        return round(_LEFT + (value - first) / ((last - first) or 1) * (WIDTH - _LEFT - _RIGHT), 1)
-
-    def y(value: float) -> float:
-        value = min(max(value, least), most)
-        return round(HEIGHT - _BOTTOM - (value - least) / (most - least) * (HEIGHT - _TOP - _BOTTOM), 1)
-
+    x, y = _scale(first, last, _LEFT, WIDTH - _RIGHT), _scale(least, most, HEIGHT - _BOTTOM, _TOP)
     path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating, _ in points)
     words = (
         f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
@@ -75,18 +69,19 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
         return None
     room, found, last = (upper - lower) / 8, [point["llr"] for point in course], course[-1]["pairs"]
     least, most = min(lower, *found) - room, max(upper, *found) + room
-
-    def x(pairs: float) -> float:
-        return round(_LEFT + pairs / last * (WIDTH - _LEFT - _RIGHT), 1)
-
-    def y(llr: float) -> float:
-        return round(HEIGHT - _BOTTOM - (llr - least) / (most - least) * (HEIGHT - _TOP - _BOTTOM), 1)
-
+    x, y = _scale(0, last, _LEFT, WIDTH - _RIGHT), _scale(least, most, HEIGHT - _BOTTOM, _TOP)
     path = "M" + "L".join(f"{x(point['pairs'])} {y(point['llr'])}" for point in course)
     across = [Mark(x(value), f"{value:,.0f}") for value in _steps(0, last) if value == round(value)]
     up = [Mark(y(upper), f"H1 {upper:.1f}"), Mark(y(0), "0"), Mark(y(lower), f"H0 {lower:.1f}")]
     words = f"LLR after each pair of games, up to {found[-1]:.2f} after {last:,}."
     return Line(path, "", [], across, up, words)
+
+
+def _scale(least: float, most: float, start: float, end: float) -> Callable[[float], float]:
+    """Return the function from a value to its place in the picture. Values beyond the limits are at the edge."""
+    return lambda value: round(
+        start + (min(max(value, least), most) - least) / ((most - least) or 1) * (end - start), 1
+    )
 
 
 def _steps(least: float, most: float) -> list[float]:

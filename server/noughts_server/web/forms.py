@@ -1,10 +1,6 @@
-"""Reads the fields of forms, and shows what is wrong next to them."""
+"""Reads the fields of forms; `forms.html.jinja` shows what is wrong next to them."""
 
 from collections.abc import Collection, Mapping
-
-from jinja2 import pass_context
-from jinja2.runtime import Context
-from markupsafe import Markup
 
 from noughts_proto.v1 import types_pb2
 from noughts_server.web.upstream import Failure
@@ -59,31 +55,6 @@ def in_form(failure: Failure, fields: Collection[str], renamed: Mapping[str, str
     if not failure.message.startswith(f"{path}: got "):
         failure.expected = ""  # the message says more
     return failure
-
-
-@pass_context
-def described(context: Context, name: str, note: str = "") -> Markup:
-    """Return attributes of a field: the ids of its note and of what is wrong with it, which gets the focus."""
-    is_wrong = _is_wrong(context, name)
-    ids = " ".join(filter(None, (note, f"wrong-{name}" if is_wrong else "")))
-    attributes = Markup(' aria-describedby="{}"').format(ids) if ids else Markup("")
-    return attributes + Markup(' aria-invalid="true" autofocus') if is_wrong else attributes
-
-
-@pass_context
-def problem(context: Context, name: str) -> Markup:
-    """Return what is wrong with the field; empty if nothing is."""
-    if not _is_wrong(context, name):
-        return Markup("")
-    failure = context["failure"]
-    words = f"{failure.message} {failure.hint}"
-    if failure.expected:
-        words = f"Expected {failure.expected}{'' if failure.expected.endswith('?') else '.'}"
-    return Markup('<span class="fault" id="wrong-{}" role="alert">{}</span>').format(name, words.replace("`", ""))
-
-
-def _is_wrong(context: Context, name: str) -> bool:
-    return context["failure"] is not None and context["failure"].field == name
 
 
 def wrong(field: str, text: str, expected: str) -> Failure:

@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
+from noughts_proto.v1 import bots_pb2
+from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
@@ -16,6 +18,7 @@ from noughts_server.web.signin import (
     Visitor,
     place_after,
     read_form,
+    read_form_with_file,
     read_token,
     signed_in,
     signed_out,
@@ -31,6 +34,10 @@ _RECENT = 10
 _MOST_FAILURES = 10
 _DAY_SECONDS = 86_400
 _TOKEN_FORM = ("label", "days", "bot")
+_UPLOAD_FORM = {"file": "file", **{f"submission.{field}": f"upload-{field}" for field in ("bot", "entry", "variant")}}
+"""The ids of the form's fields by those of a submission."""
+_LARGEST_FILE = 8 << 20
+"""In bytes; the server's own limit can be lower."""
 _SELF = "tokens/self"
 
 
@@ -65,6 +72,7 @@ class People:
             Address("/signin", self._sign_in, methods=["POST"]),
             Address("/signout", self._sign_out, methods=["POST"]),
             Address("/me", self.for_person(self.shown), methods=["GET"]),
+            Address("/me/bots", self.for_person(self._submit), methods=["POST"]),
             Address("/me/tokens", self.for_person(self._make_token), methods=["POST"]),
             Address("/me/tokens/{number:int}/revoke", self.for_person(self._revoke), methods=["POST"]),
             Address("/bots/{bot}/retire", self.for_person(self._retire), methods=["POST"]),
@@ -151,6 +159,33 @@ class People:
         games = {game["name"]: game for found in of_each for game in found["games"]}
         return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
 
+    async def _submit(self, request: Request, person: Person) -> Response:
+        """Submit a bot as a file, with its name, and optionally enter it in a tournament."""
+        try:
+            form, file = await read_form_with_file(request, "file", _LARGEST_FILE)
+            if not file.content:
+                hint = "Choose a WebAssembly module or a Python file."
+                raise Failure(400, "No file was chosen.", hint, field="file")
+            announced = bots_pb2.Submission(
+                bot=form.get("bot", "").strip() or file.name.partition(".")[0],
+                kind=_kind(file.name, file.content),
+                entry=form.get("entry", "").strip(),
+                variant=form.get("variant", "").strip(),
+                file_name=file.name[-200:],
+            )
+            requests = submission_requests(announced, file.content)
+            submit: Any = self._upstream.bots.SubmitBot  # a method that takes a stream of requests
+            made = await self._upstream.call(submit, requests, person.visitor.token, seconds=TRIAL_SECONDS)
+            if tournament := form.get("tournament", ""):
+                joining = {"name": tournament, "bot": made.version.name}
+                await self._upstream.ask("tournaments.JoinTournament", person.visitor.token, **joining)
+        except Failure as failure:
+            if failure.status == 401:
+                raise
+            in_form(failure, _UPLOAD_FORM.values(), _UPLOAD_FORM)
+            return await self.shown(request, person, failure, "upload")
+        return RedirectResponse(f"/bots/{made.version.name.split('/')[1]}", 303)
+
     async def _make_token(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
         scopes = [scope for scope in ("play", "submit", "organise", "admin") if form.get(scope)]
@@ -178,3 +213,12 @@ class People:
         name = bot_name(request.path_params["bot"])
         await self._upstream.ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
         return RedirectResponse("/me", 303)
+
+
+def _kind(name: str, content: bytes) -> str:
+    """Return the kind of the file, `wasm` or `py`. Raises Failure if it is neither."""
+    if (kind := kind_of(name, content)) is not None:
+        return kind
+    hint = "Run a program on your own machine: noughts bot run"
+    words = f"{name[:100]!r} is not a WebAssembly module, a Python file or a zip file of one."
+    raise Failure(400, words, hint, field="file")

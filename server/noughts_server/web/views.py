@@ -15,7 +15,6 @@ from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.board_svg import board_svg, piece_svg, places
 from noughts_server.web.calendar_file import calendar_text
 from noughts_server.web.charts import llr_line
-from noughts_server.web.forms import described, problem
 from noughts_server.web.handbook import is_built
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
@@ -46,7 +45,7 @@ class Views:
             loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
         )
         self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part, calendar_text=calendar_text)
-        functions = (board_svg, piece_svg, places, geometry, score_interval, described, problem, can_draw_png, llr_line)
+        functions = (board_svg, piece_svg, places, geometry, score_interval, can_draw_png, llr_line)
         self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
         values = {"static": f"/static/{static}", "version": software_version()}
         self._templates.globals.update(values, signing_in=signing_in, playing=playing)

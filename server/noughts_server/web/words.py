@@ -83,24 +83,6 @@ def score(document: dict[str, Any]) -> Score:
     return Score(document["wins"], document["draws"], document["losses"])
 
 
-def duration(seconds: float) -> str:
-    """Return e.g. `3 d 4 h`, `12 min` or `40 s`."""
-    whole = int(seconds)
-    days, hours, minutes = whole // 86_400, whole // 3600 % 24, whole // 60 % 60
-    if days:
-        return f"{days} d {hours} h"
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min" if minutes else f"{whole} s"
-
-
-def thinking(micros: float) -> str:
-    """Return e.g. `340 µs`, `12 ms` or `1.5 s`."""
-    if micros < 1_000:
-        return f"{micros:.0f} µs"
-    return f"{micros / 1e3:.3g} ms" if micros < 1e6 else f"{micros / 1e6:,.3g} s"
-
-
 def time_control(time: dict[str, Any] | None) -> str:
     """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
@@ -115,5 +97,5 @@ def _seconds(micros: int) -> str:
     return f"{micros / 1e6:g}"
 
 
-_NAMED = (short, bot, number, count, points, game, level, ending, titled, when, duration, time_control, thinking)
+_NAMED = (short, bot, number, count, points, game, level, ending, titled, when, time_control)
 FILTERS: dict[str, Callable[..., Any]] = {"schedule": format_named, **{each.__name__: each for each in _NAMED}}
