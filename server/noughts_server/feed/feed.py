@@ -9,12 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 import structlog
 
 from noughts_server.errors import Draining, Unavailable
-from noughts_server.feed.channel import Channel, FeedSettings, Numbering
+from noughts_server.feed.channel import Channel, FeedCounts, FeedSettings, Numbering, Watcher
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
-from noughts_server.feed.watcher import FeedCounts, Watcher
 from noughts_server.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED

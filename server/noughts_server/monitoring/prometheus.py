@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
-from noughts_server.feed.watcher import FeedCounts
+from noughts_server.feed.channel import FeedCounts
 from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder

@@ -7,7 +7,7 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.errors import DatabaseTrouble
-from noughts_server.feed.watcher import FeedCounts
+from noughts_server.feed.channel import FeedCounts
 from noughts_server.messages.conversions import filled
 from noughts_server.monitoring.counters import Counters
 from noughts_server.natural_order import natural_key
