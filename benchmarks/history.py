@@ -89,7 +89,7 @@ def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, 
             yield (tournament.id, slot.ordinal, slot.first, slot.second, result, b"\0\1\2\3\4\5\6", b"\0" * 28)
 
     _driver(connection).executemany(
-        "INSERT INTO games VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0, NULL, 0, NULL, NULL)", rows()
+        "INSERT INTO games VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0, NULL, 0, NULL, NULL, NULL)", rows()
     )
     _driver(connection).execute(
         "UPDATE tournaments SET games_done = ?, folded = ? WHERE id = ?", (count, count, tournament.id)

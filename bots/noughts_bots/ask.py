@@ -42,7 +42,7 @@ def answer(bot: Bot, position: Position) -> Answer:
     move = bot.choose(position)
     if isinstance(move, Awaitable):
         move = asyncio.run(_result(move))
-    cell, score = move if isinstance(move, Move) else (move, None)
+    cell, score = move[:2] if isinstance(move, Move) else (move, None)
     if isinstance(bot, CandidateBot):
         considered = bot.consider(position)
         return Answer(cell, considered.candidates, considered.scores)

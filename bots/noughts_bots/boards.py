@@ -48,6 +48,8 @@ class Answers:
     chosen: Sequence[Chosen]
     scores: Mapping[int, float] = field(default_factory=dict)
     """Scores by row."""
+    comments: Mapping[int, str] = field(default_factory=dict)
+    """Comments by row."""
 
 
 class Boards(Protocol):
@@ -84,7 +86,7 @@ class Boards(Protocol):
 
 def read_choice(chosen: object, variant: Variant) -> tuple[int, float | None]:
     """Return the cell, or OFF_BOARD, and the score of an answer to one position. Raises TypeError if invalid."""
-    number, score = chosen if isinstance(chosen, Move) else (chosen, None)
+    number, score = chosen[:2] if isinstance(chosen, Move) else (chosen, None)
     try:
         cell = on_board(operator.index(number), variant)  # type: ignore[arg-type]  # index() decides
     except TypeError:

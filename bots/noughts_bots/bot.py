@@ -61,6 +61,9 @@ class Move(NamedTuple):
 
     Spectators see the score. It is not stored, and nothing depends on it.
     """
+    comment: str = ""
+    """A text for the record of the game, at most 65,536 characters. The server stores it in tournaments with
+    `keep_scores`. `choose_batch` cannot add comments."""
 
 
 class Resign(Exception):
@@ -68,6 +71,9 @@ class Resign(Exception):
 
     A text, as in `Resign("why")`, is for a bot that cannot continue. It is stored and reported as a fault.
     """
+
+    comment = ""
+    """As in `Move`, raised by `choose`."""
 
 
 class Exhausted(Resign):

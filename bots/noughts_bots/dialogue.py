@@ -10,9 +10,10 @@ import operator
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
 
 from noughts_bots.boards import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
-from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Resign, TimeLimits, method_of
+from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
 from noughts_bots.events import Complaint
 from noughts_bots.failures import Failures, in_words
 from noughts_bots.position_boards import PositionBoards
@@ -23,6 +24,7 @@ from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Te
 
 logger = logging.getLogger("noughts.bot")
 
+_Kept = TypeVar("_Kept")
 _Answer = tuple[int, int, Chosen]
 """A game's handle, the ply, and the answer."""
 
@@ -49,6 +51,7 @@ class Dialogue:
         self._choices: list[pb.Choice] = []
         self._scores: dict[tuple[int, int], float] = {}
         """Scores of answers, by game and ply."""
+        self._comments: dict[tuple[int, int], str] = {}
         self._resigns = False
         """Whether the answers can contain a resignation. If not, they are not searched for one."""
         self._heartbeat = 0
@@ -195,7 +198,8 @@ class Dialogue:
             answers = self._answers[:]
             del self._answers[: len(answers)]
             games, plies, chosen = zip(*answers, strict=True)
-            self._write(request.moves, Answers(games, plies, chosen, self._scores_of(answers) if self._scores else {}))
+            scores, comments = _taken(self._scores, answers), _taken(self._comments, answers)
+            self._write(request.moves, Answers(games, plies, chosen, scores, comments))
         for _ in range(len(self._batches)):
             self._write(request.moves, self._batches.popleft())
         if self._choices:
@@ -204,20 +208,14 @@ class Dialogue:
             request.choices.extend(choices)
         return request
 
-    def _scores_of(self, answers: list[_Answer]) -> dict[int, float]:
-        """Take out the scores of these answers, by row."""
-        keys = [(game, ply) for game, ply, _ in answers]
-        scores = {row: self._scores[key] for row, key in enumerate(keys) if key in self._scores}
-        for key in keys:
-            self._scores.pop(key, None)
-        return scores
-
     def _write(self, moves: pb.Moves, answers: Answers) -> None:
         before = len(moves.game)
         cells = answers.chosen
         if answers.scores:
             moves.scored.extend([before + row for row in answers.scores])
             moves.score.extend(answers.scores.values())
+        moves.commented.extend([before + row for row in answers.comments])
+        moves.comment.extend(answers.comments.values())
         if self._resigns:
             resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
             moves.resigned.extend([row for row, _ in resigned])
@@ -276,18 +274,33 @@ class Dialogue:
             position.moves.append(cell)
         if score is not None:
             self._scores[handle, ply] = score
+        if isinstance(chosen, Move) and chosen.comment:
+            self._comments[handle, ply] = chosen.comment
         return cell
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
         """Return the answer of a bot that failed or resigned: for this game, or for `games` that begin with it."""
         self._resigns = True
         if isinstance(failure, Resign):
+            if failure.comment:
+                self._comments[handle, ply] = failure.comment
             return failure
         where = (
             f"{games} games, the first of them {self._where(handle, ply)}" if games > 1 else self._where(handle, ply)
         )
         self._failures.tell(f"the bot failed in {where}, after {self._boards.moves(handle)}, and resigns", failure)
         return Resign(in_words(failure))
+
+
+def _taken(kept: dict[tuple[int, int], _Kept], answers: list[_Answer]) -> dict[int, _Kept]:
+    """Take out what is kept for these answers, by row."""
+    if not kept:
+        return {}
+    keys = [(game, ply) for game, ply, _ in answers]
+    taken = {row: kept[key] for row, key in enumerate(keys) if key in kept}
+    for key in keys:
+        kept.pop(key, None)
+    return taken
 
 
 def _boards_of(bot: Bot) -> Boards:

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import chain, repeat
 from typing import NamedTuple
 
+from noughts_referee.comments import unpack_comments
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.rules import (
     DRAWN,
@@ -82,6 +83,8 @@ class Answers(NamedTuple):
     exhausted: Container[int] = ()
     scores: Sequence[tuple[int, float]] = ()
     """See `Observer.answered`."""
+    comments: Sequence[tuple[int, str]] = ()
+    """As (index, comment)."""
 
 
 class Arbiter:
@@ -293,6 +296,7 @@ class Arbiter:
         game.opening_plies = begun.opening_plies
         if game.scores is not None:
             game.scores = unpack_scores(begun.scores)
+        game.comments = unpack_comments(begun.comments)
         if variant.agreement:
             self.agreed.append(game)
         self._begin(game)

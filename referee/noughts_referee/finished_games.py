@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from noughts_referee.comments import pack_comments
 from noughts_referee.game import Game
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import (
@@ -59,6 +60,7 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 if game.conditions.timed
                 else None,
                 pack_scores(game.scores, len(game.moves)) if game.scores else None,
+                pack_comments(game.comments) if game.comments else None,
             ),
         )
         for game in games

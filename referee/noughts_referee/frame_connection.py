@@ -19,10 +19,12 @@ from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.clock import GRACE_SECONDS
 from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
+    IndexedComment,
     IndexedScore,
     UnevenColumns,
     choice,
     choice_reason,
+    comments,
     ends_columns,
     opening,
     reasons,
@@ -302,15 +304,16 @@ class FrameConnection:
                 "expected columns of equal length"
             )
         given: list[IndexedScore] = []
-        if moves.scored or moves.score:
+        said: list[IndexedComment] = []
+        if moves.scored or moves.score or moves.commented or moves.comment:
             try:
-                given = scores(moves)
+                given, said = scores(moves), comments(moves)
             except UnevenColumns as error:
                 raise _uneven(str(error)) from error
         times_us = self._questions.answered(games, plies, now)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
-        answers = Answers(games, plies, cells, times_us, resigned, why, frozenset(moves.exhausted), given)
+        answers = Answers(games, plies, cells, times_us, resigned, why, frozenset(moves.exhausted), given, said)
         complaints = self._referee.answered(self.player, answers)
         if complaints:
             self._complain(stream, complaints)

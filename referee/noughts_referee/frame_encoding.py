@@ -1,5 +1,6 @@
 """Conversion between the arbiter's columns and the messages of the protocol."""
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
@@ -11,10 +12,13 @@ from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name,
 from noughts_referee.work_units import GameConditions
 
 _LONGEST_REASON = 500
+_LONGEST_COMMENT = 65_536
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
 IndexedScore = tuple[int, float]
 """A row of a frame's moves, and the bot's score of its position."""
+IndexedComment = tuple[int, str]
+"""A row of a frame's moves, and the bot's comment."""
 
 
 class UnevenColumns(Exception):
@@ -23,15 +27,26 @@ class UnevenColumns(Exception):
 
 def scores(moves: pb.Moves) -> list[IndexedScore]:
     """Return the scores in the message, without those that are not finite. Raises UnevenColumns."""
-    rows, values = list(moves.scored), list(moves.score)
-    if len(rows) != len(values):
-        raise UnevenColumns(
-            f"moves: got {len(rows)} scored rows and {len(values)} scores, expected columns of equal length"
-        )
+    rows = _existing_rows(moves, moves.scored, len(moves.score), "scored rows", "score")
+    return [(row, value) for row, value in zip(rows, moves.score, strict=True) if isfinite(value)]
+
+
+def comments(moves: pb.Moves) -> list[IndexedComment]:
+    """Return the comments in the message, shortened. Raises UnevenColumns."""
+    rows = _existing_rows(moves, moves.commented, len(moves.comment), "commented rows", "comment")
+    return [(row, text[:_LONGEST_COMMENT]) for row, text in zip(rows, moves.comment, strict=True)]
+
+
+def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: str, value: str) -> list[int]:
+    rows = list(indexes)
+    if len(rows) != values:
+        raise UnevenColumns(f"moves: got {len(rows)} {what} and {values} {value}s, expected columns of equal length")
     last, answers = max(rows, default=-1), len(moves.game)
     if last >= answers:
-        raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected existing rows, numbered from 0")
-    return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
+        raise UnevenColumns(
+            f"moves: got a {value} for row {last} of {answers}, expected existing rows, numbered from 0"
+        )
+    return rows
 
 
 def reasons(moves: pb.Moves) -> list[str]:

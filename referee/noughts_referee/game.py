@@ -4,6 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from noughts_referee.clock import MARGIN_US, TimeControl
+from noughts_referee.comments import pack_comments
 from noughts_referee.rules import (
     OpeningChoice,
     Position,
@@ -125,6 +126,7 @@ class Game:
     """One attempt to play a slot."""
 
     __slots__ = (
+        "comments",
         "conditions",
         "fault",
         "handle",
@@ -168,6 +170,8 @@ class Game:
         """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
         self.scores: dict[int, float] | None = {} if conditions.keep_scores else None
         """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
+        self.comments: dict[int, str] = {}
+        """The bots' comments by ply, if the tournament keeps scores; also of an answer that was not a legal move."""
         # `result` and `termination` are set at the end.
         self.fault = ""
         """Why the loser lost, if it lost through a known fault of its own: a phrase that follows "it"."""
@@ -227,6 +231,7 @@ class Game:
             self.left_us[1],
             self.opening_plies,
             pack_scores(self.scores, len(self.moves)),
+            pack_comments(self.comments),
         )
 
     def position(self) -> Position:

@@ -46,7 +46,7 @@ class GameConditions:
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False
-    """Whether the scores of bots are stored with the game."""
+    """Whether the scores and comments of bots are stored with the game."""
     guest: bool = False
     """Whether it is a challenge. Tournaments take precedence over challenges."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
@@ -91,6 +91,8 @@ class GameSoFar(NamedTuple):
     """See `Game.opening_plies`."""
     scores: bytes | None = None
     """See `pack_scores`."""
+    comments: bytes | None = None
+    """See `pack_comments`."""
 
 
 _NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
@@ -130,6 +132,8 @@ class FinishedGame(NamedTuple):
     """See `pack_allowances`; None in games without clocks."""
     scores: bytes | None = None
     """See `pack_scores`; None if the tournament does not keep them, or without any."""
+    comments: bytes | None = None
+    """See `pack_comments`; None as for `scores`."""
 
     @property
     def outcome(self) -> Outcome:

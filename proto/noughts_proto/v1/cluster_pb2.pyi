@@ -256,6 +256,8 @@ class BotAnswers(_message.Message):
     LEFT_GAME_FIELD_NUMBER: _builtins.int
     LEFT_US_FIELD_NUMBER: _builtins.int
     EXHAUSTED_FIELD_NUMBER: _builtins.int
+    COMMENTED_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     forfeit: _builtins.int
     """The bot will not reconnect and loses its games: a Termination, and the reason."""
@@ -304,6 +306,12 @@ class BotAnswers(_message.Message):
     def exhausted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rows among those of `resigned` that are lost on time."""
 
+    @_builtins.property
+    def commented(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows with comments, and the comments."""
+
+    @_builtins.property
+    def comment(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
         self,
         *,
@@ -326,10 +334,12 @@ class BotAnswers(_message.Message):
         left_game: _abc.Iterable[_builtins.int] | None = ...,
         left_us: _abc.Iterable[_builtins.int] | None = ...,
         exhausted: _abc.Iterable[_builtins.int] | None = ...,
+        commented: _abc.Iterable[_builtins.int] | None = ...,
+        comment: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "exhausted", b"exhausted", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

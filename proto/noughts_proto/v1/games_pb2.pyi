@@ -44,6 +44,26 @@ class Game(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class CommentsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.int
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.int = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
@@ -64,6 +84,7 @@ class Game(_message.Message):
     AGREEMENT_FIELD_NUMBER: _builtins.int
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
+    COMMENTS_FIELD_NUMBER: _builtins.int
     FIRST_ALLOWANCE_FIELD_NUMBER: _builtins.int
     SECOND_ALLOWANCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -121,6 +142,12 @@ class Game(_message.Message):
         """
 
     @_builtins.property
+    def comments(self) -> _containers.ScalarMap[_builtins.int, _builtins.str]:
+        """The bots' comments by the number of moves before each, also of an answer that was not a legal move. Empty unless
+        the tournament has `keep_scores`, and while the game is played.
+        """
+
+    @_builtins.property
     def first_allowance(self) -> Global___Allowance:
         """Output only. How far the moves of each side were allowed to exceed its clock. Unset in games without clocks and
         while they are played.
@@ -151,12 +178,13 @@ class Game(_message.Message):
         agreement: Global___Agreement | None = ...,
         opening_plies: _builtins.int = ...,
         scores: _abc.Mapping[_builtins.int, _builtins.float] | None = ...,
+        comments: _abc.Mapping[_builtins.int, _builtins.str] | None = ...,
         first_allowance: Global___Allowance | None = ...,
         second_allowance: Global___Allowance | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

@@ -568,6 +568,8 @@ class Moves(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     EXHAUSTED_FIELD_NUMBER: _builtins.int
+    COMMENTED_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -601,6 +603,14 @@ class Moves(_message.Message):
     def exhausted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rows among those of `resigned` whose bot has used up its resources for the move (fuel). They lose on time."""
 
+    @_builtins.property
+    def commented(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Indexes of rows with a comment for the record of the game, and the comments, at most 65,536 characters each: columns
+        of equal length. The server stores them with the game in tournaments with `keep_scores`.
+        """
+
+    @_builtins.property
+    def comment(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
         self,
         *,
@@ -612,10 +622,12 @@ class Moves(_message.Message):
         score: _abc.Iterable[_builtins.float] | None = ...,
         reason: _abc.Iterable[_builtins.str] | None = ...,
         exhausted: _abc.Iterable[_builtins.int] | None = ...,
+        commented: _abc.Iterable[_builtins.int] | None = ...,
+        comment: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "exhausted", b"exhausted", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

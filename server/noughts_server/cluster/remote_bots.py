@@ -248,7 +248,8 @@ class RemoteBots:
         if bot.game:
             columns = bot.game[:], bot.ply[:], bot.cell[:], bot.time_us[:], bot.resigned[:], bot.reason[:]
             scores = list(zip(bot.scored, bot.score, strict=True))
-            referee.answered(player, Answers(*columns, frozenset(bot.exhausted), scores))
+            comments = list(zip(bot.commented, bot.comment, strict=True))
+            referee.answered(player, Answers(*columns, frozenset(bot.exhausted), scores, comments))
         if bot.choices:
             made = [each.choice for each in bot.choices]
             chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in made]

@@ -45,6 +45,7 @@ class _Answer(NamedTuple):
     """Why it resigns; None: it does not."""
     score: float | None
     exhausted: bool
+    comment: str
 
     def add_to(self, answers: pb.BotAnswers, far: int) -> None:
         """Tells it of a game, by the referee's handle."""
@@ -61,6 +62,9 @@ class _Answer(NamedTuple):
         if self.score is not None:
             answers.scored.append(row)
             answers.score.append(self.score)
+        if self.comment:
+            answers.commented.append(row)
+            answers.comment.append(self.comment)
 
 
 class _Choice(NamedTuple):
@@ -386,11 +390,11 @@ class RemoteReferee:
     def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """The bot's answers go to the referees that have asked."""
         complaints: list[Complaint] = []
-        games, plies, cells, times_us, resigned, reasons, exhausted, scores = answers
+        games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
         self.plies += len(games)
         running, elsewhere = self._running.get, self._elsewhere
         reason_of = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
-        score_of = dict(scores)
+        score_of, comment_of = dict(scores), dict(comments)
         judge, to_judge = "", pb.BotAnswers()
         for row, (handle, ply, cell, took) in enumerate(zip(games, plies, cells, times_us, strict=True)):
             game = running(handle)
@@ -400,7 +404,8 @@ class RemoteReferee:
             if game.judge != judge:
                 judge = game.judge
                 to_judge = self._answer(judge, player.key)
-            game.answer = _Answer(ply, cell, took, reason_of.get(row), score_of.get(row), row in exhausted)
+            reason, score, comment = reason_of.get(row), score_of.get(row), comment_of.get(row, "")
+            game.answer = _Answer(ply, cell, took, reason, score, row in exhausted, comment)
             game.moves.append(cell)
             game.ply = ply + 1
             game.mover = elsewhere

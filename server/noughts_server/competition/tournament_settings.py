@@ -44,7 +44,7 @@ class TournamentSettings:
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
     keep_scores: bool = field(default=False, metadata=_option())
-    """Whether the scores that bots report are stored with the games."""
+    """Whether the scores and comments that bots report are stored with the games."""
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
     """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())

@@ -25,6 +25,11 @@ def score_column(scores: Mapping[int, float], plies: int) -> dict[str, Any]:
     return {"scores": [scores.get(ply) for ply in range(plies)]} if scores else {}
 
 
+def comments_by_ply(comments: Mapping[int, str]) -> dict[str, Any]:
+    """Return the bots' comments as a line of JSON has them; empty without any."""
+    return {"comments": {str(ply): comments[ply] for ply in sorted(comments)}} if comments else {}
+
+
 class Placed(NamedTuple):
     """A game, or an error, with its place in a file."""
 

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.recorded_game import RecordError, score_column
+from noughts_server.records.recorded_game import RecordError, comments_by_ply, score_column
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
 from noughts_server.tables.recorded_game import RecordedGame, occasion
@@ -69,7 +69,7 @@ class Downloads:
 def recorded(game: Document) -> RecordedGame:
     """Return a game of the contract as a game record."""
     more = {"opening": dict(game["agreement"])} if game["agreement"] else {}
-    more |= score_column(game["scores"], len(game["moves"]))
+    more |= score_column(game["scores"], len(game["moves"])) | comments_by_ply(game["comments"])
     return RecordedGame(
         **{name: game[name] for name in ("variant", "first", "second", "result", "fault")},
         moves=tuple(game["moves"]),

@@ -34,6 +34,7 @@ class Game:
     agreement: Agreement | None = None
     opening_plies: int = 0
     scores: dict[int, float] = field(default_factory=dict)
+    comments: dict[int, str] = field(default_factory=dict)
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
@@ -67,6 +68,12 @@ def test_times_are_milliseconds(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game()], times=True)
     assert json.loads(target.read_text())["times_ms"] == [1.5, 0.02, 0.003]
+
+
+def test_comments_are_told_by_ply_in_order(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    write(target, [Game(comments={2: "so there", 0: "hello"})])
+    assert list(json.loads(target.read_text())["comments"].items()) == [("0", "hello"), ("2", "so there")]
 
 
 def test_an_opening_by_agreement_is_told(tmp_path: Path) -> None:

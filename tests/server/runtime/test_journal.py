@@ -14,6 +14,7 @@ import pytest
 
 from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
+from noughts_referee.comments import pack_comments, unpack_comments
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import Choice, Draws, Put, Take
@@ -235,17 +236,18 @@ async def test_a_move_counts_only_under_the_current_attempt(arena: Arena) -> Non
 
 
 @pytest.mark.parametrize("live_scores", [False, True])
-async def test_scores_of_a_long_game_resume_and_are_secret_like_those_of_other_games(
+async def test_scores_and_comments_of_a_long_game_resume_and_are_secret_like_those_of_other_games(
     arena: Arena, live_scores: bool
 ) -> None:
     tournament = await arena.tournament(time=LONG, keep_scores=True, live_scores=live_scores)
     claim = partial(claim_unit, tournament_id=tournament.id, number=0)
     await arena.store.write(claim)
-    await keep(arena, so_far(tournament.id, 1, 1, [4, 0])._replace(scores=pack_scores({1: 2.5}, 2)))
+    game = so_far(tournament.id, 1, 1, [4, 0])
+    await keep(arena, game._replace(scores=pack_scores({1: 2.5}, 2), comments=pack_comments({0: "centre"})))
     (begun,) = (await arena.store.write(claim)).begun.values()
-    assert unpack_scores(begun.scores) == {1: 2.5}
-    game = await arena.store.read(partial(get_game, slug=tournament.slug, ordinal=1))
-    assert game.scores == ({1: 2.5} if live_scores else {})
+    assert (unpack_scores(begun.scores), unpack_comments(begun.comments)) == ({1: 2.5}, {0: "centre"})
+    stored = await arena.store.read(partial(get_game, slug=tournament.slug, ordinal=1))
+    assert (stored.scores, stored.comments) == ({1: 2.5} if live_scores else {}, {})
 
 
 async def test_a_row_goes_with_the_result_and_all_go_when_the_tournament_is_cancelled(arena: Arena) -> None:

@@ -245,6 +245,7 @@ async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: A
             None,
             0,
             {},
+            {},
         )
         for game in played
     ]

@@ -330,7 +330,7 @@ async def test_slot_stored_behind_the_recorders_back_is_not_stored_twice(arena: 
     await arena.commit(games[:3])
     arena.execute(
         "INSERT INTO games SELECT tournament_id, 5, attempt, first_entry, second_entry, result, termination,"
-        " moves, times, ended_at, fault, 0, allowances, scores FROM games WHERE ordinal = 1"
+        " moves, times, ended_at, fault, 0, allowances, scores, comments FROM games WHERE ordinal = 1"
     )
     with pytest.raises(Exception, match=r"(?i)unique"):
         await arena.commit(games[3:])

@@ -19,7 +19,7 @@ from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
-from noughts_server.records.recorded_game import score_column
+from noughts_server.records.recorded_game import comments_by_ply, score_column
 
 _LAST_MOVES = 4
 
@@ -154,6 +154,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
         **score_column(row.scores, len(row.moves)),
+        **comments_by_ply(row.comments),
         "end_time": exact(row, "end_time"),
         **output.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),

@@ -164,9 +164,9 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     driver: Any = connection.connection.driver_connection
     columns = ", ".join(FINISHED)
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}, ended_at) FROM STDIN") as copy:
-        for *key, result, termination, moves, times, fault, plies, allowances, scores in games:
+        for *key, result, termination, moves, times, fault, plies, allowances, scores, said in games:
             # The plus converts members of enumerations to plain numbers.
-            row = (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, ended_at)
+            row = (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, said, ended_at)
             copy.write_row(row)
 
 

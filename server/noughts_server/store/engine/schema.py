@@ -307,6 +307,8 @@ games = Table(
     Column("allowances", LargeBinary),
     # The mover's score of each ply; NULL if the tournament does not keep them, or if no bot has sent one.
     Column("scores", LargeBinary),
+    # The bots' comments by ply, packed; NULL as for scores.
+    Column("comments", LargeBinary),
     # It finds few games among very many.
     Index(
         "ix_games_faults",
@@ -321,7 +323,7 @@ games = Table(
 )
 FINISHED = (
     *("tournament_id", "ordinal", "attempt", "first_entry", "second_entry", "result", "termination", "moves", "times"),
-    *("fault", "opening_plies", "allowances", "scores"),
+    *("fault", "opening_plies", "allowances", "scores", "comments"),
 )
 """The columns with the fields of `FinishedGame`, in the same order."""
 
@@ -341,6 +343,7 @@ journal = Table(
     Column("second_clock_us", BigInteger, nullable=False),
     Column("opening_plies", SmallInteger, nullable=False),
     Column("scores", LargeBinary),
+    Column("comments", LargeBinary),
     sqlite_with_rowid=False,
 )
 

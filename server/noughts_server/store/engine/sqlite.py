@@ -161,9 +161,9 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """Store games whose slots are free; raise IntegrityError if a slot is not."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for *key, result, termination, moves, times, fault, plies, allowances, scores in part:
+        for *key, result, termination, moves, times, fault, plies, allowances, scores, said in part:
             # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
-            parameters += (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores)
+            parameters += (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, said)
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
 from noughts_referee.clock import TimeControl
+from noughts_referee.comments import unpack_comments
 from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
 from noughts_referee.work_units import (
     Allowance,
@@ -30,6 +31,7 @@ Condition = ColumnElement[bool] | TextClause
 
 _ROWS_AT_ONCE = 1000
 _NO_SCORES: Mapping[int, float] = MappingProxyType({})
+_NO_COMMENTS: Mapping[int, str] = MappingProxyType({})
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
 _MOST_PLIES = 200_000
@@ -115,6 +117,8 @@ class StoredGame:
     """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
+    comments: Mapping[int, str] = field(default_factory=dict)
+    """The bots' comments by ply, if the tournament keeps scores; none of a game in progress."""
     clocks_us: tuple[int, int] | None = None
     """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
@@ -235,6 +239,8 @@ class ExportedGame(NamedTuple):
     """How many of the moves belong to the opening; their times are 0."""
     scores: Mapping[int, float] = _NO_SCORES
     """As in `StoredGame`."""
+    comments: Mapping[int, str] = _NO_COMMENTS
+    """As in `StoredGame`."""
 
     @property
     def loser(self) -> int | None:
@@ -278,6 +284,7 @@ def export(
                 agreement_of(row, labels),
                 variant.given_plies(row.opening_plies),
                 unpack_scores(row.scores),
+                unpack_comments(row.comments),
             )
 
 
@@ -285,7 +292,7 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
     """Yield all stored games of a tournament in slot order as they were submitted, a few at a time in memory."""
     chosen = select(games).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
     for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        yield FinishedGame._make((*row[:9], row.fault or "", row.opening_plies, row.allowances, row.scores))
+        yield FinishedGame._make((*row[:9], row.fault or "", row.opening_plies, *row[-3:]))
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
@@ -358,6 +365,7 @@ def _game(
         agreement=agreement,
         opening_plies=variant.given_plies(row.opening_plies),
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
+        comments={} if is_live else unpack_comments(row.comments),
         scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
         clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
     )

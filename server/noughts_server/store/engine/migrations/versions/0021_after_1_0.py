@@ -18,8 +18,8 @@ def upgrade() -> None:
             sa.Column("explored", sa.BigInteger, nullable=False, server_default="0"),
             sa.Column("match_counts", sa.JSON(none_as_null=True)),
         ],
-        "games": [sa.Column("scores", sa.LargeBinary)],
-        "journal": [sa.Column("scores", sa.LargeBinary)],
+        "games": [sa.Column(name, sa.LargeBinary) for name in ("scores", "comments")],
+        "journal": [sa.Column(name, sa.LargeBinary) for name in ("scores", "comments")],
         "nodes": [sa.Column("accepts", sa.String(40), nullable=False, server_default="")],
         "rating_lists": [sa.Column("upset", sa.Integer, nullable=False, server_default="0")],
     }
