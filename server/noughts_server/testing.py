@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,7 +40,9 @@ __all__ = ["ExportedGame", "MatchResult", "ServerUnderTest", "serving"]
 
 _START_SECONDS = 30.0
 
+Loop = asyncio.AbstractEventLoop
 Returned = TypeVar("Returned")
+Entered = TypeVar("Entered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class MatchResult:
 class ServerUnderTest:
     """A running server. Made by `serving`; its methods are called from the test's thread and wait for the answer."""
 
-    def __init__(self, server: Server, on_server: "_Loop", on_bots: "_Loop") -> None:
+    def __init__(self, server: Server, on_server: Loop, on_bots: Loop) -> None:
         self._server = server
         self._on_server = on_server
         self._on_bots = on_bots
@@ -72,8 +74,7 @@ class ServerUnderTest:
         store = self._server.store
         now = store.now_ms()
         making = store.write(lambda connection: create_token(connection, owner=owner, now_ms=now))
-        made = self._on_server.run(making, _START_SECONDS)
-        return made.secret
+        return _result(making, self._on_server, _START_SECONDS).secret
 
     def match(
         self,
@@ -107,7 +108,7 @@ class ServerUnderTest:
             title=" - ".join(labels),
         )
         try:
-            return self._on_server.run(self._match(settings, dict(zip(labels, bots, strict=True))), timeout)
+            return _result(self._match(settings, dict(zip(labels, bots, strict=True))), self._on_server, timeout)
         finally:
             for bot in bots:
                 if isinstance(bot, CachingBot):
@@ -133,7 +134,7 @@ class ServerUnderTest:
 
     async def _play(self, tournament: LocalTournament, label: str, bot: Bot) -> None:
         login = Login(self.address, tournament.ticket(label), name=label, reconnect=False)
-        await asyncio.wrap_future(self._on_bots.submit(play(bot, login)))
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(play(bot, login), self._on_bots))
 
 
 def _points(game: ExportedGame, bot: str) -> float | None:
@@ -144,8 +145,7 @@ def _points(game: ExportedGame, bot: str) -> float | None:
 @contextmanager
 def serving(*, margin: float = 0.05, grace: float = 5.0, heartbeat: float = 5.0) -> Iterator[ServerUnderTest]:
     """A server inside the `with` block, on a free port and a fresh database. Times in seconds."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True))
+    with tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True) as folder:
         settings = ServerSettings(
             listen="127.0.0.1:0",
             database=url_of(Path(folder) / "noughts.sqlite"),
@@ -153,74 +153,47 @@ def serving(*, margin: float = 0.05, grace: float = 5.0, heartbeat: float = 5.0)
             grace=grace,
             heartbeat=heartbeat,
         )
-        on_server = stack.enter_context(_running_loop("noughts-test-server"))
-        on_bots = stack.enter_context(_running_loop("noughts-test-bots"))
-        server = stack.enter_context(_served(on_server, settings))
-        yield ServerUnderTest(server, on_server, on_bots)
+        with (
+            _in_thread("noughts-test-server", running_server(settings)) as (on_server, server),
+            _in_thread("noughts-test-bots", nullcontext()) as (on_bots, _),
+        ):
+            yield ServerUnderTest(server, on_server, on_bots)
 
 
 @contextmanager
-def _served(on: "_Loop", settings: ServerSettings) -> Iterator[Server]:
-    started: Future[Server] = Future()
-    stop = asyncio.Event()
+def _in_thread(name: str, context: AbstractAsyncContextManager[Entered]) -> Iterator[tuple[Loop, Entered]]:
+    """Enter an asynchronous context on an event loop in a thread of its own, for the length of the block."""
+    started: Future[tuple[Loop, asyncio.Event, Entered]] = Future()
+    ended: Future[None] = Future()
 
-    async def serve() -> None:
+    async def stay() -> None:
+        stop = asyncio.Event()
+        async with context as entered:
+            started.set_result((asyncio.get_running_loop(), stop, entered))
+            await stop.wait()
+
+    def run() -> None:
         try:
-            async with running_server(settings) as server:
-                started.set_result(server)
-                await stop.wait()
+            asyncio.run(stay())
         except BaseException as error:
-            if not started.done():
-                started.set_exception(error)
-            raise
+            (ended if started.done() else started).set_exception(error)
+        else:
+            ended.set_result(None)
 
-    serving = on.submit(serve())
-    server = started.result(_START_SECONDS)
+    threading.Thread(target=run, name=name, daemon=True).start()
+    loop, stop, entered = started.result(_START_SECONDS)
     try:
-        yield server
+        yield loop, entered
     finally:
-        on.loop.call_soon_threadsafe(stop.set)
-        serving.result(_START_SECONDS)
+        loop.call_soon_threadsafe(stop.set)
+        ended.result(_START_SECONDS)
 
 
-class _Loop:
-    """An event loop in a thread of its own."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-
-    def submit(self, work: Coroutine[Any, Any, Returned]) -> "Future[Returned]":
-        """Starts the work there."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
-
-    def run(self, work: Coroutine[Any, Any, Returned], timeout: float) -> Returned:
-        """Does the work there and waits for it. Raises TimeoutError; the work is then cancelled."""
-        future = self.submit(work)
-        try:
-            return future.result(timeout)
-        except TimeoutError:
-            future.cancel()
-            raise
-
-
-@contextmanager
-def _running_loop(name: str) -> Iterator[_Loop]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
-    thread.start()
+def _result(work: Coroutine[Any, Any, Returned], loop: Loop, timeout: float) -> Returned:
+    """Do the work on the loop and wait for it. Raises TimeoutError; the work is then cancelled."""
+    future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
-        yield _Loop(loop)
-    finally:
-        asyncio.run_coroutine_threadsafe(_finish(), loop).result(_START_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _finish() -> None:
-    """Cancels what is left on this loop."""
-    rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in rest:
-        task.cancel()
-    await asyncio.gather(*rest, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_default_executor()
+        return future.result(timeout)
+    except TimeoutError:
+        future.cancel()
+        raise

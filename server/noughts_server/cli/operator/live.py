@@ -52,7 +52,7 @@ def live(
     with tempfile.TemporaryDirectory(prefix="noughts-live-") as folder:
         kept = options.read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
         settings = ServerSettings(listen=listen, database=kept, rate_own_games=True)
-        run_loop(serve_until_stopped(settings, listener, playing, drains=False))
+        run_loop(serve_until_stopped(settings, listener, playing, site={}, drains=False))
 
 
 def _announce(address: str, site: str | None, token: str) -> None:

@@ -115,10 +115,10 @@ def run_server(
         proxies=read_proxies(chosen.proxy),
     )
     listener = None if chosen.no_web else _site_listener(chosen.web, encrypted=identity is not None)
-    flags = {"--https": chosen.https, "--insecure": chosen.insecure}
-    site = [*(flag for flag, is_set in flags.items() if is_set), f"--public-url={read_public_url(chosen.public_url)}"]
+    public_url = read_public_url(chosen.public_url)
+    site = {"https": chosen.https, "insecure": chosen.insecure, "public_url": public_url}
     playing = playing or partial(announced, settings)
-    if not run_loop(serve_until_stopped(settings, listener, playing, acceptance, site)):
+    if not run_loop(serve_until_stopped(settings, listener, playing, acceptance, site=site)):
         raise SystemExit(INTERRUPTED)
 
 

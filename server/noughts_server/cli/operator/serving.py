@@ -2,9 +2,9 @@
 
 import shlex
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
@@ -54,14 +54,14 @@ async def serve_until_stopped(
     listener: socket.socket | None,
     playing: Callable[[Server, str | None], AbstractAsyncContextManager[None]],
     acceptance: "Acceptance | None" = None,
-    site: Sequence[str] = (),
     *,
+    site: Mapping[str, Any],
     drains: bool = True,
 ) -> bool:
     """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one.
 
     `playing` announces the server with its site's address, and does what else lasts until the end. `site` are options
-    of the site's process, as in `web_child`.
+    of `running_site`.
     """
     stop = Stop()
     async with AsyncExitStack() as stack:
@@ -75,9 +75,8 @@ async def serve_until_stopped(
             _warn(server.address, listener, settings, site)
             if listener is not None:
                 token = await stack.enter_async_context(site_token(server.store))
-                await stack.enter_async_context(
-                    minding_site(server.address, listener, token, (*site, *settings.proxies))
-                )
+                options = {**site, "token": token, "proxies": settings.proxies}
+                await stack.enter_async_context(minding_site(server.address, listener, options))
             await stack.enter_async_context(playing(server, None if listener is None else address_of(listener)))
             if drains:
                 return await stop.drained(server.drain)
@@ -107,7 +106,7 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
     yield
 
 
-def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Sequence[str]) -> None:
+def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Mapping[str, Any]) -> None:
     """Say which ports face the network, and what is missing before them."""
     if not (settings.proxies or is_loopback(host_of(address))):
         output.note(
@@ -115,9 +114,9 @@ def _warn(address: str, listener: socket.socket | None, settings: ServerSettings
             " their time. Put nginx in front of it and give its address with --proxy"
             " (docs/how-to/operations.md: Behind a reverse proxy)."
         )
-    encrypted = "--https" in site or any(each.startswith("--public-url=https:") for each in site)
+    encrypted = site.get("https") or site.get("public_url", "").startswith("https:")
     if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):
-        what = "tokens of people who sign in can be read" if "--insecure" in site else "nobody can sign in there"
+        what = "tokens of people who sign in can be read" if site.get("insecure") else "nobody can sign in there"
         output.note(
             f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS in front of it, and"
             " give its address with --public-url https://HOST."

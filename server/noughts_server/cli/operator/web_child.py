@@ -1,24 +1,26 @@
-"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO [OPTION...] PROXY...
+"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO.
 
 The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
-Its stdin says the token with which people play there, a line. The child ends when its stdin does: with its parent,
-however that ended. On Linux a killed parent takes it along at once, because the parent's successor needs the socket.
+The first line of its stdin is JSON with the options of `running_site`, because the token is one of them. The child ends
+when its stdin does: with its parent, however that ended. On Linux a killed parent takes it along at once, because the
+parent's successor needs the socket.
 """
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import sys
+from typing import Any
 
 from noughts_referee.children import kernel
 
-_PUBLIC_URL = "--public-url="
 _NICE = 5
 """Games come first: what visitors do must not cost bots their time."""
 
 
-async def _serve(server: str, listener: socket.socket, token: str, more: list[str]) -> None:
+async def _serve(server: str, listener: socket.socket, options: dict[str, Any]) -> None:
     from noughts_proto.security import Dialling
     from noughts_server.web.serving import running_site
 
@@ -34,20 +36,7 @@ async def _serve(server: str, listener: socket.socket, token: str, more: list[st
             stopping.set()
 
     loop.add_reader(sys.stdin.fileno(), parent_gone)
-    https, insecure = "--https" in more, "--insecure" in more
-    public_url = "".join(each.removeprefix(_PUBLIC_URL) for each in more if each.startswith(_PUBLIC_URL))
-    proxies = [each for each in more if not each.startswith("--")]
-    site = running_site(
-        server,
-        Dialling(),
-        listener,
-        https=https,
-        insecure=insecure,
-        token=token,
-        proxies=proxies,
-        public_url=public_url,
-    )
-    async with site:
+    async with running_site(server, Dialling(), listener, **options):
         await stopping.wait()
 
 
@@ -69,4 +58,4 @@ if __name__ == "__main__":
     given = _first_line()
     from noughts_bots.event_loop import run_loop
 
-    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), given, sys.argv[3:]))
+    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), json.loads(given)))

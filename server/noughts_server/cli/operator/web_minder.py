@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import structlog
 
@@ -22,50 +24,45 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it li
 
 
 @asynccontextmanager
-async def minding_site(
-    server: str, listener: socket.socket, token: str, more: Collection[str] = ()
-) -> AsyncIterator[None]:
-    """A site of the server at this address answers on the socket inside the block; people play at it with the token.
-
-    `more` are arguments of `web_child`.
+async def minding_site(server: str, listener: socket.socket, options: Mapping[str, Any]) -> AsyncIterator[None]:
+    """A site of the server at this address answers on the socket inside the block; `options` as of `running_site`.
 
     The socket stays open here: browsers that call while no child is there wait for the next one.
     """
     async with asyncio.TaskGroup() as tasks:
-        minding = tasks.create_task(
-            _mind([dialled(server), str(listener.fileno()), *more], listener, token), name="site"
-        )
+        minding = tasks.create_task(_mind(dialled(server), listener, json.dumps(options)), name="site")
         try:
             yield
         finally:
             minding.cancel()
 
 
-async def _mind(arguments: list[str], listener: socket.socket, token: str) -> None:
+async def _mind(server: str, listener: socket.socket, options: str) -> None:
     wait = _FIRST_WAIT
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()
-        code = await _live(arguments, listener, token)
+        code = await _live(server, listener, options)
         wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
         logger.warning("website_restarted", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 
-async def _live(arguments: list[str], listener: socket.socket, token: str) -> int:
+async def _live(server: str, listener: socket.socket, options: str) -> int:
     """One child, to its end or ours: its exit code."""
     child = await asyncio.create_subprocess_exec(
         *_CHILD,
-        *arguments,
+        server,
+        str(listener.fileno()),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         pass_fds=(listener.fileno(),),
     )
     try:
         assert child.stdin is not None
-        # Not in its environment or arguments, where others may read it.
+        # Not in its environment or arguments, where others may read the token.
         with contextlib.suppress(OSError, RuntimeError):  # it was killed already: the pipe is closed
-            child.stdin.write(f"{token}\n".encode())
+            child.stdin.write(f"{options}\n".encode())
         return await child.wait()
     finally:
         if child.returncode is None:

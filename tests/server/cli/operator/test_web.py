@@ -144,4 +144,4 @@ def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", killed_at_once)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert run_loop(web_minder._live(["127.0.0.1:1", str(listener.fileno())], listener, "token")) == -signal.SIGKILL
+        assert run_loop(web_minder._live("127.0.0.1:1", listener, "{}")) == -signal.SIGKILL
