@@ -36,7 +36,7 @@ def _cell(words: str) -> str:
 
 def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:
     """Return the columns of each block: as many as fit next to those that name the row."""
-    widths = [max(len(column.title), *(len(row[place]) for row in cells)) + 1 for place, column in enumerate(columns)]
+    widths = [max(len(column.title), *(len(row[place]) for row in cells)) + 2 for place, column in enumerate(columns)]
     names = 1 + (columns[1].key == "name")
     head = list(range(names))
     blocks: list[list[int]] = []
