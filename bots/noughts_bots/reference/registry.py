@@ -1,6 +1,7 @@
-"""The reference bots by name: the one table for specs, help texts and lists."""
+"""The reference bots by name: `registry.json`, the one table for specs, help texts and lists."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -49,80 +50,28 @@ class ReferenceBot:
         return f"{self.name}[:{free}]" if free else self.name
 
 
-def _whole_number(name: str, allowed: range) -> Option:
-    expected = f"{allowed[0]}..{allowed[-1]}"
+def _option(name: str, allowed: Any) -> Option:
+    """Return an option. `allowed` are its least and largest number, `true|false`, or `FILE` for a required path."""
+    if allowed == "FILE":
+        return Option(name, allowed, lambda text: Path(text).expanduser(), required=True)
+    if allowed == "true|false":
+        return Option(name, allowed, {"true": True, "false": False}.__getitem__)
+    least, most = allowed
 
     def read(text: str) -> int:
         number = int(text)
-        if number not in allowed:
-            raise ValueError(f"{number} is not one of {expected}")
+        if not least <= number <= most:
+            raise ValueError(f"{number} is not one of {least}..{most}")
         return number
 
-    return Option(name, expected, read)
+    return Option(name, f"{least}..{most}", read)
 
 
-def _yes_or_no(name: str) -> Option:
-    return Option(name, "true|false", {"true": True, "false": False}.__getitem__)
+def _read_table() -> Iterator[ReferenceBot]:
+    table: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text())
+    for name, row in table.items():
+        options = tuple(_option(option, allowed) for option, allowed in row.get("options", {}).items())
+        yield ReferenceBot(name, row["place"], row["description"], options)
 
 
-_DEPTHS = range(1, 10)
-_FILE = Option("file", "FILE", lambda text: Path(text).expanduser(), required=True)
-
-_TABLE = (
-    ReferenceBot("random", "random_:Random", "a random free cell"),
-    ReferenceBot("first-free", "first_free:FirstFree", "the lowest free cell"),
-    ReferenceBot(
-        "three-stage",
-        "three_stage:ThreeStage",
-        "wins if it can, otherwise blocks, otherwise takes the lowest free cell",
-    ),
-    ReferenceBot(
-        "coursework",
-        "coursework:Coursework",
-        "a random cell, but not the last one (level 1); before that the centre, a win or a block (level 2, default)",
-        (_whole_number("level", range(1, 3)),),
-    ),
-    ReferenceBot(
-        "pascal",
-        "pascal:Pascal",
-        "rates cells as a person would; random, weighted by rating (level 0) or among the best (level 1, default)",
-        (_whole_number("level", range(2)),),
-    ),
-    ReferenceBot(
-        "nextstep",
-        "nextstep:NextStep",
-        "looks `depth` plies ahead (default: 9 on 3x3, less on larger boards); random among the best",
-        (_whole_number("depth", _DEPTHS),),
-    ),
-    ReferenceBot(
-        "minimax",
-        "minimax:Minimax",
-        "searches to the end, or `depth` plies; takes the first best cell; prefers fast wins only with faster=true",
-        (_yes_or_no("faster"), _whole_number("depth", _DEPTHS)),
-    ),
-    ReferenceBot(
-        "fives",
-        "fives:Fives",
-        "adds up what each run of k cells open to one side gives to its free cells; random among the best",
-    ),
-    ReferenceBot(
-        "table",
-        "table:Table",
-        "ratings from a file (`noughts bot table build`): random by rating (level 0) or among the best (level 1)",
-        (_FILE, _whole_number("level", range(2))),
-    ),
-    ReferenceBot(
-        "learner",
-        "learner:Learner",
-        "a table that `noughts bot learn` has trained; random among the best; learns further only if learn=true",
-        (_FILE, _yes_or_no("learn")),
-    ),
-    ReferenceBot(
-        "threats",
-        "threats.bot:ThreatsBot",
-        "searches threats and moves as long as its clock allows (without one: 4,000 positions per move)",
-        (_whole_number("nodes", range(1, 10_000_001)),),
-    ),
-)
-
-REFERENCE_BOTS = {row.name: row for row in _TABLE}
+REFERENCE_BOTS = {row.name: row for row in _read_table()}

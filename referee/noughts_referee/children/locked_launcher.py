@@ -136,17 +136,7 @@ class _Zygote:
                 raise
 
     async def start(self, number: int, command: ChildCommand) -> LockedChild:
-        request = {
-            "number": number,
-            "kind": command.kind,
-            "target": command.target,
-            "options": dict(command.options),
-            "environment": dict(command.environment),
-            "port": command.port,
-            "folder": command.folder,
-            "memory_bytes": command.memory_bytes,
-            "cores": command.cores,
-        }
+        request = {"number": number, **asdict(command)}
         pipes: list[tuple[int, int]] = []
         started = self._starting[number] = self._loop.create_future()
         ended = self._ended[number] = self._loop.create_future()

@@ -28,8 +28,6 @@ _SCHEMAS: dict[int, Document] = {
     FieldDescriptor.CPPTYPE_UINT64: {"type": "integer", "minimum": 0},
     FieldDescriptor.CPPTYPE_BOOL: {"type": "boolean"},
     FieldDescriptor.CPPTYPE_STRING: {"type": "string"},
-    FieldDescriptor.CPPTYPE_DOUBLE: {"type": ["number", "null"]},
-    FieldDescriptor.CPPTYPE_FLOAT: {"type": ["number", "null"]},
 }
 
 
@@ -47,7 +45,7 @@ def schema(descriptor: Descriptor) -> Document:
 def messages_in(descriptor: Descriptor) -> Iterable[Descriptor]:
     """Yield the messages that the fields of this one refer to directly."""
     for field in descriptor.fields:
-        held = _held(field)
+        held = (_map_value(field) or field).message_type
         if held is not None and held.full_name != _TIMESTAMP:
             yield held
 
@@ -100,7 +98,7 @@ def _readers(descriptor: Descriptor) -> tuple[tuple[str, Reader], ...]:
 
 
 def _reader(field: FieldDescriptor) -> Reader:
-    name, value_of = field.name, _value_of(field)
+    name, (value_of, _) = field.name, _kind(field)
     if field.is_repeated:
         if _map_value(field) is not None:
             # Read only existing keys: reading a missing key of a map field creates it.
@@ -116,22 +114,21 @@ def enum_number(enum: EnumDescriptor, word: str) -> int | None:
     return next((value.number for value in enum.values if _word(value.name, enum) == word), None)
 
 
-def _value_of(field: FieldDescriptor) -> Reader:
-    entry = _map_value(field)
-    if entry is not None:
-        return _value_of(entry)
+def _kind(field: FieldDescriptor) -> tuple[Reader, Document]:
+    """Return how to read one value of the field, and the schema of such a value; of a map, those of its values."""
+    field = _map_value(field) or field
     if field.message_type is not None:
         if field.message_type.full_name == _TIMESTAMP:
-            return lambda held: held.ToJsonString()
-        return document
+            return lambda held: held.ToJsonString(), {"type": "string", "format": "date-time"}
+        return document, {"$ref": f"#/components/schemas/{field.message_type.name}"}
     if field.enum_type is not None:
         words = {value.number: _word(value.name, field.enum_type) for value in field.enum_type.values}
-        return words.get
+        return words.get, {"enum": [*enum_words(field.enum_type), None]}
     if field.type in _SEEDS:
-        return str
+        return str, {"type": "string", "pattern": "^[0-9]+$"}
     if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
-        return lambda held: held if math.isfinite(held) else None
-    return lambda held: held
+        return lambda held: held if math.isfinite(held) else None, {"type": ["number", "null"]}
+    return lambda held: held, _SCHEMAS[field.cpp_type]
 
 
 def _word(name: str, enum: EnumDescriptor) -> str | None:
@@ -144,28 +141,12 @@ def _word(name: str, enum: EnumDescriptor) -> str | None:
 
 
 def _field_schema(field: FieldDescriptor) -> Document:
-    held = _held(field)
-    value: Document
-    if field.enum_type is not None:
-        value = {"enum": [*enum_words(field.enum_type), None]}
-    elif field.type in _SEEDS:
-        value = {"type": "string", "pattern": "^[0-9]+$"}
-    elif held is None:
-        value = _SCHEMAS[(_map_value(field) or field).cpp_type]
-    elif held.full_name == _TIMESTAMP:
-        value = {"type": "string", "format": "date-time"}
-    else:
-        value = {"$ref": f"#/components/schemas/{held.name}"}
+    _, value = _kind(field)
     if _map_value(field) is not None:
         return {"type": "object", "additionalProperties": value}
     if field.is_repeated:
         return {"type": "array", "items": value}
     return {"anyOf": [value, {"type": "null"}]} if field.has_presence else value
-
-
-def _held(field: FieldDescriptor) -> Descriptor | None:
-    """Return the message type of the field's values; for a map, that of the map's values."""
-    return (_map_value(field) or field).message_type
 
 
 def _map_value(field: FieldDescriptor) -> FieldDescriptor | None:

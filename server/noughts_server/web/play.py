@@ -37,11 +37,11 @@ class Play:
 
     def addresses(self) -> list[Address]:
         doing: dict[str, Action] = {
-            "move": self._move,
-            "resign": self._resign,
-            "again": self._again,
-            "back": self._back,
-            "leave": self._leave,
+            "move": _move,
+            "resign": _resign,
+            "again": lambda tables, table, _, form: tables.again(table, _game(form), swap=bool(form.get("swap"))),
+            "back": lambda tables, table, key, form: tables.take_back(table, key, _game(form)),
+            "leave": _leave,
         }
         return [
             Address("/play", self._menu, methods=["GET"]),
@@ -50,8 +50,6 @@ class Play:
             Address("/play/{key}/state", self._state, methods=["GET"]),
             *(Address(f"/play/{{key}}/{name}", self._done(action), methods=["POST"]) for name, action in doing.items()),
         ]
-
-    # Pages.
 
     async def _menu(self, request: Request) -> Response:
         asked = {name: request.query_params.get(name, first) for name, first in _FORM.items()}
@@ -93,8 +91,6 @@ class Play:
         key = request.path_params["key"]
         return _json(_shown(self._need_tables().find(key), key))
 
-    # Buttons.
-
     def _done(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
         """Wrap an action: its handler returns the new state of the table, or the failure as JSON."""
 
@@ -111,37 +107,38 @@ class Play:
 
         return answer
 
-    async def _move(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        cell = whole_number("cell", form.get("cell", ""), 0, _MOST_CELLS)
-        ply = whole_number("ply", form.get("ply", ""), 0, _MOST_CELLS)
-        _same_game(table, form)
-        if ply % 2 not in table.sides(key):
-            raise Failure(409, "It is not your turn.")
-        await table.guest(ply % 2).move(cell, ply)
-
-    async def _resign(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        _same_game(table, form)
-        sides = table.sides(key)
-        to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
-        table.guest(to_move if len(sides) == 2 else sides[0]).resign()
-
-    async def _again(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await tables.again(table, form.get("game", ""), swap=bool(form.get("swap")))
-
-    async def _back(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await tables.take_back(table, key, form.get("game", ""))
-
-    async def _leave(self, tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        tables.left(table)
-
     def _need_tables(self) -> PlayRooms:
         if self._tables is None:
             raise Failure(404, "This website offers no games.", "The Play page explains how to enable them.")
         return self._tables
 
 
-def _same_game(table: PlayRoom, form: dict[str, str]) -> None:
-    if form.get("game", "") != table.game:
+async def _move(tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
+    cell, ply = (whole_number(field, form.get(field, ""), 0, _MOST_CELLS) for field in ("cell", "ply"))
+    _require_same_game(table, form)
+    if ply % 2 not in table.sides(key):
+        raise Failure(409, "It is not your turn.")
+    await table.guest(ply % 2).move(cell, ply)
+
+
+async def _resign(tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
+    _require_same_game(table, form)
+    sides = table.sides(key)
+    to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
+    table.guest(to_move if len(sides) == 2 else sides[0]).resign()
+
+
+async def _leave(tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
+    tables.left(table)
+
+
+def _game(form: dict[str, str]) -> str:
+    """Return the name of the game that the button belongs to."""
+    return form.get("game", "")
+
+
+def _require_same_game(table: PlayRoom, form: dict[str, str]) -> None:
+    if _game(form) != table.game:
         raise Failure(409, "That was the previous game; this is the next one.")
 
 
