@@ -37,6 +37,10 @@ class Solver:
         self._search = (_ColumnSearch if falls else FullSearch)(variant, effort)
         self._variant = variant
 
+    def allow(self, effort: Effort) -> None:
+        """Replace the effort that the methods can spend."""
+        self._search.effort = effort
+
     def result(self, position: Position) -> int:
         """Return the result for the side to move: 1 win, 0 draw, -1 loss."""
         return sum(self._search.reaches(score, position.own, position.opponent) for score in (0, 1)) - 1
@@ -65,7 +69,7 @@ class _ColumnSearch:
 
     def __init__(self, variant: Variant, effort: Effort) -> None:
         columns, rows = variant.columns, variant.rows
-        self._effort, self._cells = effort, variant.cells
+        self.effort, self._cells = effort, variant.cells
         # By number of the cell, from the top row.
         self._bit = [1 << column * (rows + 1) + rows - 1 - row for row in range(rows) for column in range(columns)]
         self._bottom = sum(1 << column * (rows + 1) for column in range(columns))
@@ -100,7 +104,7 @@ class _ColumnSearch:
         least, most = self._known.get(key, (1 - free, free))
         if score <= least or score > most:
             return score <= least
-        self._effort.spend()
+        self.effort.spend()
         found: list[tuple[int, int, int, int]] = []
         for column in self._columns:
             if move := moves & column:

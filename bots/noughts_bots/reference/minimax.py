@@ -87,7 +87,7 @@ class FullSearch:
 
     def __init__(self, variant: Variant, effort: Effort | None = None) -> None:
         self._variant = variant
-        self._effort = effort or Effort(None)
+        self.effort = effort or Effort(None)
         self._threats = Threats(variant)
         # Whether an additional stone never hurts its owner.
         self._harmless = not variant.gravity and not variant.beside
@@ -163,7 +163,7 @@ class FullSearch:
             question = (plies if score > 0 else -plies, mover & open_to_mover, other & open_to_other, cells)
         answer = self._answers.get(question)
         if answer is None:
-            self._effort.spend()
+            self.effort.spend()
             answer = self._answers[question] = self._search(score, mover, other, cells)
         return answer
 

@@ -309,3 +309,23 @@ def test_a_tournament_that_does_not_exist_is_named(
     line = f"{command.format('tournaments/nope')} --db games.db"
     assert "tournaments/nope does not exist" in noughts(line, code=1).stderr
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_blunders_are_counted_by_bot_and_by_game(noughts: Any, file: Path) -> None:
+    found = json.loads(noughts(f"records accuracy {file} --format json").stdout)["bots"]
+    assert {row["bot"]: (row["games"], row["decisions"], row["blunders"], row["accuracy"]) for row in found} == {
+        "ada": (3, 5, 1, 0.8),  # b3 of the third game gives away a win
+        "bob": (2, 0, 0, None),
+        "cyd": (1, 3, 1, 2 / 3),  # c3 of the third game loses
+    }
+    assert "ada" in noughts(f"records accuracy {file}").stdout
+    games = json.loads(noughts(f"records accuracy {file} --each --format json").stdout)["games"]
+    assert [(row["number"], row["bot"]) for row in games][:3] == [(1, "ada"), (1, "bob"), (2, "bob")]
+
+
+def test_an_invalid_game_is_not_judged(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(json.dumps({**GAMES[0], "moves": [0, 3, 0]}) + "\n")
+    said = noughts(f"records accuracy {file}", code=1).stderr
+    assert f"{file}, game 1: move 3 (a3)" in said
+    assert f"Fix: noughts records check {file} lists all errors." in said

@@ -1,0 +1,83 @@
+"""How often players keep the exact value of a game.
+
+A decision is a move in a won or drawn position in which at least one legal move would make the value worse. A blunder
+is a decision that made it worse: a win became a draw or a loss, or a draw became a loss. The accuracy is the share of
+decisions without a blunder. Other moves do not count, because no choice could lose anything there: in a lost position
+every move would be perfect, and a bot would look better, the earlier it loses.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from noughts_bots.reference.exact import Solver, can_solve
+from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_referee.rules import Position, Variant
+
+# Positions searched until everything is forgotten: about 50 MB.
+_REMEMBERED = 1 << 18
+
+
+class Accuracy(NamedTuple):
+    games: int = 0
+    """Games in which the value of a position was known."""
+    decisions: int = 0
+    blunders: int = 0
+
+    def plus(self, other: "Accuracy") -> "Accuracy":
+        return Accuracy(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+    @property
+    def share(self) -> float | None:
+        """Return the accuracy, 0 to 1; None without decisions."""
+        return (self.decisions - self.blunders) / self.decisions if self.decisions else None
+
+    @property
+    def per_game(self) -> float | None:
+        """Return the blunders per judged game; None without games."""
+        return self.blunders / self.games if self.games else None
+
+
+class Judge:
+    """Counts the decisions and blunders in games of one variant."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+        self._forget()
+
+    def _forget(self) -> None:
+        self._solver, self._searched = Solver(self._variant, Effort(None)), 0
+        self._known: dict[tuple[int, int, int], bool | None] = {}
+
+    def judge(self, moves: Sequence[int], first: int, effort: Effort) -> tuple[Accuracy, Accuracy]:
+        """Return the counts of each side, from the end of the game back to ply `first` as far as the effort reaches."""
+        if self._searched > _REMEMBERED or len(self._known) > _REMEMBERED:
+            self._forget()
+        self._solver.allow(effort)
+        before, judged, counts = effort.nodes, 0, [[0, 0], [0, 0]]
+        positions = [Position(self._variant)]
+        for cell in moves[:-1]:
+            positions.append(positions[-1].copy())
+            positions[-1].play(cell)
+        try:
+            for ply in range(len(moves) - 1, first - 1, -1):
+                if not can_solve(positions[ply]):
+                    break
+                kept = self._kept(positions[ply], moves[ply])
+                judged = 1
+                if kept is not None:
+                    counts[ply % 2][0] += 1
+                    counts[ply % 2][1] += not kept
+        except Spent:
+            pass
+        self._searched += effort.nodes - before
+        return Accuracy(judged, *counts[0]), Accuracy(judged, *counts[1])
+
+    def _kept(self, position: Position, cell: int) -> bool | None:
+        """Return whether a decision kept the value; None if it was no decision. Raises Spent."""
+        key = (position.own, position.opponent, cell)
+        if key not in self._known:
+            result = self._solver.result(position)
+            kept = self._solver.keeps(position, cell, result)
+            others = (self._solver.keeps(position, other, result) for other in position.free)
+            self._known[key] = None if result < 0 or (kept and all(others)) else kept
+        return self._known[key]

@@ -1,0 +1,73 @@
+"""`noughts records accuracy`: how often bots kept the exact value of their games."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.reference.threats.effort import Effort
+from noughts_server.cli import output
+from noughts_server.cli.command import command
+from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.game_sources import TournamentPlace
+from noughts_server.cli.local.records import games_in, require_moves
+from noughts_server.records.recorded_game import variant_of
+from noughts_server.records.replay import faults_of
+
+
+@command()
+def accuracy(
+    source: Annotated[str, Argument(metavar="IN")],
+    place: TournamentPlace,
+    each: bool = False,
+    positions: Annotated[int, Option("--positions", min=1)] = 200_000,
+) -> None:
+    """Count how often each bot kept the exact value of its games.
+
+    A decision is a move in a won or drawn position in which some legal move would make the value worse. A blunder is a
+    decision that made it worse. The accuracy is the share of decisions without a blunder. Moves of openings do not
+    count. Each game is judged from its end back, as far as the search of `--positions` positions reaches and at most 28
+    cells are free. `tournaments/NAME` is a tournament on the server, or in the database of --db.
+    """
+    totals: defaultdict[str, Accuracy] = defaultdict(Accuracy)
+    games = []
+    with place.file(source) as file, counting("Games") as show:
+        require_moves(file)
+        for number, name, counts in _judged(file, source, positions):
+            totals[name] = totals[name].plus(counts)
+            games += [{"number": number, **_document(name, counts)}] if each else []
+            show(number, None)
+    rows = games or [_document(name, totals[name]) for name in sorted(totals, key=lambda name: -_share(totals[name]))]
+    head = [">game", "bot"] if each else ["bot"]
+    columns = (*head, ">games judged", ">decisions", ">blunders", ">per game", ">accuracy")
+    if totals and not any(counts.games for counts in totals.values()):
+        output.hint("No position of these games could be solved: `noughts solve --help` says which can.")
+    output.show_rows({"games" if each else "bots": rows}, columns, map(_row, rows), f"No games in {source}.")
+
+
+def _judged(file: str, source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
+    """Yield what each player did in each game that is not void. Raises Problem for an invalid game."""
+    judge = cache(lambda name: Judge(variant_of(name)))
+    for number, game in enumerate(games_in(file), start=1):
+        if wrong := next(iter(faults_of(game)), None):
+            raise Problem(f"{source}, game {number}: {wrong}", f"noughts records check {source} lists all errors.")
+        if game.score is not None:
+            sides = judge(game.variant).judge(game.moves, game.first_chosen, Effort(positions))
+            yield from zip((number, number), (game.first, game.second), sides, strict=True)
+
+
+def _share(counts: Accuracy) -> float:
+    return -1.0 if counts.share is None else counts.share
+
+
+def _document(name: str, counts: Accuracy) -> dict[str, Any]:
+    return {"bot": name, **counts._asdict(), "blunders_per_game": counts.per_game, "accuracy": counts.share}
+
+
+def _row(document: dict[str, Any]) -> list[object]:
+    *cells, per_game, share = document.values()
+    return [*cells, "-" if per_game is None else f"{per_game:.2f}", "-" if share is None else f"{share:.1%}"]
