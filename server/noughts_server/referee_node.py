@@ -26,7 +26,8 @@ from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.limits import ABSENCE_SECONDS, Limits
-from noughts_server.monitoring.event_log import EventLog
+from noughts_server.messages.conversions import filled
+from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
@@ -37,7 +38,6 @@ from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
-from noughts_server.store.people.bots import LoggedIn
 
 _SILENT_SECONDS = 5.0
 
@@ -155,9 +155,9 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         absences = Absences(store, referee, director, play.local.playing, settings.absence, refused)
         guard = StoreGuard(store, referee)
         sessions = Sessions(referee, bus, WireSettings())
-        stack.enter_context(EventLog(bus, play.local.conditions, sessions).writing())
+        stack.enter_context(logging_events(bus, play.local.conditions, sessions))
         await stack.enter_async_context(membership.belonging())
-        installed: dict[int, LoggedIn] = {}
+        installed: set[int] = set()
         play.installed = installed
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
@@ -187,9 +187,7 @@ async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, ses
             presence = _presence(name, referee, play.local.playing())
             for version, login in sessions.logins_here().items():
                 if version in play.installed:
-                    about = pb.BotPresence(bot=login.bot, name=login.name, variants=login.variants)
-                    about.declines_challenges = login.declines_challenges
-                    presence.offers.add(version=version, online=True).MergeFrom(about)
+                    presence.offers.append(filled(pb.BotPresence, login, version=version, online=True))
             bus.publish(REFEREES, presence)
             await asyncio.sleep(_PERIOD_SECONDS)
     finally:

@@ -28,10 +28,10 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
-from noughts_server.monitoring.event_log import EventLog
+from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
-from noughts_server.runtime.challenge_expiry import ChallengeExpiry
+from noughts_server.runtime.challenge_expiry import expiring_challenges
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
@@ -161,17 +161,16 @@ async def running_server(
         counters = Counters(referee, bus)
         token_expiry = TokenExpiry(store, sessions)
         leads = control.leads if control else lambda: True
-        challenge_expiry = ChallengeExpiry(store, sessions, director, leads)
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, local, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
-        stack.enter_context(EventLog(bus, play.conditions if play else lambda tournament: None, sessions).writing())
+        stack.enter_context(logging_events(bus, play.conditions if play else lambda tournament: None, sessions))
         metrics_address = None
         if settings.metrics is not None:
             from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
 
             metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
-            metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
+            metrics_address = await stack.enter_async_context(serving_metrics(metrics, settings.metrics))
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
@@ -188,7 +187,8 @@ async def running_server(
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
-        await stack.enter_async_context(running(token_expiry.run(), challenge_expiry.run(), guard.run(), webhooks))
+        challenges = expiring_challenges(store, sessions, director, leads)
+        await stack.enter_async_context(running(token_expiry.run(), challenges, guard.run(), webhooks))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:

@@ -38,7 +38,7 @@ class BusOptions:
         try:
             is_open = any(not is_loopback(urlsplit(each).hostname or "") and "@" not in each for each in settings.urls)
         except BadBusUrl as error:
-            raise UsageProblem(f"--bus: got {error.got!r}, expected {error.expected}") from error
+            raise UsageProblem(f"--bus: got {error.subject!r}, expected {error.expected}") from error
         if is_open and not (insecure or self.bus_creds or self.bus_cert):
             raise UsageProblem(
                 f"--bus {settings.place}: got a bus on another machine without credentials, expected credentials",

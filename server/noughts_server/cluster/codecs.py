@@ -40,14 +40,6 @@ def _plain(kind: type[Any]) -> Codec:
     return Codec(lambda message: iter((message.SerializeToString(),)), kind.FromString)
 
 
-def _encode_changed(tournament: int) -> Iterator[bytes]:
-    yield pb.TournamentChanged(tournament=tournament).SerializeToString()
-
-
-def _decode_changed(data: bytes) -> int:
-    return pb.TournamentChanged.FromString(data).tournament
-
-
 def _encode_played(played: GameEvent) -> Iterator[bytes]:
     slot, event = played
     message = pb.FeedPlayed(tournament=slot.tournament, ordinal=slot.ordinal)
@@ -125,7 +117,10 @@ _CODECS = {
     SERVERS: _plain(pb.ServerPresence),
     REFEREES: _plain(pb.RefereePresence),
     WANTS: _plain(pb.FeedWants),
-    CHANGED: Codec(_encode_changed, _decode_changed),
+    CHANGED: Codec(
+        lambda tournament: iter((pb.TournamentChanged(tournament=tournament).SerializeToString(),)),
+        lambda data: pb.TournamentChanged.FromString(data).tournament,
+    ),
     PLAYED: Codec(_encode_played, _decode_played),
     COMMITTED: Codec(_encode_report, _decode_report),
 }

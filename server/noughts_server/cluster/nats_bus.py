@@ -21,7 +21,7 @@ from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import codec
 from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.errors import BusUnusable
-from noughts_server.runtime.bus import Handler, MemoryBus, Subscription
+from noughts_server.runtime.bus import Handler, MemoryBus
 
 logger = structlog.get_logger("noughts.bus")
 
@@ -81,8 +81,8 @@ class NatsBus:
         self._waiting.extend((subject, data) for data in how.encode(message))
         self._work.set()
 
-    def subscribe(self, subject: str, handler: Handler) -> Subscription:
-        """Calls the handler with each message, from here or elsewhere, until the subscription is closed."""
+    def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
+        """Call the handler with each message, from here or elsewhere, until the returned function is called."""
         if codec(subject) is not None and subject not in self._subjects:
             self._subjects[subject] = 1
             self._wanted.append(subject)

@@ -119,15 +119,12 @@ class SharedSupply(Supply):
             games = self._queue.ask(settings, playing, self._news.set)
             return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
         found = False
-        if self._hungry(playing):
+        wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
+        if self._referee.queued(self._key) < wanted:
             async for part in self._claimed(opened, playing):
                 self._referee.add(part)
                 found = True
         return found
-
-    def _hungry(self, playing: GameConditions) -> bool:
-        wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
-        return self._referee.queued(self._key) < wanted
 
     async def _claim_next(self, playing: GameConditions) -> list[HeldClaim]:
         holding, played = self._units()

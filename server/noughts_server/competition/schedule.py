@@ -23,8 +23,8 @@ class Schedule(Protocol):
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         """Yield the slots with these ordinals, in their order."""
 
-    def encounter(self, ordinal: int) -> int:
-        """Return the number, from 0, of the slot's encounter: two games on one opening, with sides swapped."""
+    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
+        """Yield the numbers, from 0, of these slots' encounters: two games on one opening, with sides swapped."""
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """Yield the ordinals below `before` of the slots of this entry, in descending order."""

@@ -18,7 +18,7 @@ from noughts_server.launching.launcher import command_of
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.people.bots import LoggedIn, log_in
+from noughts_server.store.people.bots import BotVersion, log_in
 from noughts_server.store.people.tokens import create_owner
 
 logger = structlog.get_logger("noughts.offers")
@@ -41,28 +41,28 @@ class Offers:
     sessions: Sessions
     launcher: Launcher
     seats: int
-    installed: dict[int, LoggedIn]
-    """Gets the bots that have sent a hello, by key of the bot version."""
+    installed: set[int]
+    """Gets the keys of the bot versions that have sent a hello."""
     on_ready: Callable[[], None]
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
 
-    async def play(self, offer: Offer, bot: LoggedIn) -> None:
+    async def play(self, offer: Offer, bot: BotVersion) -> None:
         """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
-            for wire in self.sessions.team_wires(bot.bot_version_id, self.seats, self.times.wire):
+            for wire in self.sessions.team_wires(bot.id, self.seats, self.times.wire):
                 tasks.create_task(self._play_seat(offer.spec, bot, wire))
 
-    async def _play_seat(self, spec: BotSpec, bot: LoggedIn, wire: FrameConnection) -> None:
+    async def _play_seat(self, spec: BotSpec, bot: BotVersion, wire: FrameConnection) -> None:
         wire.on_presence = self.on_ready
         assert spec.child_kind is not None
 
         def ended(fault: Fault) -> None:
             said = fault.death.stderr[-500:].strip()
-            logger.warning("process_ended", bot=bot.version, reason=fault.death.reason, said=said)
+            logger.warning("process_ended", bot=bot.resource, reason=fault.death.reason, said=said)
             if fault.benched:
                 what = f"could not be started; the last time it {fault.death.reason}"
                 self.bench.add(wire.player, what, lambda games: None)
-                self.installed.pop(bot.bot_version_id, None)
+                self.installed.discard(bot.id)
                 self.on_ready()
 
         command = command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target)
@@ -70,17 +70,17 @@ class Offers:
         player = ChildPlayer(command, self.launcher, wire, self.times, accept=accept, on_fault=ended, start=start)
         await player.play()
 
-    def _accept(self, bot: LoggedIn, hello: pb.Hello) -> pb.Welcome:
+    def _accept(self, bot: BotVersion, hello: pb.Hello) -> pb.Welcome:
         welcome = self.sessions.child_welcome(hello, bot, self.times.heartbeat)
-        self.installed[bot.bot_version_id] = bot
+        self.installed.add(bot.id)
         return welcome
 
 
-async def register(store: Store, owner: str, offers: tuple[Offer, ...]) -> list[LoggedIn]:
+async def register(store: Store, owner: str, offers: tuple[Offer, ...]) -> list[BotVersion]:
     """Return the offered bots, created if new. Raises PermissionDenied if a name belongs to another owner."""
     now = store.now_ms()
 
-    def enter(connection: Connection) -> list[LoggedIn]:
+    def enter(connection: Connection) -> list[BotVersion]:
         key = create_owner(connection, owner)
         enter_one = partial(log_in, connection, owner_id=key, now_ms=now)
         return [enter_one(name=offer.name, version=offer.version) for offer in offers]

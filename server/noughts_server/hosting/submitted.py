@@ -46,7 +46,6 @@ from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.nodes import accepted_kinds
-from noughts_server.store.people.bots import LoggedIn
 from noughts_server.store.people.submissions import (
     Submission,
     Upload,
@@ -102,8 +101,8 @@ class Host:
     """Whether it runs bots at all: of the servers of a cluster only one does."""
     left_to_others: Callable[[Connection], frozenset[str]] = lambda connection: frozenset()
     """Returns the kinds of bots that others run. Reads the database."""
-    installed: dict[int, LoggedIn] = field(default_factory=dict)
-    """The bots whose processes run here, by key of the bot version."""
+    installed: set[int] = field(default_factory=set)
+    """The keys of the bot versions whose processes run here."""
     refused: dict[int, str] | None = None
     """The bots that this referee leaves to others because it cannot run them, with the reasons; None: they lose."""
     on_ready: Callable[[], None] = lambda: None
@@ -382,7 +381,7 @@ class SubmittedBots:
             logger.warning("submission_start_failed", bot=submission.resource, error=str(error))
         finally:
             del self._playing[key]
-            self._host.installed.pop(key, None)
+            self._host.installed.discard(key)
             self._host.on_ready()
 
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
@@ -404,8 +403,8 @@ class SubmittedBots:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
         def accept(hello: pb.Hello) -> pb.Welcome:
-            welcome = sessions.child_welcome(hello, submission.logged_in, self._times.heartbeat)
-            self._host.installed[submission.bot_version_id] = submission.logged_in
+            welcome = sessions.child_welcome(hello, submission.bot_version, self._times.heartbeat)
+            self._host.installed.add(submission.bot_version_id)
             self._host.on_ready()
             return welcome
 

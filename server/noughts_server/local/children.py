@@ -69,7 +69,7 @@ class LocalChildren:
             await self._play_engine(label, spec)
 
     async def _play_frames(self, label: str, spec: BotSpec) -> None:
-        version = self._tournament.bots[label].bot_version_id
+        version = self._tournament.bots[label].id
         wires = self._server.sessions.team_wires(version, self._plan.processes_of(spec), self._times.wire)
         players = [wire.player for wire in wires]
 
@@ -94,7 +94,7 @@ class LocalChildren:
 
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
         bot, sessions, referee = self._tournament.bots[label], self._server.sessions, self._server.referee
-        version = bot.bot_version_id
+        version = bot.id
         variant = parse_variant(self._variant)
         terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
@@ -115,7 +115,7 @@ class LocalChildren:
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)
-        sessions.logged_in(version, OnlineBot(bot.bot_id, bot.version, None, False))
+        sessions.logged_in(version, OnlineBot(bot.bot_id, bot.resource, None, False))
         try:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:

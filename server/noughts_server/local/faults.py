@@ -8,7 +8,6 @@ from noughts_referee.children.lost_games import LostGame
 from noughts_referee.rules import FORFEITS, GONE, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.local.plan import FaultyGame, LocalFault
-from noughts_server.runtime.bus import Subscription
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.store.games.notes import GameNote, add_faults, add_notes
@@ -43,7 +42,7 @@ class LocalFaults:
         """Of each tournament: why games were lost that were stored without a reason, by ordinal."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
         """Of games lost with a child, by ordinal: the fault, and whether it is the first game of that death."""
-        self._commits: Subscription | None = server.bus.subscribe(COMMITTED, self._committed)
+        self._count_no_more = server.bus.subscribe(COMMITTED, self._committed)
 
     @property
     def found(self) -> tuple[LocalFault, ...]:
@@ -55,9 +54,7 @@ class LocalFaults:
 
         `counts` tells whether the game of a slot is stored: faults in the others are left out.
         """
-        if self._commits is not None:
-            self._commits.close()
-            self._commits = None
+        self._count_no_more()
         for ordinal, (key, first) in self._lost_in.items():
             if not counts(ordinal):
                 self._uncount(key, ordinal, first=first)

@@ -90,7 +90,7 @@ class RunAtServer:
             await self.server.store.read(self._recall)
             self._stop_if_over()
         for label, margin_us in self.plan.own_margins_us.items():
-            version = self._tournament.bots[label].bot_version_id
+            version = self._tournament.bots[label].id
             self.server.referee.player(version).margin_us = margin_us
         async with AsyncExitStack() as stack:
             self.server.recorder.admit = self._admit
@@ -200,7 +200,7 @@ class RunAtServer:
         finally:
             await process.stop()
         # It loses its running games at once.
-        self.server.sessions.wire(self._tournament.bots[label].bot_version_id).dismiss()
+        self.server.sessions.wire(self._tournament.bots[label].id).dismiss()
         return code
 
     async def _all_online(self) -> None:

@@ -16,7 +16,7 @@ from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.standings import standings
-from noughts_server.store.people.bots import LoggedIn, log_in
+from noughts_server.store.people.bots import BotVersion, log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.extensions import extend_tournament
@@ -47,7 +47,7 @@ class LocalTournament:
         self._settings = settings
         self._versions = versions
         self._owner = 0
-        self.bots: dict[str, LoggedIn] = {}
+        self.bots: dict[str, BotVersion] = {}
         """By label."""
         self._excused: set[str] = set()
 
@@ -62,13 +62,13 @@ class LocalTournament:
     def mark_absent(self, label: str) -> None:
         """Nobody need wait for the bot of this label: its games are lost as they begin."""
         self._excused.add(label)
-        self._server.bus.publish(PRESENCE, self.bots[label].bot_version_id)
+        self._server.bus.publish(PRESENCE, self.bots[label].id)
 
     def missing(self) -> list[str]:
         """The labels of the bots that have no session and are not excused."""
         online = self._server.sessions.online
         expected = [label for label in self._versions if label not in self._excused]
-        return [label for label in expected if not online(self.bots[label].bot_version_id)]
+        return [label for label in expected if not online(self.bots[label].id)]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
         """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""

@@ -25,40 +25,34 @@ MOST_FAULTS = 20
 _TERMINATION = attrgetter("termination")
 
 
-class EventLog:
-    def __init__(self, bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> None:
-        """Create the log. `conditions` returns those of a tournament, by key, whose games are played here."""
-        self._bus = bus
-        self._conditions = conditions
-        self._sessions = sessions
+@contextmanager
+def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> Iterator[None]:
+    """Log events inside the block. `conditions` returns those of a tournament, by key, whose games are played here."""
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        with listening(self._bus, COMMITTED, self._committed), listening(self._bus, PRESENCE, self._presence):
-            yield
+    def presence(version: int) -> None:
+        logger.info("bot_online" if sessions.online(version) else "bot_offline", bot=sessions.name(version))
 
-    def _presence(self, version: int) -> None:
-        event = "bot_online" if self._sessions.online(version) else "bot_offline"
-        logger.info(event, bot=self._sessions.name(version))
-
-    def _committed(self, report: CommitReport) -> None:
+    def committed(report: CommitReport) -> None:
         # Almost all commits end here.
         if FAULTS.isdisjoint(map(_TERMINATION, report.games)):
             return
         faults = [game for game in report.games if game.termination in FAULTS]
         for game in faults[:MOST_FAULTS]:
-            self._fault(game)
+            known = conditions(game.tournament)
+            if known is not None:
+                _log_fault(game, known, sessions)
         if len(faults) > MOST_FAULTS:
             logger.info("more_faults", games=len(faults) - MOST_FAULTS)
 
-    def _fault(self, game: FinishedGame) -> None:
-        conditions = self._conditions(game.tournament)
-        if conditions is None:
-            return
-        outcome = game.outcome
-        loser = game.second if outcome.loser else game.first
-        bot = self._sessions.name(conditions.players[loser])
-        reason = {"fault": game.fault} if game.fault else {}
-        ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
-        place, ending = game_name(conditions.name, game.ordinal), str(outcome.termination)
-        logger.info("fault", game=place, bot=bot, termination=ending, **reason, ply=ply)
+    with listening(bus, COMMITTED, committed), listening(bus, PRESENCE, presence):
+        yield
+
+
+def _log_fault(game: FinishedGame, conditions: GameConditions, sessions: Sessions) -> None:
+    outcome = game.outcome
+    loser = game.second if outcome.loser else game.first
+    bot = sessions.name(conditions.players[loser])
+    reason = {"fault": game.fault} if game.fault else {}
+    ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
+    place, ending = game_name(conditions.name, game.ordinal), str(outcome.termination)
+    logger.info("fault", game=place, bot=bot, termination=ending, **reason, ply=ply)

@@ -76,14 +76,11 @@ class Absences:
                     told = f"{did} for {self._seconds:g} s while its games waited"
                     leaving[key, entry] = f"{told}; {why}" if why else told
         for key, entry in slow:
-            self._warn(playing[key], entry)
+            late = {"tournament": playing[key].name, "entry": playing[key].labels[entry]}
+            logger.warning("entry_inactive", **late, limit_seconds=self._seconds)
         for (key, entry), reason in leaving.items():
             with suppress(WrongState):  # it is over meanwhile
                 await self._take_out(playing[key], entry, reason)
-
-    def _warn(self, conditions: GameConditions, entry: int) -> None:
-        label = conditions.labels[entry]
-        logger.warning("entry_inactive", tournament=conditions.name, entry=label, limit_seconds=self._seconds)
 
     async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
         key, label = conditions.tournament, conditions.labels[entry]

@@ -18,19 +18,8 @@ class Bus(Protocol):
     def publish(self, subject: str, message: Any) -> None:
         """Hands the message to all who are subscribed now."""
 
-    def subscribe(self, subject: str, handler: Handler) -> "Subscription":
-        """Calls the handler with each message until the subscription is closed. Handlers must not block."""
-
-
-class Subscription:
-    """An open subscription; closing it twice does no harm."""
-
-    def __init__(self, close: Callable[[], None]) -> None:
-        self._close = close
-
-    def close(self) -> None:
-        """No further message is delivered."""
-        self._close()
+    def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
+        """Call the handler with each message until the returned function is called. Handlers must not block."""
 
 
 class MemoryBus:
@@ -43,21 +32,21 @@ class MemoryBus:
         for handler in tuple(self._handlers.get(subject, ())):
             handler(message)
 
-    def subscribe(self, subject: str, handler: Handler) -> Subscription:
+    def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
         self._handlers[subject].append(handler)
 
         def close() -> None:
             if handler in self._handlers[subject]:
                 self._handlers[subject].remove(handler)
 
-        return Subscription(close)
+        return close
 
 
 @contextmanager
 def listening(bus: Bus, subject: str, handler: Handler) -> Iterator[None]:
     """Subscribed inside the `with` block."""
-    subscription = bus.subscribe(subject, handler)
+    unsubscribe = bus.subscribe(subject, handler)
     try:
         yield
     finally:
-        subscription.close()
+        unsubscribe()

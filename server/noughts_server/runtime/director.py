@@ -7,15 +7,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import NoughtsError
+from noughts_server.errors import Draining, NoughtsError
 from noughts_server.resource_names import short
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.tournament_play import TournamentPlay
-from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.entries import withdraw_entry
@@ -30,6 +30,8 @@ from noughts_server.store.tournaments.tournaments import (
 )
 
 logger = structlog.get_logger("noughts.director")
+
+Done = TypeVar("Done")
 
 # The scheduler looks at the clock now and then, which may have been set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
@@ -57,28 +59,45 @@ class Director:
         self._look_seconds = look_seconds
         self._tasks: asyncio.TaskGroup | None = None
         self._rescheduled = asyncio.Event()
-        self._uncancelled = UncancelledWork()
+        self._running: set[asyncio.Task[Any]] = set()
+        """What is cancelled when the server stops."""
 
     @asynccontextmanager
     async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
         """Accept requests inside the block. Unless it `goes_on`, ignore what was scheduled before."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            self._uncancelled.open(tasks)
-            starts = tasks.create_task(self._start_on_time(), name="scheduled starts") if goes_on else None
+            if goes_on:
+                self._running.add(tasks.create_task(self._start_on_time(), name="scheduled starts"))
             try:
                 yield
             finally:
-                self._uncancelled.close()
-                if starts is not None:
-                    starts.cancel()
+                self._tasks = None
+                for task in self._running:
+                    task.cancel()
 
     async def uncancelled(self, work: Callable[[], Awaitable[Done]]) -> Done:
-        """What `work` returns or raises. It continues if its caller is cancelled: a call whose caller has hung up.
+        """Return or raise what `work` does. If the caller is cancelled, e.g. because a client hung up, it continues.
 
-        For calls, whose work writes a tournament and then has it played. Raises Draining when the server goes down.
+        The store writes the finished steps of a call anyway. Without the rest, a tournament could be running that
+        nobody plays. Raises Draining if the server stops.
         """
-        return await self._uncancelled.run(work)
+        if self._tasks is None:
+            raise Draining()
+        task = self._tasks.create_task(_outcome(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_fault)
+            raise
+        if task.cancelled():
+            raise Draining()
+        outcome = task.result()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def start(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may.
@@ -177,3 +196,18 @@ class Director:
         if failed is not None:
             raise failed
         return await self._store.read_patiently(next_start)
+
+
+async def _outcome(work: Callable[[], Awaitable[Done]]) -> Done | Exception:
+    """Return what `work` returns or raises, because an exception would end the group of its task."""
+    try:
+        return await work()
+    except Exception as error:
+        return error
+
+
+def _log_fault(task: asyncio.Task[Any]) -> None:
+    """Log a fault of work whose caller has left."""
+    outcome = None if task.cancelled() else task.result()
+    if isinstance(outcome, Exception) and not isinstance(outcome, NoughtsError):
+        logger.error("unexpected_error", exc_info=outcome)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import grpc
 
@@ -20,8 +20,9 @@ from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported, WrongState
+from noughts_server.resource_names import bot_name
 from noughts_server.runtime.bus import Bus
-from noughts_server.store.people.bots import LoggedIn
+from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.validation import check_text
 from noughts_server.version import software_version
 
@@ -80,15 +81,6 @@ class OnlineBot:
         if self.declines_challenges:
             hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
             raise WrongState(self.name, got="declining challenges", expected="one that accepts", hint=hint)
-
-
-class Present(NamedTuple):
-    """A bot version with a stream."""
-
-    version: str
-    """`bots/NAME/versions/V`."""
-    games: int
-    """In flight."""
 
 
 class SessionConnection(Protocol):
@@ -215,24 +207,25 @@ class Sessions:
                 del self._wires[version]
                 self._logins.pop(version, None)
 
-    def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
-        """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
+    def welcome(self, hello: pb.Hello, bot: BotVersion) -> pb.Welcome:
+        """Return the answer to a hello of this bot."""
         self._streams += 1
-        settings, session = self.settings, f"{version}/sessions/{self._streams}"
-        welcome = pb.Welcome(bot=bot, version=version, session=session, server=software_version(), protocol=PROTOCOL)
+        settings, session = self.settings, f"{bot.resource}/sessions/{self._streams}"
+        welcome = pb.Welcome(session=session, server=software_version(), protocol=PROTOCOL)
+        welcome.bot, welcome.version = bot_name(bot.bot), bot.resource
         welcome.heartbeat_ms, welcome.grace_ms = round(settings.heartbeat * 1000), round(settings.grace * 1000)
         welcome.max_games = min(hello.max_games or UNTIMED_GAMES, MOST_GAMES)
         return welcome
 
-    def child_welcome(self, hello: pb.Hello, bot: LoggedIn, heartbeat: float) -> pb.Welcome:
+    def child_welcome(self, hello: pb.Hello, bot: BotVersion, heartbeat: float) -> pb.Welcome:
         """The answer to the hello of a child, which is logged in by it. Raises NotStarted for a wrong hello."""
         try:
             check_hello(hello)
         except NoughtsError as error:
             raise NotStarted(f"sent an invalid hello: {error}") from error
-        login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
-        self.logged_in(bot.bot_version_id, login)
-        welcome = self.welcome(hello, bot.bot, bot.version)
+        login = OnlineBot(bot.bot_id, bot.resource, None, hello.declines_challenges, tuple(hello.variants))
+        self.logged_in(bot.id, login)
+        welcome = self.welcome(hello, bot)
         welcome.heartbeat_ms, welcome.grace_ms = round(heartbeat * 1000), 0
         return welcome
 
@@ -269,13 +262,10 @@ class Sessions:
         login = self._logins.get(version)
         return login.name if login else ""
 
-    def present(self) -> list[Present]:
-        """The bot versions that have a stream now."""
-        return [
-            Present(self.name(version), sum(len(wire.player.games) for wire in self._wires_of(version)))
-            for version in self._present
-            if self._online_here(version)
-        ]
+    def present(self) -> dict[str, int]:
+        """Return the number of running games of each bot version that has a stream now, by `bots/NAME/versions/V`."""
+        here = [version for version in self._present if self._online_here(version)]
+        return {self.name(each): sum(len(wire.player.games) for wire in self._wires_of(each)) for each in here}
 
     # In a cluster.
 

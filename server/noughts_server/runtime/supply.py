@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 
 import structlog
 
@@ -122,8 +123,9 @@ class Supply:
             for number in numbers:
                 await self._progress.until(has_room)
                 await self._recorder.room()
-                unit, encounters = await self._claim(playing, number)
-                async for part in opened.parts(unit, encounters):
+                claim = await self._store.write_patiently(partial(claim_unit, tournament_id=self._key, number=number))
+                unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
+                async for part in opened.parts(unit, claim.encounters):
                     yield part
 
         if settings.throughput:
@@ -155,11 +157,6 @@ class Supply:
         self._referee.add(unit._replace(slots=slots[:games]))
         self._queue.end_turn(self._key, len(slots[:games]))
         return True
-
-    async def _claim(self, playing: GameConditions, number: int) -> tuple[Unit, tuple[int, ...]]:
-        """A unit, and the encounters of its slots (see `Claim`)."""
-        claim = await self._store.write_patiently(lambda connection: claim_unit(connection, self._key, number))
-        return Unit(playing, claim.attempt, claim.slots, begun=claim.begun), claim.encounters
 
     async def _read_conditions(self) -> GameConditions:
         return await self._store.read_patiently(lambda connection: read_conditions(connection, self._key))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import lru_cache
 
 from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -25,7 +26,7 @@ class UnitsWithOpenings:
         self._variant = conditions.variant
         self._seed = conditions.seed
         self._name = conditions.name
-        self._known: dict[int, OpeningChoice] = {}
+        self._opening = lru_cache(_MOST_KEPT)(self._made)
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
         """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
@@ -42,19 +43,13 @@ class UnitsWithOpenings:
         for begin in range(0, len(unit.slots), size):
             slots, numbers = unit.slots[begin : begin + size], encounters[begin : begin + size]
             # A search is a thread's: games that run meanwhile must not wait for it.
-            found = await asyncio.to_thread(self._find, numbers) if searched else self._find(numbers)
+            found = await asyncio.to_thread(self._openings_of, numbers) if searched else self._openings_of(numbers)
             openings = {slot.ordinal: opening for slot, opening in zip(slots, found, strict=True)}
             yield unit._replace(slots=slots, openings=openings)
             await asyncio.sleep(0)
 
-    def _find(self, encounters: Sequence[int]) -> list[OpeningChoice]:
-        known = self._known
-        if len(known) > _MOST_KEPT:
-            known.clear()
-        for encounter in encounters:
-            if encounter not in known:
-                known[encounter] = self._made(encounter)
-        return [known[encounter] for encounter in encounters]
+    def _openings_of(self, encounters: Sequence[int]) -> list[OpeningChoice]:
+        return list(map(self._opening, encounters))
 
     def _made(self, encounter: int) -> OpeningChoice:
         try:

@@ -14,9 +14,9 @@ from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
-from noughts_server.services.idempotency import idempotent
 from noughts_server.services.new_tournaments import canonical_variant, check_settings
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import play_as
@@ -66,7 +66,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def play() -> Tournament:
-            slug = await self._store.write(idempotent(who, request.request_id, request, begin, now_ms=now))
+            slug = await self._store.write(idempotent(who.token_id, request, begin, now_ms=now))
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self._director.play_on(tournament)
             return tournament

@@ -15,7 +15,7 @@ from noughts_server.services.access import VISITOR, Access, bearer_token, caller
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.people.bots import LoggedIn, log_in, log_in_again
+from noughts_server.store.people.bots import BotVersion, log_in, log_in_again
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.entries import pinned_elsewhere
 
@@ -48,12 +48,12 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self, context: PlayContext, hello: pb.Hello, owner: int, name: str, version: str, token: int | None
     ) -> None:
         bot = await self._log_in(owner, name, version, token)
-        waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.bot_version_id))
-        welcome = self._sessions.welcome(hello, bot.bot, bot.version)
+        waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.id))
+        welcome = self._sessions.welcome(hello, bot)
         welcome.waits_for.extend(waits_for)
-        login = OnlineBot(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
-        self._sessions.logged_in(bot.bot_version_id, login)
-        wire = self._sessions.wire(bot.bot_version_id)
+        login = OnlineBot(bot.bot_id, bot.resource, token, hello.declines_challenges, tuple(hello.variants))
+        self._sessions.logged_in(bot.id, login)
+        wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens
         await wire.serve(context, welcome, hello.max_games, prepares=hello.prepares)
 
@@ -69,7 +69,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         check_hello(hello)
         return hello
 
-    async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> LoggedIn:
+    async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> BotVersion:
         if self._store.trouble is not None:
             # If the database is unavailable, a bot can still reconnect to its live games, because that writes nothing.
             again = partial(log_in_again, owner_id=owner, name=name, version=version)
@@ -79,7 +79,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         # A bot with a ticket is already registered.
         limits = None if token is None else self._limiter.limits
 
-        def enter(connection: Connection) -> LoggedIn:
+        def enter(connection: Connection) -> BotVersion:
             return log_in(connection, owner_id=owner, name=name, version=version, now_ms=now, limits=limits)
 
         return await self._store.write(enter)

@@ -43,7 +43,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         except DatabaseTrouble:
             running = []  # `database_trouble` reports the problem
         trouble = self.store.trouble
-        online = sorted(self.sessions.present(), key=lambda bot: (-bot.games, natural_key(bot.version)))
+        online = sorted(self.sessions.present().items(), key=lambda bot: (-bot[1], natural_key(bot[0])))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),
@@ -59,7 +59,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_in_flight=referee.in_flight(),
             slots_queued=referee.queued(),
             bots_online=len(online),
-            bots=[pb.OnlineBot(bot_version=bot.version, games_in_flight=bot.games) for bot in online[:_MOST_ROWS]],
+            bots=[pb.OnlineBot(bot_version=name, games_in_flight=games) for name, games in online[:_MOST_ROWS]],
             tournaments=[self._running(tournament) for tournament in running[:_MOST_ROWS]],
             watchers=self.feed_counts.watchers,
             commit_seconds=counters.commits.worst,

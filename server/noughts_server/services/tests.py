@@ -16,15 +16,16 @@ from noughts_server.openings.settings import OpeningsKind
 from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
-from noughts_server.services.idempotency import idempotent
 from noughts_server.services.new_tournaments import canonical_variant, checked
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_version
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.people.tokens import Caller
-from noughts_server.store.tournaments.tests import NewTest, Tested, create_test, get_test, list_tests, tested_versions
+from noughts_server.store.tournaments.entries import Entry
+from noughts_server.store.tournaments.tests import NewTest, create_test, get_test, list_tests, tested_versions
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
 from noughts_server.store.validation import check_slug
 
@@ -58,7 +59,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limits).slug
 
         async def play() -> str:
-            slug = await parts.store.write(idempotent(who, request.request_id, request, create, now_ms=now))
+            slug = await parts.store.write(idempotent(who.token_id, request, create, now_ms=now))
             parts.director.play_on(await parts.store.read(lambda connection: get_tournament(connection, slug)))
             return slug
 
@@ -135,7 +136,7 @@ def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotV
             login.check_plays(field, variant)
 
 
-def _listed(tournament: Tournament, tested: Sequence[Tested]) -> pb.Test:
+def _listed(tournament: Tournament, tested: Sequence[Entry]) -> pb.Test:
     message = tournament_message(tournament, labels=[each.label for each in tested])
     return _message(message, [each.bot_version for each in tested])
 

@@ -15,9 +15,9 @@ from noughts_server.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, caller_as, open_to, require
-from noughts_server.services.idempotency import idempotent
 from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.games.standings import CrosstablePage, crosstable, standings
 from noughts_server.store.pairing.seeds import SeedKind
@@ -60,7 +60,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits).slug
 
         async def schedule() -> str:
-            slug = await self.store.write(idempotent(who, request.request_id, request, create, now_ms=now))
+            slug = await self.store.write(idempotent(who.token_id, request, create, now_ms=now))
             self.director.reschedule()
             return slug
 
@@ -93,7 +93,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             )
             return f"{entry.label} {entry.bot_version}"
 
-        answer = await self.store.write(idempotent(who, request.request_id, request, join, now_ms=now))
+        answer = await self.store.write(idempotent(who.token_id, request, join, now_ms=now))
         # Labels contain no spaces.
         label, _, pinned = answer.partition(" ")
         joined = await self.store.read(lambda connection: get_tournament(connection, slug))

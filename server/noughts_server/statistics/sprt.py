@@ -105,6 +105,9 @@ class Sprt:
         """Return the test of each of so many candidates that together err at this test's rates. Raises SprtError."""
         if number < 1:
             raise SprtError(f"{number} candidates", "1 or more")
+        if self.alpha < LEAST_ERROR * number:
+            least = f"at least {LEAST_ERROR * number:g}, because {number} candidates share it"
+            raise SprtError(f"alpha={self.alpha:g}", least)
         return replace(self, alpha=self.alpha / number)
 
     @property

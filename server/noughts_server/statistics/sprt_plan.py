@@ -17,7 +17,6 @@ from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_
 from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel
 
 _IMAGES = 8
-_BISECTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,8 @@ class TrueStrength:
 
     def _difference(self, measure: Callable[[list[float]], float], target: float) -> float:
         """Return the rating difference at which a pair's results have this measure, which increases with it."""
+        from scipy.optimize import bisect
+
         # Nothing is defined beyond what the draw rate allows.
         reach = 400.0 * math.log10((2 - self.draw_rate) / self.draw_rate) if self.draw_rate else 10 * LARGEST_ELO
         reach = reach - abs(self.advantage)
@@ -71,16 +72,13 @@ class TrueStrength:
             raise SprtError(
                 f"a draw rate of {self.draw_rate:g} and a first-move advantage of {self.advantage:g} Elo", "fewer draws"
             )
-        low, high = -reach, reach
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            if measure(self._shares(middle)) < target:
-                low = middle
-            else:
-                high = middle
-        if abs(measure(self._shares(low)) - target) > 1e-6:
+
+        def surplus(elo: float) -> float:
+            return measure(self._shares(elo)) - target
+
+        if not surplus(-reach) <= 0 <= surplus(reach):
             raise SprtError(f"an Elo of {self.elo:g}", f"one that is possible with a draw rate of {self.draw_rate:g}")
-        return low
+        return float(bisect(surplus, -reach, reach))
 
 
 class SprtPlan(NamedTuple):
@@ -105,6 +103,8 @@ def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
 
 def _between_walls(drift: float, variance: float, below: float, above: float) -> tuple[float, float, float]:
     """Return the probability to reach `above`, the mean number of games and its 95 % quantile; a step is two games."""
+    from scipy.optimize import bisect
+
     if variance < 1e-15:
         pairs = max((above if drift > 0 else below) / abs(drift) if drift else math.inf, 1.0)
         return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
@@ -118,17 +118,15 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
         else:
             chance = math.exp(lean * above) * math.expm1(lean * below) / math.expm1(lean * (below + above))
         mean = (chance * above - (1 - chance) * below) / drift
-    low, high = 0.0, mean
-    while _still_going(high, drift, variance, below, above) > 0.05:
+
+    def left(time: float) -> float:
+        return _still_going(time, drift, variance, below, above) - 0.05
+
+    high = mean
+    while left(high) > 0:
         high *= 2
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if _still_going(middle, drift, variance, below, above) > 0.05:
-            low = middle
-        else:
-            high = middle
     # A test ends after a pair, at the earliest after the first.
-    return chance, 2 * max(mean, 1.0), 2 * max(high, 1.0)
+    return chance, 2 * max(mean, 1.0), 2 * max(bisect(left, 1e-9 * high, high), 1.0)
 
 
 def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:

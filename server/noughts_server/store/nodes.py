@@ -72,7 +72,7 @@ def beat(connection: Connection, node: Node) -> Beat:
     row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats, node.accepts)
     upsert(connection, nodes, [row], replace=("seen_at", "seats"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
-    return Beat(_alive(connection, now), now - known.seen_at if known else 0)
+    return Beat(alive(connection), now - known.seen_at if known else 0)
 
 
 def leave(connection: Connection, name: str) -> None:
@@ -82,7 +82,9 @@ def leave(connection: Connection, name: str) -> None:
 
 def alive(connection: Connection) -> tuple[Node, ...]:
     """Return all live nodes, oldest first."""
-    return _alive(connection, dialect.of(connection).now_ms(connection))
+    live = select(nodes).where(nodes.c.seen_at >= dialect.of(connection).now_ms(connection) - LIFETIME_MS)
+    rows = connection.execute(live.order_by(nodes.c.started_at, nodes.c.name))
+    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts) for row in rows)
 
 
 def members(connection: Connection) -> list[Member]:
@@ -108,9 +110,3 @@ def accepted_kinds(connection: Connection) -> frozenset[str]:
     """Return the kinds of submitted bots that all live referees accept, apart from those that accept none."""
     accepts = [frozenset(node.accepts.split(",")) for node in alive(connection) if node.accepts]
     return frozenset.intersection(*accepts) if accepts else frozenset()
-
-
-def _alive(connection: Connection, now: int) -> tuple[Node, ...]:
-    live = select(nodes).where(nodes.c.seen_at >= now - LIFETIME_MS)
-    rows = connection.execute(live.order_by(nodes.c.started_at, nodes.c.name))
-    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts) for row in rows)

@@ -51,7 +51,7 @@ class RemoteField:
     @property
     def running(self) -> Collection[int]:
         """The handles of the bad bot's running games."""
-        return self.server.referee.player(self.tournament.bots[LABEL].bot_version_id).games
+        return self.server.referee.player(self.tournament.bots[LABEL].id).games
 
     async def games(self) -> list[ExportedGame]:
         """What has been stored."""

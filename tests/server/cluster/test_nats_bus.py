@@ -56,8 +56,8 @@ async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> l
             # Subscriptions take a moment to reach the server: what is published before is not for them.
             bus.publish(subject, message)
             await asyncio.sleep(0.02)
-    for subscription in subscriptions:
-        subscription.close()
+    for unsubscribe in subscriptions:
+        unsubscribe()
     return got
 
 

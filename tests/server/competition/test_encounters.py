@@ -16,8 +16,9 @@ def test_encounters_are_numbered_without_gaps_and_hold_two_games_with_sides_swap
     schedule = kind(entries, games)
     pairs = schedule.total // games
     held = defaultdict(list)
-    for ordinal in range(1, schedule.total + 1):
-        held[schedule.encounter(ordinal)].append(schedule.slot(ordinal)[1:])
+    ordinals = range(1, schedule.total + 1)
+    for slot, encounter in zip(schedule.slots(ordinals), schedule.encounters(ordinals), strict=True):
+        held[encounter].append(slot[1:])
     assert sorted(held) == list(range(pairs * -(-games // 2)))
     for games_of in held.values():
         first, *second = games_of

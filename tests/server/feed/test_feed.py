@@ -174,13 +174,13 @@ async def test_a_result_is_told_only_when_it_is_stored(cinema: Cinema, token: st
     async with cinema.playing(token, gated=True, games_per_pair=1):
         watching = cinema.watch(GAME)
         await watching.must()
-        subscription = cinema.client.server.bus.subscribe(COMMITTED, note)
+        unsubscribe = cinema.client.server.bus.subscribe(COMMITTED, note)
         for _ in range(9):
             cinema.gate.release()
         while watching.view.games[GAME].state != pb.GAME_STATE_ENDED:
             message = await watching.must()
             assert bool(message.increments.ends) <= bool(committed)
-        subscription.close()
+        unsubscribe()
         assert (await cinema.game()).result == watching.view.games[GAME].result
 
 

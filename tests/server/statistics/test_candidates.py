@@ -132,7 +132,7 @@ def test_the_candidates_share_alpha() -> None:
     assert {match.sprt for match in new(5).matches} == {Sprt(0, 100, alpha=0.01)}
 
 
-@pytest.mark.parametrize("number, got", [(0, "0 candidates"), (1_000, "alpha=5e-10")])
+@pytest.mark.parametrize("number, got", [(0, "0 candidates"), (1_000, "alpha=5e-07")])
 def test_impossible_numbers_of_candidates_are_refused(number: int, got: str) -> None:
     with pytest.raises(SprtError) as caught:
         new(number, Sprt(0, 50, alpha=5e-7))

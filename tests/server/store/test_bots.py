@@ -6,19 +6,19 @@ import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
 from noughts_server.store.engine.pages import Page
-from noughts_server.store.people.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in, log_in_again
+from noughts_server.store.people.bots import Bot, BotVersion, get_bot, get_version, list_bots, log_in, log_in_again
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import NOW, Arena
 
 
-async def enter(arena: Arena, name: str, version: str = "", owner: str = "alice") -> LoggedIn:
+async def enter(arena: Arena, name: str, version: str = "", owner: str = "alice") -> BotVersion:
     owner_id = await arena.store.write(partial(create_owner, name=owner))
     return await arena.store.write(partial(log_in, owner_id=owner_id, name=name, version=version, now_ms=NOW))
 
 
 async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
     first = await enter(arena, "ada")
-    assert (first.bot, first.version) == ("bots/ada", "bots/ada/versions/1")
+    assert (first.bot, first.resource) == ("ada", "bots/ada/versions/1")
     assert await enter(arena, "ada") == first
     bot = await arena.store.read(partial(get_bot, name="ada"))
     assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW, None)
@@ -39,12 +39,12 @@ async def test_bot_that_is_known_logs_in_again_without_anything_being_written(ar
 async def test_new_version_belongs_to_the_same_bot_and_is_the_newest(arena: Arena) -> None:
     first, second = await enter(arena, "ada", "1.9"), await enter(arena, "ada", "1.10")
     assert first.bot_id == second.bot_id
-    assert first.bot_version_id != second.bot_version_id
+    assert first.id != second.id
     assert await enter(arena, "ada", "1.9") == first
     newest = await arena.store.read(partial(get_version, name="ada"))
     assert newest.resource == "bots/ada/versions/1.10"
     pinned = await arena.store.read(partial(get_version, name="ada", version="1.9"))
-    assert pinned.id == first.bot_version_id
+    assert pinned.id == first.id
 
 
 async def test_name_of_another_owners_bot_is_taken(arena: Arena) -> None:
@@ -60,7 +60,7 @@ async def test_bad_name_is_an_invalid_argument(arena: Arena, name: str, version:
 
 
 async def test_name_may_hold_what_a_spec_holds(arena: Arena) -> None:
-    assert (await enter(arena, "threats:depth=2,x#2+")).bot == "bots/threats:depth=2,x#2+"
+    assert (await enter(arena, "threats:depth=2,x#2+")).bot == "threats:depth=2,x#2+"
 
 
 async def test_unknown_bot_or_version_is_not_found(arena: Arena) -> None:

@@ -183,7 +183,7 @@ async def test_candidates_cannot_be_extended_or_join_late(arena: Arena) -> None:
     [
         ({"sprt": ""}, "a test, e.g. elo0=0,elo1=10: it decides which candidates are dropped"),
         ({"sprt": "elo0=5,elo1=0"}, "elo0 below elo1"),
-        ({"sprt": "elo0=0,elo1=5,alpha=1e-9"}, "a larger alpha: the candidates share it"),
+        ({"sprt": "elo0=0,elo1=5,alpha=1e-9"}, "because 64 candidates share it"),
         ({"games_per_pair": 3}, "even number"),
     ],
 )

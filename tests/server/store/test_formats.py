@@ -296,7 +296,7 @@ async def test_slots_of_an_entry_and_of_a_pair_are_found_among_rows_as_among_ari
                     pair = [slot.ordinal for slot in reversed(slots) if {one, other} == set(slot[1:])]
                     pair = [ordinal for ordinal in pair if ordinal < before and one != other]
                     assert list(schedule.slots_between(one, other, before)) == pair
-        encounters = Counter(schedule.encounter(slot.ordinal) for slot in slots)
+        encounters = Counter(schedule.encounters(slot.ordinal for slot in slots))
         assert set(encounters.values()) == {2}
 
     await arena.store.read(compare)

@@ -3,10 +3,12 @@
 from functools import partial
 
 import pytest
+from google.protobuf.message import Message
 
+from noughts_proto.v1.tournaments_pb2 import CreateTournamentRequest, JoinTournamentRequest, Tournament
 from noughts_server.errors import InvalidArgument, RequestConflict
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.idempotency import answer_once
+from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.people.tokens import create_token
 from tests.support.arena import NOW, Arena
 
@@ -17,25 +19,19 @@ class Counter:
     def __init__(self) -> None:
         self.asked = 0
 
-    def __call__(self) -> str:
+    def __call__(self, connection: Connection) -> str:
         self.asked += 1
         return f"tournaments/{self.asked}"
 
 
+def request(request_id: str, slug: str = "cup") -> CreateTournamentRequest:
+    return CreateTournamentRequest(request_id=request_id, tournament=Tournament(name=slug))
+
+
 async def ask(
-    arena: Arena,
-    counter: Counter,
-    request_id: str = "r1",
-    *,
-    token_id: int = 1,
-    method: str = "Create",
-    body: bytes = b"cup",
+    arena: Arena, counter: Counter, request_id: str = "r1", *, token_id: int = 1, asked: Message | None = None
 ) -> str:
-    return await arena.store.write(
-        partial(
-            answer_once, token_id=token_id, request_id=request_id, method=method, body=body, now_ms=NOW, action=counter
-        )
-    )
+    return await arena.store.write(idempotent(token_id, asked or request(request_id), counter, now_ms=NOW))
 
 
 @pytest.fixture
@@ -62,23 +58,18 @@ async def test_request_without_an_id_is_always_new(arena: Arena, counter: Counte
 async def test_id_of_another_request_is_a_conflict(arena: Arena, counter: Counter) -> None:
     await ask(arena, counter)
     with pytest.raises(RequestConflict, match="r1"):
-        await ask(arena, counter, body=b"another")
+        await ask(arena, counter, asked=request("r1", "another"))
     with pytest.raises(RequestConflict, match="r1"):
-        await ask(arena, counter, method="Join")
+        await ask(arena, counter, asked=JoinTournamentRequest(request_id="r1", name="cup"))
     assert counter.asked == 1
 
 
 async def test_failed_request_is_not_remembered(arena: Arena, counter: Counter) -> None:
-    def fail() -> str:
+    def fail(connection: Connection) -> str:
         raise LookupError
 
-    def attempt(connection: Connection) -> str:
-        return answer_once(
-            connection, token_id=1, request_id="r1", method="Create", body=b"cup", now_ms=NOW, action=fail
-        )
-
     with pytest.raises(LookupError):
-        await arena.store.write(attempt)
+        await arena.store.write(idempotent(1, request("r1"), fail, now_ms=NOW))
     assert await ask(arena, counter) == "tournaments/1"
 
 

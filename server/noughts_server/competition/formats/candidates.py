@@ -1,13 +1,7 @@
 """Candidates: several entries play pairs against the first one, the base, until one of them proves to be stronger."""
 
 from noughts_server.competition.forecast import Forecast
-from noughts_server.competition.formats.tournament_format import (
-    FormatError,
-    FormatSettings,
-    LateEntries,
-    TournamentFormat,
-)
-from noughts_server.statistics.sprt import Sprt, SprtError
+from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, TournamentFormat
 
 
 class CandidatesFormat(TournamentFormat):
@@ -17,9 +11,8 @@ class CandidatesFormat(TournamentFormat):
     title = "Candidates"
     summary = "several bots against the first one, until one proves to be stronger"
     own_settings = frozenset({"sprt"})
-    late_entries = LateEntries.NEVER
-    extendable = False
     most_entries = 65
+    most_tests = 64
     base = 0
     pairs_ahead = True
 
@@ -27,10 +20,6 @@ class CandidatesFormat(TournamentFormat):
         super().check(settings)
         if not settings.sprt:
             raise FormatError("sprt", "none", "a test, e.g. elo0=0,elo1=10", "it decides which candidates are dropped")
-        try:
-            Sprt.parse(settings.sprt).of_each(self.most_entries - 1)
-        except SprtError as error:
-            raise FormatError("sprt", settings.sprt, "a larger alpha", "the candidates share it") from error
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         most = settings.games_per_pair * (entries - 1)

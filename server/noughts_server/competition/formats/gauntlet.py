@@ -34,10 +34,11 @@ class Gauntlet:
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         return map(self.slot, ordinals)
 
-    def encounter(self, ordinal: int) -> int:
+    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
         """Two consecutive cycles have the same encounters."""
-        cycle, place = divmod(ordinal - 1, self.entries - 1)
-        return cycle // 2 * (self.entries - 1) + place
+        for ordinal in ordinals:
+            cycle, place = divmod(ordinal - 1, self.entries - 1)
+            yield cycle // 2 * (self.entries - 1) + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         last = min(before - 1, self.total)

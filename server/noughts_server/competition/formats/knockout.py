@@ -15,7 +15,7 @@ from math import inf
 
 from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
-from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
+from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
 from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
 
 EXTRA_PAIRS = 4
@@ -111,8 +111,6 @@ class Knockout(InRounds):
     title = "Knockout"
     summary = "the loser of a match is out"
     own_settings = frozenset({"stop_when_decided"})
-    late_entries = LateEntries.NEVER
-    extendable = False
     places_by_bracket = True
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:

@@ -91,10 +91,7 @@ class _Crowd:
 
 
 class Ladder:
-    """The waiting bots and their best opponents. Entries are numbers that never change.
-
-    `pairs` proposes without changes; `began` records that an encounter was stored, `played` that it is over.
-    """
+    """The waiting bots and their best opponents. Entries are numbers that never change, and none returns."""
 
     def __init__(self) -> None:
         self._bots: dict[int, _Bot] = {}
@@ -141,16 +138,8 @@ class Ladder:
         return ladder
 
     def add(self, entry: int) -> None:
-        """Add a newcomer, or a withdrawn entry that returns. Raises ValueError if it is present."""
-        bot = self._bots.get(entry)
-        turn = max(0, self._level - PLACEMENT)
-        if bot is None:
-            bot = self._bots[entry] = _Bot(entry, turn)
-        elif bot.active:
-            raise ValueError(f"entry {entry} is on the ladder already")
-        else:
-            bot.turn = max(bot.turn, turn)
-            bot.active = True
+        """Add a newcomer."""
+        bot = self._bots[entry] = _Bot(entry, max(0, self._level - PLACEMENT))
         self._active += 1
         self._enter(bot)
 
@@ -166,12 +155,16 @@ class Ladder:
         """Record that these two are paired; `first` begins."""
         one, other = self._bots[first], self._bots[second]
         self._level = max(self._level, min(one.turn, other.turn))
-        self._begin(one, other)
+        for bot, opponent, side in ((one, other, 1), (other, one, -1)):
+            self._leave(bot)
+            bot.turn += 1
+            bot.open = True
+            bot.balance += side
+            bot.recent.append(opponent.entry)
+            heappush(self._playing, (bot.turn, bot.entry))
         self._began += 1
         self._open[first, second] = self._began
         self._oldest.append((self._began, first, second))
-        for bot in (one, other):
-            heappush(self._playing, (bot.turn, bot.entry))
 
     def played(self, first: int, second: int, first_points: float, second_points: float) -> None:
         """Record that their encounter is over. Void games give no points."""
@@ -190,28 +183,14 @@ class Ladder:
                 bot.turn = max(bot.turn, self._level - PLACEMENT)
             self._enter(bot)
 
-    def pairs(self, count: int) -> list[Encounter]:
-        """Return up to `count` encounters that can begin now; fewer if no more can until another one is over."""
+    def pair(self, count: int) -> list[Encounter]:
+        """Begin up to `count` encounters, and return them; fewer if no more can begin until another one is over."""
         found: list[Encounter] = []
-        taken: list[tuple[_Bot, int, int, deque[int], int]] = []
-        """Bots with the previous values of what an encounter changes in them."""
         while len(found) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(*pair)
-            taken += [(bot, bot.turn, bot.balance, bot.recent.copy(), bot.since) for bot in (one, other)]
-            self._begin(one, other)
+            self.began(one.entry, other.entry)
             found.append(Encounter(one.entry, other.entry))
-        for bot, turn, balance, recent, since in reversed(taken):
-            bot.turn, bot.balance, bot.recent, bot.open = turn, balance, recent, False
-            self._enter(bot, since)
         return found
-
-    def _begin(self, one: _Bot, other: _Bot) -> None:
-        for bot, opponent, side in ((one, other, 1), (other, one, -1)):
-            self._leave(bot)
-            bot.turn += 1
-            bot.open = True
-            bot.balance += side
-            bot.recent.append(opponent.entry)
 
     def _sides(self, one: _Bot, other: _Bot) -> tuple[_Bot, _Bot]:
         if one.balance == other.balance:
@@ -297,11 +276,11 @@ class Ladder:
                 for item in seen:
                     heappush(crowd.queue, item)
 
-    def _enter(self, bot: _Bot, since: int = 0) -> None:
+    def _enter(self, bot: _Bot) -> None:
         if not bot.active or bot.open:
             return
         self._clock += 1
-        bot.since = since or self._clock
+        bot.since = self._clock
         crowd = self._crowds.get(bot.turn)
         if crowd is None:
             crowd = self._crowds[bot.turn] = _Crowd()

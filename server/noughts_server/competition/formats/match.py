@@ -13,7 +13,6 @@ class MatchFormat(RoundRobinFormat):
     summary = "two bots, pairs of games with the sides swapped"
     own_settings = frozenset({"sprt"})
     late_entries = LateEntries.NEVER
-    extendable = False
     most_entries = 2
     base = 1
 

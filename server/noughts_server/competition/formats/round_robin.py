@@ -60,10 +60,11 @@ class RoundRobin:
                 pair = known[place] = self.slot(ordinal)[1:]
             yield make((ordinal, *pair))
 
-    def encounter(self, ordinal: int) -> int:
+    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
         """Two consecutive cycles have the same encounters."""
-        cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
-        return cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
+        for ordinal in ordinals:
+            cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
+            yield cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """Each ordinal takes the same time, however long the tournament is."""

@@ -69,8 +69,7 @@ class RoundsByPoints(InRounds):
 
     own_settings = frozenset({"rounds"})
     late_entries = LateEntries.ALWAYS
-    byes_win = True
-    lists_rounds = True
+    by_points = True
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
         return (settings.rounds or usual_rounds(entries)) + rounds

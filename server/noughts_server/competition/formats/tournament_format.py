@@ -18,23 +18,16 @@ from noughts_server.statistics.sprt import Sprt, SprtError
 
 
 class FormatSettings(Protocol):
-    """The settings of a tournament that concern its format."""
+    """The settings of a tournament that concern its format; `TournamentSettings` documents them."""
 
     @property
-    def games_per_pair(self) -> int:
-        """Return the number of games of each pair that meets."""
-
+    def games_per_pair(self) -> int: ...
     @property
-    def rounds(self) -> int:
-        """Return the number of rounds; 0 means the usual number."""
-
+    def rounds(self) -> int: ...
     @property
-    def stop_when_decided(self) -> bool:
-        """Return whether a match ends as soon as one side cannot be overtaken."""
-
+    def stop_when_decided(self) -> bool: ...
     @property
-    def sprt(self) -> str:
-        """Return the test that ends it, as `Sprt.parse` reads it; empty if there is none."""
+    def sprt(self) -> str: ...
 
 
 class FormatError(ValueError):
@@ -73,22 +66,20 @@ class TournamentFormat(ABC):
     """A short description that follows a colon."""
     own_settings: ClassVar[frozenset[str]] = frozenset()
     """The names in `OWN_SETTINGS` that it has."""
-    late_entries: ClassVar[LateEntries]
+    late_entries: ClassVar[LateEntries] = LateEntries.NEVER
     follows_results: ClassVar[bool] = True
     """Whether pairings follow from results. Each encounter then has an even number of games."""
     endless: ClassVar[bool] = False
     """Whether it continues until it is stopped."""
-    extendable: ClassVar[bool] = True
-    """Whether a finished tournament can be opened again."""
     most_entries: ClassVar[int] = 4_096
     base: ClassVar[int | None] = None
     """The entry against which the others are compared: each commit counts their pairs of games (`StoredMatch`)."""
+    most_tests: ClassVar[int] = 1
+    """How many tests can share its alpha."""
     pairs_ahead: ClassVar[bool] = False
     """Whether pairings that follow from results are stored while earlier games are live, and end at last."""
-    byes_win: ClassVar[bool] = False
-    """Whether a bye counts as winning every game of an encounter."""
-    lists_rounds: ClassVar[bool] = False
-    """Whether its page lists its encounters by round."""
+    by_points: ClassVar[bool] = False
+    """Whether it plays rounds for points, listed on its page: a bye counts as winning every game of an encounter."""
     places_by_bracket: ClassVar[bool] = False
     """Whether standings go by the reached round of the bracket, and only then by points."""
 
@@ -96,6 +87,11 @@ class TournamentFormat(ABC):
     def name(self) -> str:
         """Return the name in commands and documents, e.g. `round-robin`."""
         return self.title.lower().replace(" ", "-")
+
+    @property
+    def extendable(self) -> bool:
+        """Return whether a finished tournament can be opened again."""
+        return self.late_entries is not LateEntries.NEVER
 
     def __str__(self) -> str:
         return self.name
@@ -109,7 +105,7 @@ class TournamentFormat(ABC):
                 raise FormatError(setting, str(value).lower(), default, f"a {self} tournament has no {lacking}")
         if settings.sprt:
             try:
-                Sprt.parse(settings.sprt)
+                Sprt.parse(settings.sprt).of_each(self.most_tests)
             except SprtError as error:
                 raise FormatError("sprt", settings.sprt, "a possible test", str(error)) from error
         if (self.follows_results or self.base is not None) and settings.games_per_pair % 2:

@@ -55,7 +55,7 @@ def back_up(
     except sqlite3.Error as error:
         _remove(partial)
         name = troubles.named(error)
-        raise error if name is None else troubles.unusable(target, name) from error
+        raise error if name is None else troubles.unusable(str(target), name) from error
     except BaseException:
         _remove(partial)
         raise
@@ -66,10 +66,10 @@ def back_up(
 def _verify(copy: sqlite3.Connection, place: Path, count: int) -> None:
     found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(1)")]
     if found != ["ok"]:
-        raise troubles.unusable(place, DatabaseDamaged(found[0]))
+        raise troubles.unusable(str(place), DatabaseDamaged(found[0]))
     (copied,) = copy.execute("SELECT count(*) FROM games").fetchone()
     if copied != count:
-        raise troubles.unusable(place, DatabaseDamaged(f"{copied} games instead of {count}"))
+        raise troubles.unusable(str(place), DatabaseDamaged(f"{copied} games instead of {count}"))
 
 
 def _remove(partial: Path) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection as Connection  # for annotations elsewhere: on
 from sqlalchemy.exc import DBAPIError
 
 from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
-from noughts_server.store.engine import dialect, sqlite, troubles
+from noughts_server.store.engine import dialect, sqlite
 from noughts_server.store.engine.migrate import check_current, upgrade
 
 Result = TypeVar("Result")
@@ -60,7 +60,8 @@ class Store:
         """Whether other users of this machine could read the database or hold its locks before it was opened."""
         self._place = url
         self._dialect = dialect.of_url(url)
-        self._identity: troubles.Identity | None = None
+        self._missing: Callable[[], str | None] = lambda: None
+        """Returns what has happened to the files of the open database; None if they are unchanged."""
         self._trying_again = 0
         """The number of transactions that retry until the trouble ends."""
         self._hurry = asyncio.Event()
@@ -103,7 +104,7 @@ class Store:
                 await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
             else:
                 await loop.run_in_executor(store._writer, store._prepare, alone)
-            store._identity = kind.identity(parsed)
+            store._missing = kind.guard(kind.place(parsed))
         except BaseException:
             await store.close()
             if store.created:
@@ -156,9 +157,7 @@ class Store:
 
     def check_place(self) -> None:
         """Raise DatabaseGone if the files are not those that were opened, because writes would be lost."""
-        if self._identity is None:
-            return
-        problem = self._dialect.missing(self._place, self._identity)
+        problem = self._missing()
         if problem is not None:
             raise DatabaseGone(self._dialect.place(self._place), problem)
 
@@ -193,7 +192,7 @@ class Store:
             name = kind.named(error)
             if name is None:
                 raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
-            raise kind.unusable(url, name) from error
+            raise kind.unusable(place, name) from error
 
     def _shut_down(self) -> None:
         self._readers.shutdown(wait=True)
@@ -295,8 +294,9 @@ _CHOOSE_PLACE = "Make it writable, or choose another place with --db."
 
 def _check_current(engine: Engine, url: URL) -> None:
     kind = dialect.of_url(url)
+    place = kind.place(url)
     try:
         with engine.connect() as connection:
-            check_current(connection, kind.place(url))
+            check_current(connection, place)
     except DBAPIError as error:
-        raise kind.unusable(url, kind.named(error) or DatabaseReadOnly(str(error))) from error
+        raise kind.unusable(place, kind.named(error) or DatabaseReadOnly(str(error))) from error

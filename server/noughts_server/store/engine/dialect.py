@@ -1,6 +1,6 @@
 """Select the module with what differs between databases; all other statements are SQL that every database has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from sqlalchemy import URL, Connection, Engine
@@ -9,7 +9,6 @@ from sqlalchemy.exc import DBAPIError
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import DatabaseUnusable, NoughtsError
 from noughts_server.store.engine import sqlite
-from noughts_server.store.engine.troubles import Identity
 
 
 class Closing(Protocol):
@@ -33,9 +32,8 @@ class Dialect(Protocol):
     def insert_games(self, connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None: ...
     def findings(self, connection: Connection) -> Iterator[str]: ...
     def named(self, error: DBAPIError) -> NoughtsError | None: ...
-    def unusable(self, url: URL, error: NoughtsError) -> DatabaseUnusable: ...
-    def identity(self, url: URL) -> Identity | None: ...
-    def missing(self, url: URL, before: Identity) -> str | None: ...
+    def unusable(self, place: str, error: NoughtsError) -> DatabaseUnusable: ...
+    def guard(self, place: str) -> Callable[[], str | None]: ...
 
 
 def parse_url(url: str) -> URL:

@@ -4,7 +4,7 @@ A writing transaction takes a lock of the whole database, as with SQLite. So wha
 its transaction ends, in any process.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,7 +25,6 @@ from noughts_server.errors import (
     NoughtsError,
 )
 from noughts_server.store.engine.schema import FINISHED
-from noughts_server.store.engine.troubles import Identity
 
 _DRIVER = "postgresql+psycopg"
 _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
@@ -188,21 +187,16 @@ def named(error: DBAPIError) -> NoughtsError | None:
     return None
 
 
-def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
+def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its address and a hint."""
     if isinstance(error, DatabaseTrouble):
-        return DatabaseUnusable(place(url), f"{error.problem} ({error.got})", hint=error.remedy)
-    return DatabaseUnusable(place(url), str(error), hint="Check the log of PostgreSQL.")
+        return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
+    return DatabaseUnusable(place, str(error), hint="Check the log of PostgreSQL.")
 
 
-def identity(url: URL) -> Identity | None:
-    """Return None: the database is not a file of this machine."""
-    return None
-
-
-def missing(url: URL, before: Identity) -> str | None:
-    """Return None: there is no file that could be missing."""
-    return None
+def guard(place: str) -> Callable[[], str | None]:
+    """Return a function that finds nothing: there is no file that could be missing."""
+    return lambda: None
 
 
 def _conninfo(url: URL) -> str:

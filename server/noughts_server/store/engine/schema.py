@@ -65,6 +65,16 @@ metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", **_NAMES})
 # SQLite assigns row numbers only if the type of the key is exactly INTEGER (64 bits there).
 _Key = BigInteger().with_variant(Integer, "sqlite")
 
+
+def _key(*names: str) -> list[Column[int]]:
+    """Return columns of a key without row numbers."""
+    return [Column(name, BigInteger, primary_key=True, autoincrement=False) for name in names]
+
+
+def _numbers(*names: str) -> list[Column[int]]:
+    return [Column(name, BigInteger, nullable=False) for name in names]
+
+
 owners = Table(
     "owners", metadata, Column("id", _Key, primary_key=True), Column("name", String(63), nullable=False, unique=True)
 )
@@ -149,9 +159,7 @@ tournaments = Table(
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("state", SmallInteger, nullable=False),
     Column("variant", String(63), nullable=False),
-    Column("move_us", BigInteger, nullable=False),
-    Column("bank_us", BigInteger, nullable=False),
-    Column("increment_us", BigInteger, nullable=False),
+    *_numbers("move_us", "bank_us", "increment_us"),
     Column("schedule", SmallInteger, nullable=False),
     Column("games_per_pair", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
@@ -162,8 +170,7 @@ tournaments = Table(
     Column("started_at", BigInteger),
     Column("ended_at", BigInteger),
     # Both are 0 until the start.
-    Column("games_total", BigInteger, nullable=False),
-    Column("games_done", BigInteger, nullable=False),
+    *_numbers("games_total", "games_done"),
     # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
     Column("unit_games", Integer, nullable=False),
     # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
@@ -223,13 +230,14 @@ entries = Table(
     Index(None, "bot_version_id", "tournament_id", "number"),
 )
 
+entries_with_bots = entries.join(bot_versions).join(bots)
+
 # Slots that do not follow from their ordinals: those of rounds paired by results, and of extensions. The transaction
 # that stores the games from which they follow writes them; they never change. Their ordinals follow the computed ones.
 pairings = Table(
     "pairings",
     metadata,
-    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    *_key("tournament_id", "ordinal"),
     Column("first_entry", Integer, nullable=False),
     Column("second_entry", Integer, nullable=False),
     # The number, from 0, of the pairing: its games, with alternating colours, share it.
@@ -273,8 +281,7 @@ nodes = Table(
     # A NodeKind.
     Column("kind", SmallInteger, nullable=False),
     # Times are by the database's clock, because the machines' clocks can differ.
-    Column("started_at", BigInteger, nullable=False),
-    Column("seen_at", BigInteger, nullable=False),
+    *_numbers("started_at", "seen_at"),
     # Its capacity: concurrent games of bots that it starts itself.
     Column("seats", Integer, nullable=False),
     # The kinds of submitted bots that it runs, separated by commas.
@@ -289,8 +296,7 @@ LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sor
 games = Table(
     "games",
     metadata,
-    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    *_key("tournament_id", "ordinal"),
     Column("attempt", Integer, nullable=False),
     Column("first_entry", Integer, nullable=False),
     Column("second_entry", Integer, nullable=False),
@@ -332,15 +338,13 @@ FINISHED = (
 journal = Table(
     "journal",
     metadata,
-    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    *_key("tournament_id", "ordinal"),
     Column("first_entry", Integer, nullable=False),
     Column("second_entry", Integer, nullable=False),
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     # The clocks after the last move; 0 for a side without a limit.
-    Column("first_clock_us", BigInteger, nullable=False),
-    Column("second_clock_us", BigInteger, nullable=False),
+    *_numbers("first_clock_us", "second_clock_us"),
     Column("opening_plies", SmallInteger, nullable=False),
     Column("scores", LargeBinary),
     Column("comments", LargeBinary),
@@ -351,8 +355,7 @@ journal = Table(
 game_notes = Table(
     "game_notes",
     metadata,
-    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    *_key("tournament_id", "ordinal"),
     # 0: the first mover, 1: the second.
     Column("side", SmallInteger, primary_key=True, autoincrement=False),
     Column("text", Text, nullable=False),
@@ -365,9 +368,7 @@ pair_scores = Table(
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
     Column("first_entry", Integer, primary_key=True, autoincrement=False),
     Column("second_entry", Integer, primary_key=True, autoincrement=False),
-    Column("wins", BigInteger, nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("losses", BigInteger, nullable=False),
+    *_numbers("wins", "draws", "losses"),
 )
 
 # Sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
@@ -376,9 +377,7 @@ entry_scores = Table(
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
     Column("entry", Integer, primary_key=True, autoincrement=False),
-    Column("wins", BigInteger, nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("losses", BigInteger, nullable=False),
+    *_numbers("wins", "draws", "losses"),
 )
 
 rating_lists = Table(
@@ -398,10 +397,7 @@ ratings = Table(
     Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
     Column("rating", Float(53), nullable=False),
-    Column("games", BigInteger, nullable=False),
-    Column("wins", BigInteger, nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("losses", BigInteger, nullable=False),
+    *_numbers("games", "wins", "draws", "losses"),
     # The order of a leaderboard.
     Index(None, "list_id", "rating", "bot_id"),
     Index(None, "bot_id"),
@@ -428,8 +424,7 @@ rating_runs = Table(
     Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
     Column("list_id", ForeignKey("rating_lists.id"), nullable=False),
     Column("tournament_id", ForeignKey("tournaments.id"), nullable=False),
-    Column("first_ordinal", BigInteger, nullable=False),
-    Column("games", BigInteger, nullable=False),
+    *_numbers("first_ordinal", "games"),
     Index(None, "tournament_id", "first_ordinal"),
 )
 
@@ -437,14 +432,12 @@ rating_runs = Table(
 explorer_moves = Table(
     "explorer_moves",
     metadata,
-    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    *_key("list_id", "position"),
     # The cell on the canonical board; -1: the game ended in this position.
     Column("move", SmallInteger, primary_key=True, autoincrement=False),
     Column("result", SmallInteger, primary_key=True, autoincrement=False),
     Column("games", Integer, nullable=False),
-    Column("tournament_id", BigInteger, nullable=False),
-    Column("ordinal", BigInteger, nullable=False),
+    *_numbers("tournament_id", "ordinal"),
     sqlite_with_rowid=False,
 )
 

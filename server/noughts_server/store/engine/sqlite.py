@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable, NoughtsError
+from noughts_server.errors import BadDatabaseUrl
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.bulk import powers_of_two
 from noughts_server.store.engine.schema import FINISHED
@@ -180,21 +180,8 @@ def findings(connection: Connection) -> Iterator[str]:
 
 
 named = troubles.named
-
-
-def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
-    """Return the reason why a database cannot be opened, with its file and a hint."""
-    return troubles.unusable(Path(place(url)), error)
-
-
-def identity(url: URL) -> troubles.Identity | None:
-    """Return the identity of the database's files; None if they are missing."""
-    return troubles.identity(place(url))
-
-
-def missing(url: URL, before: troubles.Identity) -> str | None:
-    """Return what happened to the files of an open database; None if they are unchanged."""
-    return troubles.missing(before, troubles.identity(place(url)))
+unusable = troubles.unusable
+guard = troubles.guard
 
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
@@ -48,20 +49,21 @@ def named(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
     return None if kind is None else kind(str(cause))
 
 
-def unusable(path: Path, error: NoughtsError) -> DatabaseUnusable:
+def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its file and a hint."""
+    path = Path(place)
     if isinstance(error, DatabaseDamaged):
         hint = "Choose another file with --db, or put a backup there."
-        return DatabaseUnusable(str(path), f"the file is damaged or not a database ({error.got})", hint=hint)
+        return DatabaseUnusable(place, f"the file is damaged or not a database ({error.got})", hint=hint)
     assert isinstance(error, DatabaseTrouble)
     if isinstance(error, DatabaseFailing) and _free_bytes(path) < _LEAST_BYTES:
         error = DatabaseFull()
     if isinstance(error, DatabaseFailing | DatabaseReadOnly):
         seen = unwritable(path)
         if seen is not None:
-            return DatabaseUnusable(str(path), seen, hint="Make it writable, or choose another place with --db.")
-        return DatabaseUnusable(str(path), f"{error.problem} ({error.got})", hint=error.remedy)
-    return DatabaseUnusable(str(path), error.problem, hint=error.remedy)
+            return DatabaseUnusable(place, seen, hint="Make it writable, or choose another place with --db.")
+        return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
+    return DatabaseUnusable(place, error.problem, hint=error.remedy)
 
 
 def _free_bytes(path: Path) -> int:
@@ -92,21 +94,21 @@ def unwritable(path: Path) -> str | None:
     return None
 
 
-Identity = tuple[tuple[int, int] | None, ...]
-"""The inodes of a database's files, including the log, which has what is not yet in the main file."""
+def guard(path: str) -> Callable[[], str | None]:
+    """Return a function that says what has happened to the files at this path since; None if they are unchanged.
 
+    The log counts too, because it has what is not yet in the main file.
+    """
+    files = [(name, f"{path}{suffix}", _inode(f"{path}{suffix}")) for suffix, name in _FILES.items()]
 
-def identity(path: str) -> Identity:
-    """Return the identity of the files at this path."""
-    return tuple(_inode(f"{path}{suffix}") for suffix in _FILES)
+    def missing() -> str | None:
+        for name, file, old in files:
+            new = _inode(file)
+            if old != new:
+                return f"{name} was {'deleted or moved' if new is None else 'replaced'}"
+        return None
 
-
-def missing(before: Identity, now: Identity) -> str | None:
-    """Return what happened to the files of an open database; None if they are unchanged."""
-    for name, old, new in zip(_FILES.values(), before, now, strict=True):
-        if old != new:
-            return f"{name} was {'deleted or moved' if new is None else 'replaced'}"
-    return None
+    return missing
 
 
 def _inode(path: str) -> tuple[int, int] | None:

@@ -24,7 +24,16 @@ from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.engine.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
+from noughts_server.store.engine.schema import (
+    LOST_BY_FAULT,
+    bot_versions,
+    bots,
+    entries,
+    entries_with_bots,
+    games,
+    journal,
+    rating_runs,
+)
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 Condition = ColumnElement[bool] | TextClause
@@ -197,8 +206,7 @@ def _entries_called(connection: Connection, tournament: Tournament, entry: str) 
     """Return the number of the entry with this label, or those of a bot's entries. Raises NotFound."""
     called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
     of_tournament = entries.c.tournament_id == tournament.id
-    chosen = select(entries.c.number).select_from(entries).join(bot_versions)
-    chosen = chosen.join(bots, bots.c.id == bot_versions.c.bot_id).where(of_tournament, called)
+    chosen = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, called)
     numbers = list(connection.scalars(chosen))
     if not numbers:
         raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
@@ -398,8 +406,7 @@ def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> d
     for batch in in_batches(sorted(numbers)):
         rows = connection.execute(
             select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version, bots.c.owner_id)
-            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
-            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .select_from(entries_with_bots)
             .where(entries.c.tournament_id == tournament_id, entries.c.number.in_(batch))
         )
         found.update({number: _Entry(*entry) for number, *entry in rows})

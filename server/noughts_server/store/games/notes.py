@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
-from noughts_server.store.engine.schema import bot_versions, bots, entries, game_notes, games
+from noughts_server.store.engine.schema import bots, entries, entries_with_bots, game_notes, games
 from noughts_server.store.tournaments.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
@@ -58,9 +58,7 @@ def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int |
         same = and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
         statement = (
             statement.join(games, same)
-            .join(entries, and_(entries.c.tournament_id == column.tournament_id, entries.c.number == entry))
-            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
-            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .join(entries_with_bots, and_(entries.c.tournament_id == column.tournament_id, entries.c.number == entry))
             .where(bots.c.owner_id == owner_id)
         )
     return {row.side: row.text for row in connection.execute(statement)}

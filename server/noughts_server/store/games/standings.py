@@ -7,7 +7,16 @@ from sqlalchemy import Connection, Row, and_, func, select
 
 from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.pages import read_page_token, write_page_token
-from noughts_server.store.engine.schema import bot_versions, bots, byes, entries, entry_scores, pair_scores, ratings
+from noughts_server.store.engine.schema import (
+    bot_versions,
+    bots,
+    byes,
+    entries,
+    entries_with_bots,
+    entry_scores,
+    pair_scores,
+    ratings,
+)
 from noughts_server.store.games.games import count_faults
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.tournaments.brackets import StoredBracket, listed_rounds
@@ -59,9 +68,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
             ratings.c.rating,
             *(func.coalesce(score[name], 0).label(name) for name in ("wins", "draws", "losses")),
         )
-        .select_from(entries)
-        .join(bot_versions)
-        .join(bots, bots.c.id == bot_versions.c.bot_id)
+        .select_from(entries_with_bots)
         .outerjoin(entry_scores, of_entry)
         .outerjoin(ratings, and_(ratings.c.list_id == list_id, ratings.c.bot_id == bots.c.id))
         .where(entries.c.tournament_id == tournament.id)
@@ -77,7 +84,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
     """Return the number of byes of each entry that had one, if byes win points."""
-    if not tournament.settings.schedule.byes_win:
+    if not tournament.settings.schedule.by_points:
         return {}
     rows = connection.execute(
         select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)

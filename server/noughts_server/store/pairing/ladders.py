@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Encounter, Played
-from noughts_server.store.engine.schema import entries, tournaments
+from noughts_server.store.engine.schema import entries
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, points_of_first, slots_with_results
 
 _PAIR = 2
@@ -55,8 +55,7 @@ class StoredLadder:
         wanted = max(1, at_once // self._length) - len(self._open)
         slots: list[Pairing] = []
         number = self.games_total // self._length
-        for first, second in self._ladder.pairs(wanted) if wanted > 0 else ():
-            self._ladder.began(first, second)
+        for first, second in self._ladder.pair(wanted):
             self._open[number] = _Open(first, second)
             for game in range(self._length):
                 sides = (second, first) if game % _PAIR else (first, second)
@@ -114,9 +113,5 @@ def append_to_ladder(
     else:
         ladder = StoredLadder(connection, tournament)
     ladder.follow(connection, tournament.id)
-    slots = ladder.pair(tournament.concurrency)
-    append_pairings(connection, tournament.id, tournament.games_total, slots)
-    if slots:
-        total = update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=ladder.games_total)
-        connection.execute(total)
+    append_pairings(connection, tournament.id, tournament.games_total, ladder.pair(tournament.concurrency))
     return ladder

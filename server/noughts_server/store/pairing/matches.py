@@ -140,11 +140,7 @@ class StoredCandidates(StoredMatch):
             for candidate, encounter in self._candidates.pairs_from(before // 2)
             for sides in ((candidate + 1, 0), (0, candidate + 1))
         ]
-        append_pairings(connection, self._id, before, slots)
-        if slots:
-            longer = update(tournaments).where(tournaments.c.id == self._id).values(games_total=before + len(slots))
-            connection.execute(longer)
-        return before + len(slots)
+        return append_pairings(connection, self._id, before, slots)
 
     def _counts(self) -> dict[str, Any]:
         of_each = enumerate(self._candidates.matches)

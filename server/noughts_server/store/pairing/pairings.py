@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, and_, func, insert, select
+from sqlalchemy import ColumnElement, Connection, CursorResult, Row, and_, func, insert, select, update
 
 from noughts_referee.rules import Result
 from noughts_referee.work_units import Slot
 from noughts_server.competition.schedule import Schedule
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.schema import games, pairings
+from noughts_server.store.engine.schema import games, pairings, tournaments
 
 _ROWS_AT_ONCE = 256
 _NOTHING_BEFORE = 0
@@ -23,7 +23,7 @@ class Pairing(NamedTuple):
     first_entry: int
     second_entry: int
     encounter: int
-    """See `Schedule.encounter`."""
+    """See `Schedule.encounters`."""
     round: int
     """From 1; 0: outside any round."""
 
@@ -51,28 +51,13 @@ class StoredSchedule:
         wanted = list(ordinals)
         if self._base is not None:
             yield from self._base.slots(ordinal for ordinal in wanted if ordinal <= self._base_total)
-        for batch in in_batches(ordinal for ordinal in wanted if ordinal > self._base_total):
-            rows = self._rows(pairings.c.ordinal.in_(batch))
-            found = {row.ordinal: Slot(row.ordinal, row.first_entry, row.second_entry) for row in rows}
-            for ordinal in batch:
-                yield found[ordinal]
+        yield from (Slot(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(wanted))
 
-    def encounter(self, ordinal: int) -> int:
-        if self._base is not None and ordinal <= self._base_total:
-            return self._base.encounter(ordinal)
-        [row] = self._rows(pairings.c.ordinal == ordinal)
-        return int(row.encounter)
-
-    def encounters(self, ordinals: Iterable[int]) -> dict[int, int]:
-        """Return `encounter` of several ordinals, by ordinal."""
+    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
         wanted = list(ordinals)
-        found = {}
         if self._base is not None:
-            base = self._base
-            found = {ordinal: base.encounter(ordinal) for ordinal in wanted if ordinal <= self._base_total}
-        for batch in in_batches(ordinal for ordinal in wanted if ordinal > self._base_total):
-            found.update({row.ordinal: row.encounter for row in self._rows(pairings.c.ordinal.in_(batch))})
-        return found
+            yield from self._base.encounters(ordinal for ordinal in wanted if ordinal <= self._base_total)
+        yield from (row.encounter for row in self._stored(wanted))
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         sides = (pairings.c.first_entry, pairings.c.second_entry)
@@ -87,9 +72,13 @@ class StoredSchedule:
         if self._base is not None and max(one, other) < self._base.entries:
             yield from self._base.slots_between(one, other, before)
 
-    def _rows(self, condition: ColumnElement[bool]) -> Iterator[Any]:
-        statement = select(pairings).where(pairings.c.tournament_id == self._tournament_id, condition)
-        yield from self._connection.execute(statement)
+    def _stored(self, ordinals: Iterable[int]) -> Iterator[Row[Any]]:
+        """Yield the rows of those of these ordinals that `base` does not have."""
+        of_tournament = select(pairings).where(pairings.c.tournament_id == self._tournament_id)
+        for batch in in_batches(ordinal for ordinal in ordinals if ordinal > self._base_total):
+            rows = self._connection.execute(of_tournament.where(pairings.c.ordinal.in_(batch)))
+            found = {row.ordinal: row for row in rows}
+            yield from (found[ordinal] for ordinal in batch)
 
     def _descending(self, condition: ColumnElement[bool], before: int) -> Iterator[int]:
         ordinal = pairings.c.ordinal
@@ -118,12 +107,16 @@ def points_of_first(first: int, x: int, result: int) -> float:
     return points if x == first else 1 - points
 
 
-def append_pairings(connection: Connection, tournament_id: int, after: int, slots: Sequence[Pairing]) -> None:
-    """Store slots; their ordinals follow `after`."""
-    numbered = enumerate(slots, after + 1)
+def append_pairings(connection: Connection, tournament_id: int, total: int, slots: Sequence[Pairing]) -> int:
+    """Store slots after the first `total` ones, and return how many there are then."""
+    numbered = enumerate(slots, total + 1)
     rows = [{"tournament_id": tournament_id, "ordinal": ordinal, **slot._asdict()} for ordinal, slot in numbered]
     for batch in in_batches(rows):
         connection.execute(insert(pairings), list(batch))
+    total += len(slots)
+    if slots:
+        connection.execute(update(tournaments).where(tournaments.c.id == tournament_id).values(games_total=total))
+    return total
 
 
 def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
@@ -131,4 +124,4 @@ def next_encounter(connection: Connection, tournament_id: int, base: Schedule | 
     stored: int | None = connection.execute(highest).scalar()
     if stored is not None:
         return stored + 1
-    return base.encounter(base.total) + 1 if base is not None and base.total else 0
+    return next(base.encounters([base.total])) + 1 if base is not None and base.total else 0

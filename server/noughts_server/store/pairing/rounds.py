@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count, groupby, islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select
 
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
@@ -103,10 +103,7 @@ def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) ->
     numbers = count(pairings.next_encounter(connection, tournament.id, None))
     games_of = ((pair, number) for pair in wave.encounters for number in islice(numbers, wave.games // _PAIR))
     slots = [Pairing(*sides, number, wave.round) for pair, number in games_of for sides in (pair, pair[::-1])]
-    pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)
-    total = int(tournament.games_total) + len(slots)
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
-    return total
+    return pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)
 
 
 _PAIR = 2

@@ -40,17 +40,6 @@ class Bot:
     retired_at: int | None
 
 
-class LoggedIn(NamedTuple):
-    """A bot that has connected."""
-
-    bot_id: int
-    bot_version_id: int
-    bot: str
-    """`bots/NAME`."""
-    version: str
-    """`bots/NAME/versions/V`."""
-
-
 class BotVersion(NamedTuple):
     id: int
     bot_id: int
@@ -71,7 +60,7 @@ COURSE_LABEL = "course"
 
 def log_in(
     connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int, limits: Limits | None = None
-) -> LoggedIn:
+) -> BotVersion:
     """Return the bot `name` of this owner in this version (default: `1`); register both if they are new.
 
     Raises InvalidArgument, PermissionDenied if the name belongs to another owner, WrongState if the bot is retired, and
@@ -99,7 +88,7 @@ def log_in(
             limits.check("versions", "versions of your bots", so_far)
         row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
         version_id = int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
-    return LoggedIn(bot_id, version_id, bot_name(name), bot_name(name, version))
+    return BotVersion(version_id, bot_id, owner_id, name, version)
 
 
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
@@ -112,13 +101,13 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
         raise PermissionDenied(bot_name(name), hint="Begin its name with your own login, not another student's.")
 
 
-def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
+def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> BotVersion:
     """Log in a known version as `log_in` does; write nothing. Raises NotFound, PermissionDenied, WrongState."""
     found = get_version(connection, name, version or FIRST_VERSION)
     if found.owner_id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     require_in_service(name, found.retired_at)
-    return LoggedIn(found.bot_id, found.id, bot_name(name), bot_name(name, found.version))
+    return found
 
 
 def get_bot(connection: Connection, name: str) -> Bot:

@@ -22,7 +22,7 @@ from noughts_server.store.engine.schema import (
     submissions,
     tournaments,
 )
-from noughts_server.store.people.bots import FIRST_VERSION, LoggedIn, check_prefix, log_in, require_in_service
+from noughts_server.store.people.bots import FIRST_VERSION, BotVersion, check_prefix, log_in, require_in_service
 
 _HOUR_MS = 3_600_000
 
@@ -65,9 +65,8 @@ class Submission(NamedTuple):
         return bot_name(self.bot, self.version)
 
     @property
-    def logged_in(self) -> LoggedIn:
-        """Return the identity under which it plays."""
-        return LoggedIn(self.bot_id, self.bot_version_id, bot_name(self.bot), self.resource)
+    def bot_version(self) -> BotVersion:
+        return BotVersion(self.bot_version_id, self.bot_id, self.owner_id, self.bot, self.version)
 
 
 class Stored(NamedTuple):
@@ -121,9 +120,9 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
         row = {"hash": upload.hash, "size": size, "content": upload.content}
         program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
     made = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
-    keys = {"bot_version_id": entered.bot_version_id, "program_id": program, "owner_id": owner_id}
+    keys = {"bot_version_id": entered.id, "program_id": program, "owner_id": owner_id}
     connection.execute(insert(submissions), made | keys)
-    (stored,) = submissions_of(connection, [entered.bot_version_id])
+    (stored,) = submissions_of(connection, [entered.id])
     return Stored(stored, True)
 
 

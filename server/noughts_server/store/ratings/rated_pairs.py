@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, and_, func, or_, select
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.score import Score
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.schema import bot_versions, bots, entries, pair_scores, tournaments
+from noughts_server.store.engine.schema import bots, entries, entries_with_bots, pair_scores, tournaments
 from noughts_server.store.ratings.rating_lists import list_name
 
 
@@ -51,25 +51,16 @@ def _tournaments(connection: Connection, variant: str, time_class: str) -> list[
 
 
 def _of_tournaments(keys: Sequence[int]) -> Select[Any]:
-    one, other = entries.alias(), entries.alias()
-    one_version, other_version = bot_versions.alias(), bot_versions.alias()
-    one_bot, other_bot = bots.alias(), bots.alias()
-    scores = pair_scores.c
+    columns = entries.c.tournament_id, entries.c.number, bots.c.name, bots.c.owner_id
+    playing = select(*columns).select_from(entries_with_bots).subquery()
+    one, other, scores = playing.alias(), playing.alias(), pair_scores.c
     of_one = and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry)
     of_other = and_(other.c.tournament_id == scores.tournament_id, other.c.number == scores.second_entry)
-    joined = (
-        pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
-        .join(one, of_one)
-        .join(one_version, one_version.c.id == one.c.bot_version_id)
-        .join(one_bot, one_bot.c.id == one_version.c.bot_id)
-        .join(other, of_other)
-        .join(other_version, other_version.c.id == other.c.bot_version_id)
-        .join(other_bot, other_bot.c.id == other_version.c.bot_id)
-    )
+    joined = pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
     sums = (func.sum(scores.wins), func.sum(scores.draws), func.sum(scores.losses))
     return (
-        select(one_bot.c.name, other_bot.c.name, *sums)
-        .select_from(joined)
-        .where(scores.tournament_id.in_(keys), or_(tournaments.c.own_rated, one_bot.c.owner_id != other_bot.c.owner_id))
-        .group_by(one_bot.c.name, other_bot.c.name)
+        select(one.c.name, other.c.name, *sums)
+        .select_from(joined.join(one, of_one).join(other, of_other))
+        .where(scores.tournament_id.in_(keys), or_(tournaments.c.own_rated, one.c.owner_id != other.c.owner_id))
+        .group_by(one.c.name, other.c.name)
     )

@@ -19,9 +19,9 @@ from noughts_referee.rules import ON_THE_BOARD, Result
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (
-    bot_versions,
     bots,
     entries,
+    entries_with_bots,
     games,
     rating_history,
     rating_lists,
@@ -267,9 +267,8 @@ def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] |
 
 
 def _by_entry(connection: Connection, tournament_id: int, column: ColumnElement[int]) -> tuple[int, ...]:
-    of_bots = select(column).select_from(bots).join(bot_versions, bot_versions.c.bot_id == bots.c.id).join(entries)
-    ordered = of_bots.where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
-    return tuple(connection.scalars(ordered))
+    of_tournament = select(column).select_from(entries_with_bots).where(entries.c.tournament_id == tournament_id)
+    return tuple(connection.scalars(of_tournament.order_by(entries.c.number)))
 
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:

@@ -44,7 +44,7 @@ class StoredBracket:
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
     """Yield the pairings by round, with labels of entries, if the format lists them; of very many the newest."""
-    if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
+    if not tournament.settings.schedule.by_points or not tournament.games_total:
         return
     of_tournament = pairings.c.tournament_id == tournament.id
     newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, select, update
 
 from noughts_referee.work_units import GameSoFar, Slot
-from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.errors import NotFound, WrongState
 from noughts_server.store import nodes
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, games, units
 from noughts_server.store.journal import games_so_far
-from noughts_server.store.pairing.pairings import StoredSchedule
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
 
 MOST_DEATHS = 5
@@ -68,7 +66,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     stored = set(connection.scalars(chosen))
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
-    encounters = _encounters(schedule, missing) if tournament.settings.openings else ()
+    encounters = tuple(schedule.encounters(missing)) if tournament.settings.openings else ()
     begun: Mapping[int, GameSoFar] = {}
     if tournament.settings.journaled:
         begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
@@ -145,10 +143,3 @@ def _give_back(connection: Connection, tournament: Tournament, number: int) -> N
     size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
     key = (units.c.tournament_id == tournament.id) & (units.c.number == number)
     connection.execute(update(units).where(key).values(holder=None, played=size, deaths=0))
-
-
-def _encounters(schedule: Schedule, ordinals: list[int]) -> tuple[int, ...]:
-    if isinstance(schedule, StoredSchedule):
-        found = schedule.encounters(ordinals)
-        return tuple(found[ordinal] for ordinal in ordinals)
-    return tuple(map(schedule.encounter, ordinals))

@@ -1,13 +1,13 @@
 """Add games, rounds or entries to a tournament that has started, without changing games already played."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, update
 
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
 from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
-from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
+from noughts_server.store.engine.schema import Kind, TournamentState, tournaments
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.tournaments.tournaments import (
@@ -16,6 +16,7 @@ from noughts_server.store.tournaments.tournaments import (
     Tournament,
     base_schedule,
     change_settings,
+    count_entries,
     get_tournament_by_id,
     owned_tournament,
     require_state,
@@ -83,9 +84,11 @@ def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairin
         change_settings(connection, tournament, games_per_pair=wanted)
         base = base_schedule(connection, get_tournament_by_id(connection, tournament.id))
         assert base is not None
-        _set_total(connection, tournament, base.total)
+        _check_total(tournament, base.total)
+        this = update(tournaments).where(tournaments.c.id == tournament.id)
+        connection.execute(this.values(games_total=base.total))
         return
-    count = _entries(connection, tournament)
+    count = count_entries(connection, tournament)
     before = kind.schedule(count, settings.games_per_pair)
     whole = kind.schedule(count, wanted)
     change_settings(connection, tournament, games_per_pair=wanted)
@@ -95,7 +98,7 @@ def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairin
 def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> None:
     settings = tournament.settings
     try:
-        wanted = settings.schedule.check_extension(_entries(connection, tournament), settings, rounds)
+        wanted = settings.schedule.check_extension(count_entries(connection, tournament), settings, rounds)
     except FormatError as error:
         raise InvalidArgument.of(error.setting, error.got, error.expected) from error
     change_settings(connection, tournament, rounds=wanted)
@@ -103,27 +106,18 @@ def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> 
         pair_next(connection, tournament.id)
 
 
-def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Iterable[int]) -> None:
+def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Sequence[int]) -> None:
     """Store slots of a schedule that is larger than the stored one."""
     base = base_schedule(connection, tournament)
     encounter = next_encounter(connection, tournament.id, base)
     numbers: dict[int, int] = {}
     new = []
-    for ordinal in slots:
-        _, first, second = whole.slot(ordinal)
-        number = numbers.setdefault(whole.encounter(ordinal), encounter + len(numbers))
+    for (_, first, second), old in zip(whole.slots(slots), whole.encounters(slots), strict=True):
+        number = numbers.setdefault(old, encounter + len(numbers))
         new.append(Pairing(first, second, number, 0))
-    append_pairings(connection, tournament.id, tournament.games_total, new)
-    _set_total(connection, tournament, tournament.games_total + len(new))
+    _check_total(tournament, append_pairings(connection, tournament.id, tournament.games_total, new))
 
 
-def _set_total(connection: Connection, tournament: Tournament, total: int) -> None:
+def _check_total(tournament: Tournament, total: int) -> None:
     if total > MOST_GAMES:
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint="Add fewer.")
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
-
-
-def _entries(connection: Connection, tournament: Tournament) -> int:
-    return connection.execute(
-        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
-    ).scalar_one()

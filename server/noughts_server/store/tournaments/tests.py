@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from sqlalchemy import Connection, case, func, select, tuple_
 
@@ -15,7 +14,7 @@ from noughts_server.resource_names import bot_name, test_name
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion
-from noughts_server.store.tournaments.entries import join_tournament
+from noughts_server.store.tournaments.entries import Entry, join_tournament
 from noughts_server.store.tournaments.join_window import LATEST
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
@@ -47,14 +46,6 @@ class NewTest:
     match: NewTournament
     new: BotVersion
     base: BotVersion
-
-
-class Tested(NamedTuple):
-    """An entry of a test."""
-
-    label: str
-    bot_version: str
-    """`bots/NAME/versions/V`."""
 
 
 def create_test(connection: Connection, test: NewTest, *, owner_id: int, now_ms: int, limits: Limits) -> Tournament:
@@ -104,14 +95,14 @@ def list_tests(
     return Page([read_row(row) for row in rows[:limit]], more)
 
 
-def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, list[Tested]]:
+def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, list[Entry]]:
     """Return the new version and the base of tests, by key of their tournaments."""
-    found: defaultdict[int, list[Tested]] = defaultdict(list)
+    found: defaultdict[int, list[Entry]] = defaultdict(list)
     columns = entries.c.tournament_id, entries.c.label, bots.c.name, bot_versions.c.version
     chosen = select(*columns).select_from(entries).join(bot_versions).join(bots)
     ordered = chosen.where(entries.c.tournament_id.in_(list(tournament_ids))).order_by(entries.c.number)
     for key, label, bot, version in connection.execute(ordered):
-        found[key].append(Tested(label, bot_name(bot, version)))
+        found[key].append(Entry(label, bot_name(bot, version)))
     return found
 
 

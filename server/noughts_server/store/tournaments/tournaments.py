@@ -294,7 +294,9 @@ def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
     base = base_schedule(connection, tournament)
     if base is not None and base.total == tournament.games_total:
         return base
-    return StoredSchedule(connection, tournament.id, _count(connection, tournament), tournament.games_total, base)
+    return StoredSchedule(
+        connection, tournament.id, count_entries(connection, tournament), tournament.games_total, base
+    )
 
 
 def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
@@ -304,11 +306,11 @@ def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | 
         return None
     count = tournament.base_entries
     if count is None:
-        count = _count(connection, tournament)
+        count = count_entries(connection, tournament)
     return kind.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
 
 
-def _count(connection: Connection, tournament: Tournament) -> int:
+def count_entries(connection: Connection, tournament: Tournament) -> int:
     """Return the number of entries of a started tournament."""
     # They are numbered from 0 without gaps, so the highest number is enough.
     of_tournament = entries.c.tournament_id == tournament.id
