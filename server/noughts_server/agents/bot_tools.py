@@ -1,9 +1,14 @@
-"""Tools for authors of bots: a project to begin with, the check, and the submission."""
+"""Tools for authors of bots: a project to begin with, the check, the submission, and why a game was lost."""
 
 import asyncio
 import base64
 import binascii
+import json
+import sys
 import tempfile
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,24 +23,28 @@ from noughts_server.bot_check.check_steps import run_steps
 from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.launching.launcher import Locking, launching
+from noughts_server.records.explaining import sentences
+from noughts_server.records.json_lines import json_line
+from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
-from noughts_server.store.people.scopes import SUBMIT, permits
-from noughts_server.web.documents import Document, document
+from noughts_server.store.people.scopes import PLAY, SUBMIT, permits
+from noughts_server.web.documents import Document
+from noughts_server.web.downloads import recorded
 from noughts_server.web.upstream import Failure
 
-_CHECK_SECONDS, _GAMES, _MOVE_SECONDS = 120.0, 10, 5.0
+_LONGEST_SECONDS, _GAMES, _MOVE_SECONDS = 120.0, 10, 5.0
 
 Content = Annotated[str, Field(min_length=1, description="Python source, or a WebAssembly module as base64")]
 Entry = Annotated[str, Field(pattern=r"^\w*$", description="Class of the bot; required if there are several")]
 
 
 class BotTools:
-    """The tools, which share one place for checks."""
+    """The tools. Those that compute for long run one at a time."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._checking = asyncio.Lock()
-        self.tools = (self.new_bot, self.check_bot, self.submit_bot)
+        self._computing = asyncio.Lock()
+        self.tools = (self.new_bot, self.check_bot, self.submit_bot, self.explain_game)
 
     async def new_bot(
         self,
@@ -50,32 +59,58 @@ class BotTools:
 
         The answer is that of `noughts bot check --format json`; a bot is fine if it has no `faults` and no step failed.
         """
+        program, kind = _program(content)
+        async with self._alone(caller, SUBMIT), launching(Locking.REQUIRED, lambda text: None) as launcher:
+            with tempfile.TemporaryDirectory(prefix="noughts-check-") as folder:
+                file = Path(folder) / f"bot.{kind}"
+                file.write_bytes(program)
+                spec = parse_spec(f"{kind}:{file}:{entry}".rstrip(":"))
+                chosen = parse_variant(variant or spec.usual_variant)
+                plan = ConformancePlan(chosen, _GAMES, 0, _MOVE_SECONDS, ChildSettings())
+                found = await check(spec, plan, launcher)
+                steps = [] if found.faults else await run_steps(spec, launcher, plan)
+        return {**found.document(), "steps": [step.document() for step in steps]}
+
+    async def explain_game(self, caller: Caller, tournament: str, number: int) -> Document:
+        """Report the moves that changed who wins a game if both sides play best, and better ones. Can take a minute.
+
+        On small boards, and late in a game on larger ones, it is exact; otherwise it looks for forced wins.
+        """
+        name = game_name(tournament_name(tournament.removeprefix("tournaments/")), number)
+        game = await self._backend.upstream.ask("games.GetGame", self._backend.token(caller), name=name)
+        async with self._alone(caller, PLAY):
+            with tempfile.TemporaryDirectory(prefix="noughts-explain-") as folder:
+                file = Path(folder) / "game.jsonl"
+                file.write_text(json_line(recorded(game["game"])), encoding="utf-8")
+                line = (sys.executable, "-m", "noughts_server.cli", "game", "explain", str(file), "--format", "json")
+                # A process, because the search would hold up all other tools, and can be ended.
+                process = await asyncio.create_subprocess_exec(*line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+                try:
+                    told, problem = await process.communicate()
+                finally:
+                    if process.returncode is None:
+                        process.kill()
+                        await process.wait()
+        if process.returncode:
+            raise Failure(409, f"{name}: {problem.decode().strip().rpartition('game 1: ')[2]}")
+        explained: Document = json.loads(told) | {"game": name}
+        return {**explained, "text": "\n".join(sentences(explained))}
+
+    @asynccontextmanager
+    async def _alone(self, caller: Caller, scope: str) -> AsyncIterator[None]:
+        """Let one caller at a time compute, for a limited time. Over HTTP its token needs the scope. Raises Failure."""
         upstream = self._backend.upstream
-        if self._backend.only_token is None:  # foreign code of somebody else
+        if self._backend.only_token is None:
             request = tokens_pb2.GetTokenRequest(name="tokens/self")
             held = await upstream.call(upstream.tokens.GetToken, request, self._backend.token(caller))
-            if not permits(held.token.scopes, SUBMIT):
-                raise Failure(403, "the token lacks the scope `submit`", "Run `noughts bot check` yourself.")
-        program, kind = _program(content)
-        with tempfile.TemporaryDirectory(prefix="noughts-check-") as folder:
-            file = Path(folder) / f"bot.{kind}"
-            file.write_bytes(program)
-            spec = parse_spec(f"{kind}:{file}:{entry}".rstrip(":"))
-            chosen = parse_variant(variant or spec.usual_variant)
-            plan = ConformancePlan(chosen, _GAMES, 0, _MOVE_SECONDS, ChildSettings())
-            try:
-                async with (
-                    self._checking,
-                    asyncio.timeout(_CHECK_SECONDS),
-                    launching(Locking.REQUIRED, lambda text: None) as launcher,
-                ):
-                    found = await check(spec, plan, launcher)
-                    steps = [] if found.faults else await run_steps(spec, launcher, plan)
-            except TimeoutError:
-                raise Failure(
-                    504, f"the check was not done after {_CHECK_SECONDS:.0f} s", "Make the bot faster."
-                ) from None
-        return {**found.document(), "steps": [step.document() for step in steps]}
+            if not permits(held.token.scopes, scope):
+                raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
+        try:
+            async with self._computing, asyncio.timeout(_LONGEST_SECONDS):
+                yield
+        except TimeoutError:
+            hint = "Make the bot faster, or use the command line on your own machine."
+            raise Failure(504, f"not done after {_LONGEST_SECONDS:.0f} s", hint) from None
 
     async def submit_bot(
         self, caller: Caller, bot: str, content: Content, entry: Entry = "", version: str = "", variant: str = ""
@@ -87,7 +122,8 @@ class BotTools:
         )
         method: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
         requests = submission_requests(submission, program)
-        return document(await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS))
+        made = await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
+        return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
 
 
 def _program(content: str) -> tuple[bytes, str]:

@@ -23,7 +23,7 @@ _HOSTS = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 """Addresses that requests may be for, so that no page in a browser can reach the server by another name."""
 _INSTRUCTIONS = """\
 Noughts runs tournaments between bots that play k-in-a-row games. Read with the tools get_... and list_...
-To write a bot: show_position for the rules, new_bot, check_bot, submit_bot, create_test, and get_game for lost games.
+To write a bot: show_position for the rules, new_bot, check_bot, submit_bot, create_test; explain_game for lost games.
 To play yourself: connect_player, create_challenge or join_tournament, then wait_for_turn and play until it is over.
 """
 

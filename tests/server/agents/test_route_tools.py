@@ -1,5 +1,6 @@
 """The tools that call one method of the contract, over both transports."""
 
+import re
 from typing import Any
 
 import httpx2
@@ -8,6 +9,7 @@ import pytest
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import ROUTES
 from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
+from tests.support.root import ROOT
 
 READING: dict[str, dict[str, Any]] = {
     "get_status": {},
@@ -60,6 +62,15 @@ async def test_every_reading_tool_answers_over_both_transports(server: ServerUnd
 async def test_clients_of_the_older_protocol_are_served(url: str) -> None:
     async with over_http(url, mode="legacy") as agent:
         assert (await agent.call("get_bot", bot="random"))["name"] == "bots/random"
+
+
+async def test_the_documentation_names_every_tool(url: str) -> None:
+    page = (ROOT / "docs" / "how-to" / "agents.md").read_text(encoding="utf-8")
+    table = page.split("## Tools")[1].split("## Improve")[0]
+    async with over_http(url) as agent:
+        tools = await agent.tools()
+    assert set(re.findall(r"`([a-z]+_[a-z_]+|play)`", table)) - {"next_page_token", "page_token"} == {*tools}
+    assert all(tool.description for tool in tools.values())
 
 
 async def test_descriptions_and_schemas_come_from_the_contract(url: str) -> None:

@@ -1,0 +1,85 @@
+"""An agent with only an address and a token writes a bot, learns why it loses, and submits a better version."""
+
+import asyncio
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.agents import Agent, over_http
+from tests.support.processes import asked, environment, first_line, started
+
+pytestmark = pytest.mark.timeout(300)
+
+FIRST = """from noughts_bots import Bot
+
+
+class Mine(Bot):
+    def choose(self, position):
+        return position.free[0]
+"""
+PATIENCE = 120
+
+
+async def until_over(agent: Agent, tool: str, **name: str) -> dict[str, Any]:
+    """The tournament or test as soon as it is over."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await agent.call(tool, **name)
+            if found.get("tournament", found)["state"] == "finished":
+                return found
+            await asyncio.sleep(0.1)
+
+
+async def improve(url: str, token: str) -> dict[str, Any]:
+    """The loop of docs/how-to/agents.md; the test of the better version."""
+    async with over_http(url, token) as agent:
+        return await improved(agent)
+
+
+async def improved(agent: Agent) -> dict[str, Any]:
+    rules = await agent.call("show_position", variant="tictactoe")
+    assert (rules["size"], rules["line_lengths"]) == ([3, 3, 1], [3])
+
+    async def submit(source: str) -> str:
+        checked = await agent.call("check_bot", content=source, variant="tictactoe")
+        assert (checked["faults"], [step for step in checked["steps"] if step["outcome"] == "failed"]) == ([], [])
+        made = await agent.call("submit_bot", bot="mine", content=source)
+        return str(made["bot_version"])
+
+    first = await submit(FIRST)
+    await agent.call("create_tournament", tournament="trial", variant="tictactoe", games_per_pair=2)
+    for bot in ("mine", "rival"):
+        await agent.call("join_tournament", tournament="trial", bot=bot)
+    await agent.call("start_tournament", tournament="trial")
+    await until_over(agent, "get_tournament", tournament="trial")
+    listed = await agent.call("list_games_of_tournament", tournament="trial", entry="mine", won=False)
+    lost = listed["games"][0]["name"].rpartition("/")[2]
+    why = await agent.call("explain_game", tournament="trial", number=int(lost))
+    turn = why["turns"][-1]
+    assert (turn["bot"], turn["after"], turn["exact"]) == ("mine", "loss", True)
+    assert turn["better"]
+    assert f"(mine) played {turn['move']} and turned a" in why["text"]
+
+    project = await agent.call("new_bot", name="mine")  # it wins if it can and blocks if it must
+    second = await submit(project["bot.py"])
+    assert (first, second) == ("bots/mine/versions/1", "bots/mine/versions/2")
+    test = await agent.call("create_test", new_version="mine@2", base_version="mine@1", sprt="elo0=0,elo1=200")
+    return await until_over(agent, "get_test", test=test["test"]["name"])
+
+
+def test_an_agent_improves_its_bot_through_tools_alone(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    with ExitStack() as stack:
+        serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
+        address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
+        token = asked("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        rival = stack.enter_context(started(["bot", "run", "rival=minimax", "--format", "json"], env))
+        assert "rival" in first_line(rival)
+        tools = stack.enter_context(started(["mcp", "--listen", "127.0.0.1:0", "--format", "json"], env))
+        url = json.loads(first_line(tools))["mcp"]
+        over = asyncio.run(improve(url, token))
+    assert over["tournament"]["match"]["sprt"]["decision"] == "H1"
