@@ -9,14 +9,13 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalPlan, LocalStop
-from noughts_server.local.rating_pool import LADDERS
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
@@ -28,8 +27,8 @@ _RANDOM = 1_000.0
 _SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 
-async def _calibrated(variant: str) -> tuple[dict[str, float], int]:
-    ladder = LADDERS[variant]
+async def _calibrated(variant: str, ladder: Sequence[str]) -> tuple[dict[str, float], int]:
+    """Return the ratings of the ladder's bots in this variant, and the number of games."""
     pairs = len(list(itertools.combinations(ladder, 2)))
     each = 2 * math.ceil(_GAMES / pairs / 2)
     games: list[GameResult] = []
@@ -46,11 +45,13 @@ async def _calibrated(variant: str) -> tuple[dict[str, float], int]:
 
 
 def main() -> None:
-    """Calibrates the variants that are named, or all."""
-    found = json.loads(_FILE.read_text()) if _FILE.exists() else {"ratings": {}, "games": {}}
-    for variant in sys.argv[1:] or LADDERS:
+    """Calibrate the variants that are named, or all. To change a ladder, first change its names in the file."""
+    found = json.loads(_FILE.read_text())
+    for variant in sys.argv[1:] or list(found["ratings"]):
         began = time.monotonic()
-        found["ratings"][variant], found["games"][variant] = asyncio.run(_calibrated(variant))
+        found["ratings"][variant], found["games"][variant] = asyncio.run(
+            _calibrated(variant, list(found["ratings"][variant]))
+        )
         seconds = time.monotonic() - began
         games, ratings = found["games"][variant], found["ratings"][variant]
         print(f"{variant}: {games:,} games in {seconds:.0f} s: {ratings}")  # its output

@@ -69,14 +69,12 @@ def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
 
     # If anything is wrong, the command itself reports it; here nobody would read it.
     with suppress(Exception), connected(ctx.params.get("server")) as client:
-        answer: Any
-        if what == "tournaments":
-            tournaments = tournaments_pb2.ListTournamentsRequest(page_size=_MOST)
-            answer = client.tournaments.ListTournaments(tournaments, timeout=_PATIENCE_SECONDS)
-        elif what == "tests":
-            tests = tests_pb2.ListTestsRequest(page_size=_MOST)
-            answer = client.tests.ListTests(tests, timeout=_PATIENCE_SECONDS)
-        else:
-            answer = client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=_MOST), timeout=_PATIENCE_SECONDS)
+        calls: dict[str, Any] = {
+            "tournaments": (client.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest),
+            "tests": (client.tests.ListTests, tests_pb2.ListTestsRequest),
+            "bots": (client.bots.ListBots, bots_pb2.ListBotsRequest),
+        }
+        call, request = calls[what]
+        answer = call(request(page_size=_MOST), timeout=_PATIENCE_SECONDS)
         return [short(row.name) for row in getattr(answer, what)]
     return []

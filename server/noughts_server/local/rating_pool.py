@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -23,12 +22,10 @@ from noughts_server.statistics.rated_games import GameResult, count_games
 from noughts_server.store.games.games import ExportedGame
 from noughts_server.tables.recorded_game import SCORES
 
-LADDERS: dict[str, tuple[str, ...]] = {
-    "tictactoe": ("random", "first-free", "coursework", "three-stage", "pascal", "nextstep:depth=2", "minimax"),
-    "connect4": ("random", "first-free", "nextstep:depth=1", "nextstep:depth=2", "minimax:depth=2", "minimax:depth=4"),
-    "mnk:7,7,4": ("random", "first-free", "nextstep:depth=1", "nextstep:depth=2", "fives", "minimax:depth=2"),
-}
-"""Of each variant, weakest first more or less."""
+LADDERS: dict[str, dict[str, float]] = json.loads(
+    resources.files(__package__).joinpath("ladders.json").read_text(encoding="utf-8")
+)["ratings"]
+"""Of each variant: the ratings of its reference bots, weakest first more or less."""
 _SLOWEST = 5
 GAMES_AT_ONCE = 16
 _LABEL = "the-bot"
@@ -68,13 +65,6 @@ class PoolRating:
         return {**shown, "opponents": opponents, "slowest": slowest, "seconds": round(self.seconds, 2)}
 
 
-@cache
-def known_ratings() -> dict[str, dict[str, float]]:
-    text = resources.files(__package__).joinpath("ladders.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, float]] = json.loads(text)["ratings"]
-    return found
-
-
 async def exercise(
     plan: LocalPlan,
     variant: str,
@@ -86,7 +76,7 @@ async def exercise(
     """Play the only bot of the plan against each of the variant's ladder but itself. Raises as `play_locally`."""
     began = time.monotonic()
     (spec,) = plan.specs
-    anchors = {name: rating for name, rating in known_ratings()[variant].items() if name != str(spec)}
+    anchors = {name: rating for name, rating in LADDERS[variant].items() if name != str(spec)}
     specs = (replace(spec, label=_LABEL), *map(parse_spec, anchors))
     played: list[ExportedGame] = []
     settings = replace(plan.settings, variant=variant, concurrency=GAMES_AT_ONCE, schedule=GAUNTLET)
@@ -110,7 +100,7 @@ def _result(variant: str, anchors: dict[str, float], played: Sequence[ExportedGa
         moves += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
     slow = sorted(moves, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(anchors, scores)
-    points, best = sum(map(sum, taken.values())), max(known_ratings()[variant].values())
+    points, best = sum(map(sum, taken.values())), max(LADDERS[variant].values())
     against = [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()]
     return PoolRating(variant, rating, error, len(scores), points, against, best, slowest=slow)
 

@@ -4,7 +4,9 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from html import escape
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -150,16 +152,9 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
             )
             top += _ROW
         top += 12
-    style = (
-        "text{font:14px sans-serif;fill:#222}.head{font-weight:bold}line{stroke:#bbb;stroke-width:2}circle{fill:#666}"
-        ".own{fill:#0b6e4f;font-weight:bold}line.own{stroke:#0b6e4f}.error{stroke:#0b6e4f;stroke-width:6;opacity:.35}"
-        "@media(prefers-color-scheme:dark){text{fill:#ddd}line{stroke:#555}circle{fill:#aaa}.own{fill:#5ad1a5}}"
-    )
+    template = Template(resources.files(__package__).joinpath("estimate.svg").read_text(encoding="utf-8"))
     title = escape(f"{spec} in the reference pool")
-    picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {top}" role="img"><title>{title}</title>'
-        f"<style>{style}</style>{''.join(parts)}</svg>\n"
-    )
+    picture = template.substitute(width=_WIDTH, height=top, title=title, parts="".join(parts))
     try:
         file.write_text(picture, encoding="utf-8")
     except OSError as error:
