@@ -68,11 +68,16 @@ class LeaderboardRow(_message.Message):
     ONLINE_FIELD_NUMBER: _builtins.int
     ERROR95_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
+    VIEW_RATING_FIELD_NUMBER: _builtins.int
+    VIEW_ERROR95_FIELD_NUMBER: _builtins.int
+    RANK_LOW_FIELD_NUMBER: _builtins.int
+    RANK_HIGH_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1 for the highest rating, counted among the active bots in the list. Filters do not change it."""
+    """From 1 for the highest rating in this view, counted among the active bots in the list. Filters do not change it."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float
+    """The live rating."""
     games: _builtins.int
     wins: _builtins.int
     draws: _builtins.int
@@ -84,11 +89,18 @@ class LeaderboardRow(_message.Message):
     online: _builtins.bool
     """Whether the bot is connected."""
     error95: _builtins.float
-    """Half the width of the 95 % confidence interval, from the number of games only: at best, against equal opponents.
-    GetBatchRatings computes it from all results.
+    """Half the width of the live rating's 95 % confidence interval, from the number of games only: at best, against equal
+    opponents.
     """
     trend: _builtins.float
-    """The change of the rating since the bot had nine tenths of its games; unset with fewer than ten games."""
+    """The change of the live rating since the bot had nine tenths of its games; unset with fewer than ten games."""
+    view_rating: _builtins.float
+    """The rating in the view that was requested; unset in the view `live`."""
+    view_error95: _builtins.float
+    """Half the width of its 95 % confidence interval."""
+    rank_low: _builtins.int
+    """In the view `fit`: the ranks that the games allow. In at least 95 % of all lists, all intervals contain the true ranks."""
+    rank_high: _builtins.int
     def __init__(
         self,
         *,
@@ -104,14 +116,35 @@ class LeaderboardRow(_message.Message):
         online: _builtins.bool = ...,
         error95: _builtins.float = ...,
         trend: _builtins.float | None = ...,
+        view_rating: _builtins.float | None = ...,
+        view_error95: _builtins.float | None = ...,
+        rank_low: _builtins.int | None = ...,
+        rank_high: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_trend", b"_trend", "trend", b"trend"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high", "_rank_low", b"_rank_low", "_trend", b"_trend", "_view_error95", b"_view_error95", "_view_rating", b"_view_rating", "rank_high", b"rank_high", "rank_low", b"rank_low", "trend", b"trend", "view_error95", b"view_error95", "view_rating", b"view_rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_trend", b"_trend", "bot", b"bot", "draws", b"draws", "error95", b"error95", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "trend", b"trend", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high", "_rank_low", b"_rank_low", "_trend", b"_trend", "_view_error95", b"_view_error95", "_view_rating", b"_view_rating", "bot", b"bot", "draws", b"draws", "error95", b"error95", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "trend", b"trend", "view_error95", b"view_error95", "view_rating", b"view_rating", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rank_high: _TypeAlias = _typing.Literal["rank_high"]  # noqa: Y015
+    _WhichOneofArgType__rank_high: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high"]  # noqa: Y015
+    _WhichOneofReturnType__rank_low: _TypeAlias = _typing.Literal["rank_low"]  # noqa: Y015
+    _WhichOneofArgType__rank_low: _TypeAlias = _typing.Literal["_rank_low", b"_rank_low"]  # noqa: Y015
     _WhichOneofReturnType__trend: _TypeAlias = _typing.Literal["trend"]  # noqa: Y015
     _WhichOneofArgType__trend: _TypeAlias = _typing.Literal["_trend", b"_trend"]  # noqa: Y015
+    _WhichOneofReturnType__view_error95: _TypeAlias = _typing.Literal["view_error95"]  # noqa: Y015
+    _WhichOneofArgType__view_error95: _TypeAlias = _typing.Literal["_view_error95", b"_view_error95"]  # noqa: Y015
+    _WhichOneofReturnType__view_rating: _TypeAlias = _typing.Literal["view_rating"]  # noqa: Y015
+    _WhichOneofArgType__view_rating: _TypeAlias = _typing.Literal["_view_rating", b"_view_rating"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank_high) -> _WhichOneofReturnType__rank_high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank_low) -> _WhichOneofReturnType__rank_low | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__trend) -> _WhichOneofReturnType__trend | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__view_error95) -> _WhichOneofReturnType__view_error95 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__view_rating) -> _WhichOneofReturnType__view_rating | None: ...
 
 Global___LeaderboardRow: _TypeAlias = LeaderboardRow  # noqa: Y015
 
@@ -129,6 +162,7 @@ class GetLeaderboardRequest(_message.Message):
     EXCLUDE_PROVISIONAL_FIELD_NUMBER: _builtins.int
     SHOW_RETIRED_FIELD_NUMBER: _builtins.int
     SEARCH_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
     variant: _builtins.str
     """Empty means `tictactoe`."""
     time_class: _builtins.str
@@ -149,6 +183,10 @@ class GetLeaderboardRequest(_message.Message):
     """Include retired bots."""
     search: _builtins.str
     """Only bots whose name contains this text, ignoring case; at most 63 characters."""
+    view: _builtins.str
+    """`fit` (all games at once), `live` (Elo, game by game), `glicko2` or `openskill`; all but `live` need a list of at most
+    1,000 bots. Empty means `fit` if the bots have 30 games each on average, else `live`.
+    """
     def __init__(
         self,
         *,
@@ -162,14 +200,44 @@ class GetLeaderboardRequest(_message.Message):
         exclude_provisional: _builtins.bool = ...,
         show_retired: _builtins.bool = ...,
         search: _builtins.str = ...,
+        view: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_retired", b"show_retired", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_retired", b"show_retired", "time_class", b"time_class", "variant", b"variant", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetLeaderboardRequest: _TypeAlias = GetLeaderboardRequest  # noqa: Y015
+
+@_typing.final
+class LeaderboardView(_message.Message):
+    """A way to rate the bots of a list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """E.g. `fit`."""
+    title: _builtins.str
+    source: _builtins.str
+    """The method or library that computes the ratings, and from which games."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        title: _builtins.str = ...,
+        source: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "source", b"source", "title", b"title"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaderboardView: _TypeAlias = LeaderboardView  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardResponse(_message.Message):
@@ -178,22 +246,34 @@ class GetLeaderboardResponse(_message.Message):
     ROWS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     RATING_LIST_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    VIEWS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty on the last page."""
     rating_list: _builtins.str
     """The requested list, e.g. `tictactoe/untimed`."""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeaderboardRow]: ...
+    @_builtins.property
+    def view(self) -> Global___LeaderboardView:
+        """The view of these rows."""
+
+    @_builtins.property
+    def views(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeaderboardView]:
+        """All views."""
+
     def __init__(
         self,
         *,
         rows: _abc.Iterable[Global___LeaderboardRow] | None = ...,
         next_page_token: _builtins.str = ...,
         rating_list: _builtins.str = ...,
+        view: Global___LeaderboardView | None = ...,
+        views: _abc.Iterable[Global___LeaderboardView] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rating_list", b"rating_list", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rating_list", b"rating_list", "rows", b"rows", "view", b"view", "views", b"views"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

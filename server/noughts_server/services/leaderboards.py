@@ -14,6 +14,8 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
+from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews
+from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.bot_games import ScoreBySide, head_to_head
 from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
@@ -21,7 +23,6 @@ from noughts_server.store.games.explorer import explore
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
-    leaderboard,
     list_bot_ratings,
     list_rating_lists,
     rating_history,
@@ -42,6 +43,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         self._store = store
         self._sessions = sessions
         self._rater = BatchRater()
+        self._views = LeaderboardViews(store)
 
     @open_to(Access.ANYONE)
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
@@ -50,11 +52,12 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         chosen = {field: getattr(request, field) for field in ("owner", "exclude_provisional", "search")}
         fewest = min(request.min_games, _MOST_GAMES)
         filters = Filters(online=online, min_games=fewest, retired=request.show_retired, **chosen)
-        wanted = {field: getattr(request, field) for field in ("variant", "time_class", "page_token")}
-        page = await self._store.read(partial(leaderboard, filters=filters, size=request.page_size, **wanted))
+        asked = {"filters": filters, "size": request.page_size, "page_token": request.page_token}
+        view, page, places = await self._views.shown(request.view, name, **asked)
         online = self._sessions.bots_online()
-        rows = [_row(row, online) for row in page.items]
-        return pb.GetLeaderboardResponse(rows=rows, next_page_token=page.next_page_token, rating_list=name)
+        rows = [_row(row, online, *places.get(row.bot_id, ())[1:]) for row in page.items]
+        shown, known = filled(pb.LeaderboardView, view), [filled(pb.LeaderboardView, each) for each in VIEWS]
+        return filled(pb.GetLeaderboardResponse, page, rows=rows, rating_list=name, view=shown, views=known)
 
     @open_to(Access.ANYONE)
     async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
@@ -139,9 +142,9 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         return filled(pb.GetOpeningMovesResponse, found, **shown)
 
 
-def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
+def _row(row: LeaderboardRow, online: set[int], estimate: Estimate | None = None) -> pb.LeaderboardRow:
     shown = {"bot": bot_name(row.bot), "online": row.bot_id in online, "error95": rating_error(row.games)}
-    return filled(pb.LeaderboardRow, row, **shown)
+    return filled(pb.LeaderboardRow, row, **shown, **(estimate._asdict() if estimate else {}))
 
 
 def _by_side(score: ScoreBySide) -> pb.ScoreBySide:

@@ -8,15 +8,27 @@ ranking institutions", Biometrics 78, 2022). `benchmarks/ranks.py` measures the 
 """
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
-from noughts_server.statistics.batch_fit import BatchFit
+from noughts_server.statistics.batch_fit import BatchFit, fit
+from noughts_server.statistics.elo_scale import NORMAL_95
 from noughts_server.statistics.linear_algebra import connected_components, coo_array
-from noughts_server.statistics.rated_games import Booleans, Integers
+from noughts_server.statistics.rated_games import Booleans, Integers, RatedGames
+from noughts_server.statistics.rating_table import Estimate
 
 RATE = 0.95
 """The least probability that all intervals of a list contain the true ranks."""
+
+
+def fit_with_ranks(games: RatedGames, ranked: Collection[str]) -> dict[str, Estimate]:
+    """Fit ratings with a prior, so that all are on one scale, and return them by player; ranks count `ranked` ones."""
+    fitted, players = fit(games, prior=True), games.players
+    errors = NORMAL_95 * np.sqrt(fitted.covariance.diagonal())
+    ranks = rank_intervals(fitted, np.array([name in ranked for name in players], dtype=bool))
+    columns = (column.tolist() for column in (fitted.ratings, errors, *ranks))
+    return dict(zip(players, map(Estimate, *columns), strict=True))
 
 
 def rank_intervals(fitted: BatchFit, ranked: Booleans) -> tuple[Integers, Integers]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 PRIOR_DRAWS = 2
 """Virtual draws of each player against the pool's mean with a prior: one on either side."""
@@ -17,6 +18,15 @@ class AdvantageBound(Enum):
     """The same for the second movers."""
     CONFOUNDED = "confounded"
     """The first-move advantage cannot be separated from the players' strengths."""
+
+
+class Estimate(NamedTuple):
+    """A rating in a view of a leaderboard, under the names of the protocol, with the ranks that the games allow."""
+
+    view_rating: float
+    view_error95: float
+    rank_low: int | None = None
+    rank_high: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from noughts_server.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
+_VIEW_FIELDS = ("view_rating", "view_error95", "rank_low", "rank_high")
 # The largest value of the request's field.
 _MOST_GAMES = (1 << 64) - 1
 
@@ -55,6 +56,7 @@ def leaderboard(
     min_games: Annotated[int, Option("--min-games", min=0, max=_MOST_GAMES)] = 0,
     settled: bool = False,
     retired: bool = False,
+    by: str = "",
     fit: bool = False,
     prior: bool = False,
     anchor: list[str] | None = None,
@@ -63,22 +65,23 @@ def leaderboard(
 ) -> None:
     """List the bots in a rating list, strongest first. Each variant and time class has a list.
 
-    Default: the untimed tictactoe list or, if it is empty, the list with the most games. Filters do not
-    change ranks. See also `noughts bot show` and `noughts rating-lists`.
+    Default: the untimed tictactoe list or, if it is empty, the list with the most games. If its bots have 30
+    games each on average, all games at once decide the order, and "1-3" are the ranks that they allow.
+    Filters do not change ranks. See also `noughts bot show` and `noughts rating-lists`.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:
         raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: requires --fit as well")
-    if fit and (owner or online or settled):
-        raise UsageProblem("--fit: got --owner, --online or --settled as well, expected no filter but --min-games")
+    if fit and (owner or online or settled or by):
+        raise UsageProblem("--fit: got --owner, --online, --settled or --by as well, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
     request = pb.GetLeaderboardRequest(
-        owner=owner, online_only=online, min_games=min_games, exclude_provisional=settled, show_retired=retired
+        owner=owner, online_only=online, min_games=min_games, exclude_provisional=settled, show_retired=retired, view=by
     )
-    names: list[str] = []
+    answers: list[pb.GetLeaderboardResponse] = []
 
     def rows_of(page: pb.GetLeaderboardResponse) -> list[pb.LeaderboardRow]:
-        names.append(page.rating_list)
+        answers.append(page)
         return list(page.rows)
 
     with at.connected() as client:
@@ -98,13 +101,15 @@ def leaderboard(
             return
         pages = partial(client.each, client.leaderboards.GetLeaderboard, request, rows_of)
         rows = list(options.limited(pages, limit))
+    name, view = answers[0].rating_list, answers[0].view
     if output.is_json():
-        fields = (*PLACE_FIELDS, "owner", "online")
+        fields = (*PLACE_FIELDS, *_VIEW_FIELDS, "owner", "online")
         documents = [{"rank": row.rank, "name": short(row.bot)} | output.picked(row, *fields) for row in rows]
-        output.print_json({"rating_list": names[0], "rows": documents})
+        output.print_json({"rating_list": name, "view": view.name, "rows": documents})
         return
     console = output.stdout()
-    output.heading(console, names[0])
+    output.heading(console, name)
+    console.print(f"{view.title}: {view.source}")
     if rows:
         print_rows(("bot", "owner"), [((short(row.bot), row.owner), row) for row in rows])
     elif owner or online or min_games or settled:
@@ -112,7 +117,7 @@ def leaderboard(
     else:
         hint = "" if retired else " (or all are retired, see `--retired`)"
         console.print(f"No bot has a rating here yet{hint}.")
-    if others := others_line(known, names[0]):
+    if others := others_line(known, name):
         console.print(f"\n{others}", soft_wrap=True)
 
 
@@ -123,14 +128,16 @@ def known_lists(client: Client) -> list[KnownList]:
 
 
 def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
-    """Print a table with rank, the named columns, rating and record, and a legend of its marks."""
+    """Print a table with rank, the named columns, ratings and record, and a legend of its marks."""
     dot = "●" if output.unicode() else "*"
     console = output.stdout()
+    viewed = any(row.HasField("view_rating") for _, row in rows)
     lines = [
         (
-            row.rank,
+            _ranks(row),
             dot if row.online else "",
             *cells,
+            *((output.rating(row.view_rating), output.rating(row.view_error95)) if viewed else ()),
             f"{output.rating(row.rating)}{'?' if row.provisional else ' '}",
             f"{row.games:,}",
             f"{row.wins:,}",
@@ -139,11 +146,20 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
         )
         for cells, row in rows
     ]
-    console.print(output.table((">#", "", *columns, ">rating", ">games", ">wins", ">draws", ">losses"), lines))
+    ratings = (">rating", ">±", ">live Elo") if viewed else (">rating",)
+    console.print(output.table((">#", "", *columns, *ratings, ">games", ">wins", ">draws", ">losses"), lines))
     legend = []
     if any(row.online for _, row in rows):
         legend.append(f"{dot} online")
+    if any(row.HasField("rank_low") for _, row in rows):
+        legend.append("1-3: the ranks that the games allow (95 % for all at once)")
     if any(row.provisional for _, row in rows):
         legend.append("? provisional: too few games for a reliable rating")
     if legend:
         console.print("\n" + "   ".join(legend))
+
+
+def _ranks(row: pb.LeaderboardRow) -> str:
+    if not row.HasField("rank_low"):
+        return str(row.rank)
+    return f"{row.rank_low}-{row.rank_high}" if row.rank_low < row.rank_high else str(row.rank_low)

@@ -1,6 +1,6 @@
 """Read ratings: leaderboards, rating lists, and a bot's rank and history in each list."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, Select, func, select, tuple_
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
+from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
@@ -16,6 +17,9 @@ from noughts_server.store.engine.schema import rating_history as history
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.ratings.rating_lists import list_name
+
+Places = Mapping[int, tuple[int, Estimate]]
+"""Ranks and estimates of bots in a view of a list, by key."""
 
 _FEWEST_FOR_TREND = 10
 
@@ -79,6 +83,14 @@ class RatingList(NamedTuple):
         return f"{self.variant}/{self.time_class}"
 
 
+class ListState(NamedTuple):
+    """Counts of a list that change with every rated game and every bot that retires. A game counts for both bots."""
+
+    bots: int
+    retired: int
+    games: int
+
+
 class RatingPoint(NamedTuple):
     """A bot's rating after its first `games` rated games."""
 
@@ -105,17 +117,20 @@ def leaderboard(
     filters: Filters | None = None,
     size: int = 0,
     page_token: str = "",
+    view: str = "live",
+    places: Places | None = None,
 ) -> Page[LeaderboardRow]:
     """Return a page of one list, highest rating first, newest bot first among equals.
 
-    Filters do not change ranks. Raises InvalidArgument, and NotFound for an unknown owner.
+    Only bots with `places` are shown, by the ratings there; the default are all bots by their live ratings. Filters do
+    not change ranks. Raises InvalidArgument, and NotFound for an unknown owner.
     """
     filters = filters or Filters()
     name = list_name(variant, time_class)
     limit = page_size(size)
     # `online` is omitted because bots connect and disconnect between pages.
     told = (filters.owner, filters.online is not None, filters.fewest_games, filters.retired, filters.search)
-    method = f"leaderboards/{name}?{'&'.join(map(str, told))}"
+    method = f"leaderboards/{name}/{view}?{'&'.join(map(str, told))}"
     after = read_page_token(method, page_token, [0.0, 0, 0])
     # A list without rated bots has no key, which matches no row.
     in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
@@ -127,25 +142,49 @@ def leaderboard(
     last, above = None, 0
     if after is not None:
         last, above = (float(after[0]), int(after[1])), int(after[2])
-        statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < last)
     among = _among(connection, filters)
+
+    def place(row: Row[Any]) -> tuple[float, int]:
+        return row.rating if places is None else places[row.bot_id][1].view_rating, row.bot_id
+
+    if places is not None:
+        among = places.keys() if among is None else among & places.keys()
     if among is None:
+        if last:
+            statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < last)
         # This walks backwards through the index (list_id, rating, bot_id).
         ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
         found = list(connection.execute(ordered.limit(limit + 1)))
     else:
         batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(among)))
         rows_among = chain.from_iterable(map(connection.execute, batches))
-        found = sorted(rows_among, key=lambda row: (row.rating, row.bot_id), reverse=True)[: limit + 1]
-    filtered = among is not None or filters.fewest_games or filters.search
+        after_last = (row for row in rows_among if last is None or place(row) < last)
+        found = sorted(after_last, key=place, reverse=True)[: limit + 1]
+    filtered = places is None and (among is not None or filters.fewest_games or filters.search)
     rows = []
     for row in found[:limit]:
         if filtered:
             above += _active_above(connection, row, last)
-        rows.append(_leaderboard_row(above + 1, row))
-        last, above = (row.rating, row.bot_id), above + (row.retired_at is None)
+        rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id][0], row))
+        last, above = place(row), above + (row.retired_at is None)
     more = write_page_token(method, [*last, above]) if last and len(found) > limit else ""
     return Page(rows, more)
+
+
+def list_state(connection: Connection, name: str) -> ListState:
+    """Return the state of the list with this canonical name."""
+    counts = (func.count(), func.count(bots.c.retired_at), func.coalesce(func.sum(ratings.c.games), 0))
+    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
+    return ListState(
+        *map(int, connection.execute(select(*counts).select_from(ratings).join(bots).where(in_list)).one())
+    )
+
+
+def list_bots(connection: Connection, name: str) -> dict[str, tuple[int, bool]]:
+    """Return the bots of a list by name: the key, and whether it is active."""
+    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
+    rows = connection.execute(select(bots.c.name, bots.c.id, bots.c.retired_at).join(ratings).where(in_list))
+    return {name: (key, retired_at is None) for name, key, retired_at in rows}
 
 
 def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[RatingList]:
@@ -213,7 +252,7 @@ def _rows() -> Select[Any]:
     return joined.join(owners, owners.c.id == bots.c.owner_id)
 
 
-def _among(connection: Connection, filters: Filters) -> set[int] | None:
+def _among(connection: Connection, filters: Filters) -> Set[int] | None:
     """Return the only bots that can be shown; None for all."""
     among = None if filters.online is None else set(filters.online)
     if filters.owner:

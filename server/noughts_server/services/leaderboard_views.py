@@ -1,0 +1,126 @@
+"""The views of a leaderboard: each is a way to rate its bots, found by its name."""
+
+import asyncio
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from noughts_server.competition.elo import PROVISIONAL_GAMES
+from noughts_server.errors import InvalidArgument
+from noughts_server.statistics.rating_table import Estimate
+from noughts_server.statistics.sequential_ratings import glicko2_ratings, openskill_ratings
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.pages import Page
+from noughts_server.store.ratings.leaderboards import (
+    LeaderboardRow,
+    ListState,
+    Places,
+    leaderboard,
+    list_bots,
+    list_state,
+)
+from noughts_server.store.ratings.rated_pairs import RatedPair, rated_pairs
+from noughts_server.store.ratings.rating_lists import MOST_NEWEST, newest_games
+
+MOST_BOTS = 1_000
+"""Limit of the bots of a list in all views but the live one; a fit of so many takes seconds."""
+
+_MOST_KNOWN = 100
+_REST = 19
+"""A view of a busy list is computed again after so many times as long as that took: a twentieth of the time."""
+
+Reader = Callable[..., list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A way to rate the bots of a list."""
+
+    name: str
+    title: str
+    source: str
+    read: Reader | None = None
+    """Reads the games of a list, from which `rate` computes ratings; None if the store has the ratings."""
+    rate: Callable[[list[Any], Collection[str]], dict[str, Estimate]] = lambda games, active: {}
+    usual_from: float = math.inf
+    """The mean number of games of a bot from which this is the default view."""
+
+    def places(self, games: list[Any], bots: dict[str, tuple[int, bool]]) -> Places:
+        """Return the places of bots, from their games and the result of `list_bots`."""
+        found = self.rate(games, {name for name, (_, active) in bots.items() if active}) if games else {}
+        rated = ((each.view_rating, *bots[name], each) for name, each in found.items() if name in bots)
+        places, rank = dict[int, tuple[int, Estimate]](), 1
+        for _, key, active, estimate in sorted(rated, reverse=True):
+            places[key] = (rank, estimate)
+            rank += active
+        return places
+
+
+def _fit(pairs: list[RatedPair], active: Collection[str]) -> dict[str, Estimate]:
+    # These load numpy and scipy: import them with the first request, not when the server starts.
+    from noughts_server.statistics.rank_intervals import fit_with_ranks
+    from noughts_server.statistics.rated_games import count_pairs
+
+    return fit_with_ranks(count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs), active)
+
+
+_NEWEST = f"newest {MOST_NEWEST:,} games"
+VIEWS = (
+    View("fit", "All games at once", "maximum likelihood with a prior", rated_pairs, _fit, PROVISIONAL_GAMES),
+    View("live", "Live Elo", "game by game", usual_from=0),
+    View("glicko2", "Glicko-2", f"library glicko2, {_NEWEST}", newest_games, glicko2_ratings),
+    View("openskill", "OpenSkill", f"library openskill times 60, {_NEWEST}", newest_games, openskill_ratings),
+)
+"""The default is the first view that has enough games."""
+
+_BY_NAME = {view.name: view for view in VIEWS}
+
+
+def view_of(name: str, state: ListState) -> View:
+    """Return the view with this name, or by default. Raises InvalidArgument: an unknown view, or too many bots."""
+    if name and name not in _BY_NAME:
+        raise InvalidArgument.of("view", name, f"one of {', '.join(_BY_NAME)}")
+    fitting = [view for view in VIEWS if view.read is None or state.bots <= MOST_BOTS]
+    if not name:
+        return next(view for view in fitting if state.games >= view.usual_from * max(state.bots, 1))
+    if _BY_NAME[name] not in fitting:
+        raise InvalidArgument.of("view", f"{name} of {state.bots:,} bots", f"`live`, or at most {MOST_BOTS:,} bots")
+    return _BY_NAME[name]
+
+
+class LeaderboardViews:
+    """Pages of leaderboards. One view at a time is computed, in a thread, and kept until its list changes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
+        """By view and list: places, the state from which they follow, and the time until which the list rests."""
+        self._turn = asyncio.Lock()
+
+    async def shown(self, wanted: str, name: str, **asked: Any) -> tuple[View, Page[LeaderboardRow], Places]:
+        """Return the view that is wanted, a page of a list in it, and places. Raises InvalidArgument, NotFound."""
+        state = await self._store.read(partial(list_state, name=name))
+        view = view_of(wanted, state)
+        of_list: dict[str, Any] = dict(zip(("variant", "time_class"), name.split("/"), strict=True))
+        if view.read is None:
+            return view, await self._store.read(partial(leaderboard, **of_list, **asked)), {}
+        places = await self._places(view, name, state, partial(view.read, **of_list))
+        page = partial(leaderboard, **of_list, **asked, view=view.name, places=places)
+        return view, await self._store.read(page), places
+
+    async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
+        time = asyncio.get_running_loop().time
+        places, known, rests_until = self._known.get((view, name), ({}, None, 0.0))
+        if known and (known == state or time() < rests_until or self._turn.locked()):
+            return places
+        async with self._turn:
+            if (view, name) not in self._known or self._known[view, name][1] != state:
+                began = time()
+                found = await self._store.read(lambda connection: (games(connection), list_bots(connection, name)))
+                places = await asyncio.to_thread(view.places, *found)
+                self._known[view, name] = places, state, time() + _REST * (time() - began)
+            if len(self._known) > _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            return self._known[view, name][0]

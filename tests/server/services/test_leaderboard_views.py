@@ -1,0 +1,112 @@
+"""The views of a leaderboard: which is shown, its order, its ranks, and when it is computed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.rules import Result
+from noughts_server.competition.elo import Rating, rate_game
+from noughts_server.errors import InvalidArgument
+from noughts_server.services.leaderboard_views import MOST_BOTS, VIEWS, LeaderboardViews, view_of
+from noughts_server.store.people.bots import retire_bot
+from noughts_server.store.ratings.leaderboards import Filters, ListState, leaderboard
+from noughts_server.store.ratings.rating_lists import newest_games
+from tests.support.arena import NOW, Arena, open_arena
+
+LIST = "tictactoe/untimed"
+COMPUTED = [view.name for view in VIEWS if view.read]
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    """Four bots that have played two tournaments, of which the second interrupts the first."""
+    async with open_arena(tmp_path / "noughts.db") as arena:
+        cup = await arena.play(await arena.tournament(bots=("ada", "bob", "cleo", "dan"), games_per_pair=20))
+        await arena.commit(cup[:30])
+        await arena.commit(await arena.play(await arena.tournament("two", bots=("bob", "ada"), games_per_pair=4)))
+        await arena.commit(cup[30:])
+        yield arena
+
+
+async def test_default_is_the_fit_from_30_games_per_bot_on(arena: Arena) -> None:
+    views = LeaderboardViews(arena.store)
+    view, page, places = await views.shown("", LIST)
+    assert view.name == "fit"
+    assert {row.bot for row in page.items} == {"ada", "bob", "cleo", "dan"}
+    for rank, estimate in places.values():
+        assert estimate.rank_low is not None
+        assert estimate.rank_high is not None
+        assert 1 <= estimate.rank_low <= rank <= estimate.rank_high <= 4
+    view, page, places = await views.shown("live", LIST)
+    assert [row.rank for row in page.items] == [1, 2, 3, 4]
+    assert places == {}
+    assert (await views.shown("", "connect4/untimed"))[0].name == "live"
+
+
+@pytest.mark.parametrize(
+    "bots, games, name",
+    [(0, 0, "live"), (2, 58, "live"), (2, 60, "fit"), (MOST_BOTS, 10**6, "fit"), (MOST_BOTS + 1, 10**6, "live")],
+)
+def test_default_depends_on_games_per_bot_and_number_of_bots(bots: int, games: int, name: str) -> None:
+    assert view_of("", ListState(bots, 0, games)).name == name
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+async def test_pages_of_a_view_hold_each_bot_once_in_order(arena: Arena, name: str) -> None:
+    views, bots, token = LeaderboardViews(arena.store), list[int](), ""
+    while token or not bots:
+        _, page, places = await views.shown(name, LIST, size=3, page_token=token)
+        bots += [row.bot_id for row in page.items]
+        token = page.next_page_token
+    assert [places[bot][0] for bot in bots] == [1, 2, 3, 4]
+    ratings = [places[bot][1].view_rating for bot in bots]
+    assert ratings == sorted(ratings, reverse=True)
+    _, page, _ = await views.shown(name, LIST, filters=Filters(search="DA"))
+    assert [row.bot_id for row in page.items] == [bot for bot in bots if bot in {row.bot_id for row in page.items}]
+    assert {row.bot for row in page.items} == {"ada", "dan"}
+    token = (await views.shown(name, LIST, size=3))[1].next_page_token
+    with pytest.raises(InvalidArgument, match="page_token"):
+        await views.shown(next(each for each in COMPUTED if each != name), LIST, page_token=token)
+
+
+async def test_unknown_views_and_too_many_bots_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="one of fit, live, glicko2, openskill"):
+        view_of("elo", ListState(2, 0, 60))
+    with pytest.raises(InvalidArgument, match="at most 1,000 bots"):
+        view_of("glicko2", ListState(MOST_BOTS + 1, 0, 10**6))
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+async def test_empty_list_has_no_rows_in_any_view(arena: Arena, name: str) -> None:
+    _, page, places = await LeaderboardViews(arena.store).shown(name, "connect4/untimed")
+    assert (page.items, places) == ([], {})
+
+
+async def test_newest_games_come_in_the_order_in_which_they_were_rated(arena: Arena) -> None:
+    ratings: dict[str, Rating] = {}
+    results = {1.0: Result.FIRST_WINS, 0.5: Result.DRAW, 0.0: Result.SECOND_WINS}
+    for first, second, score in await arena.store.read(newest_games):
+        rate_game(ratings.setdefault(first, Rating()), ratings.setdefault(second, Rating()), results[score])
+    live = (await arena.store.read(leaderboard)).items
+    assert {row.bot: (row.rating, row.games) for row in live} == {
+        name: (rating.rating, rating.games) for name, rating in ratings.items()
+    }
+
+
+async def test_view_is_computed_again_after_new_games_and_retirements(arena: Arena) -> None:
+    views = LeaderboardViews(arena.store)
+    _, _, before = await views.shown("fit", LIST)
+    assert (await views.shown("fit", LIST))[2] is before
+    await arena.store.write(lambda connection: retire_bot(connection, "ada", now_ms=NOW))
+
+    after = before
+    for _ in range(10_000):  # until the list has rested
+        _, page, after = await views.shown("fit", LIST)
+        if after is not before:
+            break
+        await asyncio.sleep(0.01)
+    assert [after[row.bot_id][0] for row in page.items] == [1, 2, 3]
+    assert "ada" not in {row.bot for row in page.items}
+    assert max(after[row.bot_id][1].rank_high or 9 for row in page.items) <= 3
