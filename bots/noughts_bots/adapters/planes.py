@@ -23,12 +23,8 @@ def signed_board(position: Position) -> Plane:
 
 def by_player(position: Position) -> list[int]:
     """Return 1 for the first mover, 2 for the other, 0 for empty, by cell."""
-    first, second = (position.own, position.opponent)[:: -1 if position.side else 1]
-    board = [0] * position.variant.cells
-    for cell in members(first):
-        board[cell] = 1
-    for cell in members(second):
-        board[cell] = 2
+    first, second = own_and_other(position)[:: -1 if position.side else 1]
+    board: list[int] = (first + 2 * second).ravel().tolist()
     return board
 
 

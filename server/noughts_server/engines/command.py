@@ -19,12 +19,9 @@ def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildComma
     subject = f"bot {str(spec)!r}"
     options = read_options(spec.options, subject)
     try:
-        is_empty = not shlex.split(spec.target)
+        words = resolve(ChildCommand(spec.kind, spec.target)).words
     except ValueError as error:
         raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
-    if is_empty:
-        raise BotSpecError(subject, "no command", "an engine's program and its arguments", "write gomocup:COMMAND")
-    words = resolve(ChildCommand(spec.kind, spec.target)).words
     folder = _own_folder(words) if options.in_own_folder else None
     memory = options.memory_bytes + _ROOM_BYTES
     return ChildCommand(spec.kind, shlex.join(words), folder=folder, memory_bytes=memory, cores=tuple(cores)), options

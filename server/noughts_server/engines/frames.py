@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from noughts_bots.bot import Bot
 from noughts_bots.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
-from noughts_bots.gomocup.protocol import VARIANTS
+from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
 from noughts_bots.gomocup.swap2 import Swap2Answer
+from noughts_bots.position_boards import PositionBoards
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
@@ -23,7 +25,7 @@ from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.monotonic import Now
-from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules import Position, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import score_in, terms_of
 from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner
@@ -36,11 +38,9 @@ class _Game:
     handle: int
     terms: Terms | None
     """None if no engine can play it."""
-    variant: Variant
-    moves: list[int]
     seat: "_Seat | None" = None
-    waits: tuple[int, int] | None = None
-    """The question that waits for a seat: its ply and the clock."""
+    asked: Position | None = None
+    """The last question, which can wait for a seat."""
 
 
 class _Seat:
@@ -73,6 +73,7 @@ class EngineFrames(ChildFrames):
         """Prepare the seats; a process starts with its first game, whose terms it needs."""
         super().__init__(now)
         self._seats = [_Seat(self, seat) for _ in range(processes)]
+        self._boards = PositionBoards(Bot())
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
         """Games without a seat so far."""
@@ -116,10 +117,8 @@ class EngineFrames(ChildFrames):
             self._end_game(handle)
         for starts in frame.starts:
             self._start_games(starts)
-        turns = frame.turns
-        clocks = turns.own_clock_us or [0] * len(turns.game)
-        for handle, ply, cell, clock_us in zip(turns.game, turns.ply, turns.cell, clocks, strict=True):
-            self._ask(handle, ply, cell, clock_us)
+        for handle, _, position in self._boards.asked(frame.turns):
+            self._ask(self._games[handle], position)
         if frame.frame:
             self._frame = frame.frame
         if frame.HasField("heartbeat"):
@@ -144,15 +143,16 @@ class EngineFrames(ChildFrames):
 
     def answer(self, game: _Game, cell: int, message: str) -> None:
         """Send the engine's move."""
-        moves = self._outgoing.moves
+        moves, known = self._outgoing.moves, self._boards.moves(game.handle)
         score = None if game.seat is None else score_in(message, game.seat.engine.options.score)
         if score is not None:
             moves.scored.append(len(moves.game))
             moves.score.append(score)
         moves.game.append(game.handle)
-        moves.ply.append(len(game.moves))
+        moves.ply.append(len(known))
         moves.cell.append(cell)
-        game.moves.append(cell)
+        if cell != OFF_BOARD:
+            known.append(cell)
         self._outgoing.done_through = self._frame
         self._has_news.set()
 
@@ -172,11 +172,9 @@ class EngineFrames(ChildFrames):
         limits = starts.time
         time = TimeControl(limits.move_us, limits.bank_us, limits.increment_us)
         terms = terms_of(variant, time if time.timed else None)
-        taken = 0
-        for handle, count in zip(starts.game, starts.move_count, strict=True):
-            moves = list(starts.moves[taken : taken + count])
-            taken += count
-            game = self._games[handle] = _Game(handle, terms, variant, moves)
+        self._boards.start(variant, starts)
+        for handle in starts.game:
+            game = self._games[handle] = _Game(handle, terms)
             self._waiting.append(game)
         self._take_seats()
 
@@ -190,13 +188,14 @@ class EngineFrames(ChildFrames):
                     continue
                 seat.game, game.seat = game, seat
                 seat.engine.begin(game.terms)
-                if game.waits is not None:
-                    seat.engine.ask(game.moves, game.waits[1])
+                if game.asked is not None:
+                    seat.engine.ask(game.asked.moves, game.asked.own_clock_us)
 
     def _end_game(self, handle: int) -> None:
         game = self._games.pop(handle, None)
         if game is None:
             return
+        self._boards.forget((handle,))
         if game.seat is not None:
             game.seat.game = None
             game.seat.engine.finish()
@@ -204,28 +203,20 @@ class EngineFrames(ChildFrames):
         elif game in self._waiting:
             self._waiting.remove(game)
 
-    def _ask(self, handle: int, ply: int, cell: int, clock_us: int) -> None:
-        game = self._games.get(handle)
-        if game is None:
-            return
-        if len(game.moves) == ply - 1:
-            game.moves.append(cell)
-        elif len(game.moves) != ply:
-            del game.moves[ply:]
-            if game.seat is not None:
-                game.seat.engine.forget()  # its answer did not arrive and does not count
+    def _ask(self, game: _Game, position: Position) -> None:
+        if game.seat is not None and game.asked not in (None, position):
+            game.seat.engine.forget()  # the question is repeated: its answer did not arrive and does not count
+        game.asked = position
         if game.terms is None:
             self._resign(game)
-        elif game.seat is None:
-            game.waits = ply, clock_us
-        else:
-            game.seat.engine.ask(game.moves, clock_us)
+        elif game.seat is not None:
+            game.seat.engine.ask(position.moves, position.own_clock_us)
 
     def _resign(self, game: _Game) -> None:
         moves = self._outgoing.moves
         moves.resigned.append(len(moves.game))
         moves.game.append(game.handle)
-        moves.ply.append(len(game.moves))
+        moves.ply.append(len(self._boards.moves(game.handle)))
         moves.cell.append(0)
         self._has_news.set()
 

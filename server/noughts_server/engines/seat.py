@@ -107,6 +107,8 @@ class EngineSeat:
         """The pause between its last line and the next question; no clock runs."""
         self.answers_once: bool | None = None
         """See `Conversation`."""
+        self.restarts = options.restart is not Restart.ON
+        """Whether a process plays several games in turn."""
         self._lost_us = 0
         """When the last question was written of which the engine lost words."""
         self._command = command
@@ -115,7 +117,6 @@ class EngineSeat:
         self._terms: Terms | None = None
         self._wanted = asyncio.Event()
         self._life: _Life | None = None
-        self._restarts = options.restart is not Restart.ON
         self._failed_restarts = 0
         self._endings: set[asyncio.Task[None]] = set()
         self._failure: Exception | None = None
@@ -265,16 +266,11 @@ class EngineSeat:
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
-    @property
-    def restarts(self) -> bool:
-        """Return whether a process plays several games in turn."""
-        return self._restarts
-
     def restarted(self, well: bool) -> None:
         """Record whether preparing a process for another game succeeded."""
         self._failed_restarts = 0 if well else self._failed_restarts + 1
         if self._failed_restarts == _MOST_RESTARTS_FAILED:
-            self._restarts = False
+            self.restarts = False
 
 
 class _Life:

@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 import structlog
 
 from noughts_server.errors import Draining, Unavailable
-from noughts_server.feed.channel import Channel, FeedCounts, FeedSettings, Numbering, Watcher
-from noughts_server.feed.followers import SlotFollowers
+from noughts_server.feed.channel import Channel, FeedCounts, FeedSettings, Numbering, SlotFollowers, Watcher
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel

@@ -9,8 +9,7 @@ from noughts_referee.clock import clocks_after
 from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
-from noughts_server.feed.clocks import tell_clocks, waiting_game
-from noughts_server.feed.observer import SlotKey, tell_scores
+from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, waiting_game
 from noughts_server.messages.conversions import entry_labels, standing_message, statistics_messages
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection

@@ -9,8 +9,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame
-from noughts_server.feed.channel import Channel, Numbering
-from noughts_server.feed.followers import SlotFollowers
+from noughts_server.feed.channel import Channel, Numbering, SlotFollowers
 from noughts_server.feed.observer import Observed, SlotKey
 from noughts_server.feed.stored import OVER, end_message, read_featured, read_tournament
 from noughts_server.store.engine.database import Store

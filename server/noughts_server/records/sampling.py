@@ -6,11 +6,10 @@ An npz file has `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2
 """
 
 import csv
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.tables.recorded_game import RecordedGame
@@ -85,9 +84,8 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
         "games": (np.uint32, (count,)),
     }
     with TemporaryDirectory(prefix="noughts-", dir=target.parent) as folder:
-        files = {name: Path(folder, f"{name}.npy") for name in (*kinds, "variant")}
-        arrays = {
-            name: np.lib.format.open_memmap(files[name], "w+", dtype=kind, shape=shape)
+        arrays: dict[str, Any] = {
+            name: np.lib.format.open_memmap(Path(folder, f"{name}.npy"), "w+", dtype=kind, shape=shape)
             for name, (kind, shape) in kinds.items()
         }
         at = 0
@@ -97,12 +95,7 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
                 arrays["sides"][at], arrays["moves"][at], arrays["results"][at] = side, move, result
                 arrays["games"][at] = number
                 at += 1
-        for array in arrays.values():
-            array.flush()
-        np.save(files["variant"], np.array(variant))
         made = Path(folder, "samples.npz")
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, file in files.items():
-                archive.write(file, f"{name}.npy")
+        np.savez_compressed(made, variant=np.array(variant), **arrays)
         made.replace(target)
     return count

@@ -16,11 +16,12 @@ _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
 
 
 def openapi() -> Document:
-    document: Document = json.loads((files(__package__) / "openapi.json").read_text())
+    fixed: dict[str, Document] = json.loads((files(__package__) / "openapi.json").read_text())
+    document = fixed["document"]
     document["info"]["version"] = software_version()
     document["components"]["schemas"] = _schemas()
     routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
-    events = {PREFIX + _plain(path): {"get": _stream(path, summary)} for path, summary in EVENTS}
+    events = {PREFIX + _plain(path): {"get": _common(path, summary) | fixed["stream"]} for path, summary in EVENTS}
     document["paths"] = routes | events | document["paths"]
     return document
 
@@ -28,17 +29,15 @@ def openapi() -> Document:
 def _operation(route: Route) -> Document:
     schema_of = f"#/components/schemas/{route.answered.name}"
     content: Document = {"application/json": {"schema": {"$ref": schema_of}}}
-    parameters = _path_parameters(route.path) + [_query_parameter(field) for field in query_fields(route)]
+    operation = _common(route.path, route.summary)
+    operation["parameters"] += map(_query_parameter, query_fields(route))
     if route.rows:
         content["text/csv"] = {"schema": {"type": "string"}}
         described = "Instead of an Accept header."
-        parameters.append(
+        operation["parameters"].append(
             {"name": FORMAT, "in": "query", "description": described, "schema": {"enum": ["json", "csv"]}}
         )
-    return {
-        "summary": route.summary,
-        "operationId": _operation_id(route.path),
-        "parameters": parameters,
+    return operation | {
         "responses": {
             "200": {
                 "description": "What was asked for.",
@@ -51,18 +50,8 @@ def _operation(route: Route) -> Document:
     }
 
 
-def _stream(path: str, summary: str) -> Document:
-    return {
-        "summary": summary,
-        "description": "Server-sent events: `snapshot` (everything; also after a gap), `increments` (apply them in"
-        " order), `away` and `back` (the server behind this site), `over` (nothing will follow).",
-        "operationId": _operation_id(path),
-        "parameters": _path_parameters(path),
-        "responses": {
-            "200": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            "default": {"$ref": "#/components/responses/Failed"},
-        },
-    }
+def _common(path: str, summary: str) -> Document:
+    return {"summary": summary, "operationId": _operation_id(path), "parameters": _path_parameters(path)}
 
 
 def _path_parameters(path: str) -> list[Document]:
