@@ -44,7 +44,6 @@ class BotTools:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._computing = asyncio.Lock()
-        self.tools = (self.new_bot, self.check_bot, self.submit_bot, self.explain_game)
 
     async def new_bot(
         self,

@@ -36,6 +36,7 @@ class AgentPlayer(BrowserPlayer):
         super().__init__()
         self.finished: deque[Document] = deque(maxlen=_MOST_TOLD)
         """The ends of games that the agent has not been told of."""
+        self.disconnected = False
         self._asked = 0.0
 
     @property
@@ -66,11 +67,16 @@ class AgentPlayer(BrowserPlayer):
             }
         )
 
+    def disconnect(self) -> None:
+        """End all waiting."""
+        self.disconnected = True
+        self._happened()
+
     async def news(self, seconds: float) -> None:
-        """Return when the agent is to move or a game has ended, at the latest after this time."""
+        """Return when the agent is to move, a game has ended or the player is gone, at the latest after this time."""
         try:
             async with asyncio.timeout(seconds):
-                while self.question is None and not self.finished:
+                while self.question is None and not self.finished and not self.disconnected:
                     await self._changed.wait()
         except TimeoutError:
             pass
@@ -103,6 +109,7 @@ class Players:
         token, upstream = self._backend.token(caller), self._backend.upstream
         if not token:
             raise Failure(401, "the call has no token", "Set a token with the scope `play`.")
+        await upstream.ask("tokens.GetToken", token, name="tokens/self")
         if (token, bot) in self._seats:
             raise Failure(409, f"{bot} is connected already", "Call wait_for_turn.")
         if len(self._seats) >= _MOST or sum(each == token for each, _ in self._seats) >= _TOKEN_MOST:
@@ -120,6 +127,7 @@ class Players:
 
         def over(session: "asyncio.Task[None]") -> None:
             idle.cancel()
+            seat.player.disconnect()
             del self._seats[token, bot]
 
         seat.session.add_done_callback(over)
@@ -140,7 +148,7 @@ class Players:
         """
         seat = self._seat(caller, bot)
         await seat.player.news(seconds)
-        return _state(seat.name, seat.player)
+        return _state(self._seat(caller, bot))
 
     async def play(
         self,
@@ -162,11 +170,12 @@ class Players:
                 raise Failure(400, f"move {move!r}: expected a cell of the board, e.g. {next(iter(cells))}, or resign")
             await player.move(cells[move], position.ply)
         await player.news(seconds)
-        return _state(seat.name, player)
+        return _state(self._seat(caller, bot))
 
     def close(self) -> None:
-        """Disconnect all players."""
+        """Disconnect all players, and end all waiting."""
         for seat in self._seats.values():
+            seat.player.disconnect()
             if seat.session is not None:
                 seat.session.cancel()
 
@@ -183,8 +192,9 @@ class Players:
         session.cancel()
 
 
-def _state(bot: str, player: AgentPlayer) -> Document:
+def _state(seat: _Seat) -> Document:
     """Return what the agent must know, as data and as text; each end of a game appears once."""
+    bot, player = seat.name, seat.player
     finished = list(player.finished)
     player.finished.clear()
     lines = [

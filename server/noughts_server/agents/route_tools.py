@@ -26,6 +26,7 @@ class Action(Route):
 
     also: tuple[str, ...] = ()
     """Further fields of the request that can be set, e.g. `test.tournament.variant`."""
+    destroys: bool = False
 
 
 _ACTIONS = [Action(**row) for row in tomllib.loads((files(__package__) / "actions.toml").read_text())["actions"]]
@@ -45,7 +46,8 @@ def route_tools(backend: Backend) -> Iterator[Tool]:
 
 
 def _tool(backend: Backend, route: Route, name: str) -> Tool:
-    required, also = dict(_IN_PATH.findall(route.path)), route.also if isinstance(route, Action) else ()
+    action = route if isinstance(route, Action) else None
+    required, also = dict(_IN_PATH.findall(route.path)), action.also if action else ()
     flat = [field.name for field in query_fields(route) if field.name not in (*required, _NOT_SHOWN)]
     optional = {path.rpartition(".")[2]: path for path in (*flat, *also)}
 
@@ -69,7 +71,9 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     caller = Parameter("caller", Parameter.KEYWORD_ONLY, annotation=Caller)
     vars(ask)["__signature__"] = Signature([caller, *parameters])
     summary = f"{route.summary.partition('; as CSV')[0].rstrip('.')}."
-    return backend.tool(ask, name, summary, reads=not isinstance(route, Action))
+    return backend.tool(
+        ask, name, summary, read_only_hint=not action, destructive_hint=bool(action and action.destroys)
+    )
 
 
 def _field(message: Any, path: str) -> FieldDescriptor:

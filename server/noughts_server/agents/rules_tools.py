@@ -1,11 +1,13 @@
 """Tools about the games: positions, and the documentation."""
 
+import json
 from typing import Annotated
 
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.resources import TextResource
 from pydantic import Field
 
-from noughts_referee.rules import Position, cell_name, cell_names, parse_variant
+from noughts_referee.rules import Position, VariantError, cell_name, cell_names, parse_variant
 from noughts_server.board_geometry import board_text
 from noughts_server.web import handbook
 from noughts_server.web.documents import Document
@@ -43,20 +45,28 @@ async def show_position(
     moves: Annotated[list[str], Field(max_length=900, description="Cells in the order played, e.g. `b2`")] = [],  # noqa: B006
 ) -> Document:
     """Describe a variant and the position after some moves: the board, the side to move, the result, legal cells."""
-    rules = parse_variant(variant)
-    cells, position = {cell_name(rules, cell): cell for cell in range(rules.cells)}, Position(rules)
+    known = parse_variant(variant)
+    cells, position = {cell_name(known, cell): cell for cell in range(known.cells)}, Position(known)
     for ply, move in enumerate(moves, 1):
         if cells.get(move) not in position.free or position.outcome() is not None:
             raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
         position.play(cells[move])
     outcome = position.outcome()
     return {
-        "variant": rules.name,
-        "size": [rules.columns, rules.rows, rules.layers],
-        "gravity": rules.gravity,
-        "line_lengths": sorted(set(map(len, rules.line_cells))),
+        "variant": known.name,
+        "size": [known.columns, known.rows, known.layers],
+        "gravity": known.gravity,
+        "line_lengths": sorted(set(map(len, known.line_cells))),
         "to_move": None if outcome else "XO"[position.side],
         "result": str(outcome.result) if outcome else None,
-        "legal": cell_names(rules, position.free if outcome is None else ()),
+        "legal": cell_names(known, position.free if outcome is None else ()),
         "board": board_text(position).split("\n"),
     }
+
+
+async def rules(variant: str) -> str:
+    """Return the size of a variant, its line lengths and its empty board."""
+    try:
+        return json.dumps(await show_position(variant))
+    except VariantError as error:
+        raise ResourceNotFoundError(str(error)) from error

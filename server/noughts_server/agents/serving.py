@@ -11,7 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from noughts_server.agents.bot_tools import BotTools
 from noughts_server.agents.players import Players
 from noughts_server.agents.route_tools import route_tools
-from noughts_server.agents.rules_tools import doc_resources, read_docs, show_position
+from noughts_server.agents.rules_tools import doc_resources, read_docs, rules, show_position
 from noughts_server.agents.tools import Backend
 from noughts_server.version import software_version
 from noughts_server.web.serving import serving_http
@@ -29,13 +29,14 @@ To play yourself: connect_player, create_challenge or join_tournament, then wait
 
 
 @asynccontextmanager
-async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
-    """Return the server with all tools; its players are disconnected at the end of the block."""
+async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object], Players]]:
+    """Return the server with all tools, and the players, which must be closed before the end of the block."""
     async with asyncio.TaskGroup() as tasks:
-        reading = [backend.tool(each, reads=True) for each in (show_position, read_docs)]
-        players = Players(backend, tasks)
-        acting = [backend.tool(each) for each in (*BotTools(backend).tools, *players.tools)]
-        yield MCPServer(
+        bots, players = BotTools(backend), Players(backend, tasks)
+        knowing = (show_position, read_docs, bots.new_bot, bots.explain_game)
+        reading = [backend.tool(each, read_only_hint=True) for each in knowing]
+        acting = [backend.tool(each) for each in (bots.check_bot, bots.submit_bot, *players.tools)]
+        server = MCPServer[object](
             "noughts",
             "Noughts",
             instructions=_INSTRUCTIONS,
@@ -44,20 +45,22 @@ async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
             resources=[*doc_resources()],
             log_level="ERROR",
         )
-        players.close()
+        server.resource("noughts://rules/{variant}", mime_type="application/json")(rules)
+        yield server, players
 
 
 async def serve_pipes(backend: Backend) -> None:
     """Serve the only client on standard input and output, until it closes them."""
-    async with mcp_server(backend) as server:
+    async with mcp_server(backend) as (server, players):
         await server.run_stdio_async()
+        players.close()
 
 
 @asynccontextmanager
 async def serving_mcp(backend: Backend, listener: socket.socket) -> AsyncIterator[None]:
     """Serve clients over HTTP inside the block, on the socket, which it takes over. No client has a session."""
     origins = [f"http://{host}" for host in _HOSTS]
-    async with mcp_server(backend) as server:
+    async with mcp_server(backend) as (server, players):
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
@@ -65,4 +68,7 @@ async def serving_mcp(backend: Backend, listener: socket.socket) -> AsyncIterato
             transport_security=TransportSecuritySettings(allowed_hosts=_HOSTS, allowed_origins=origins),
         )
         async with server.session_manager.run(), serving_http(app, listener, SiteLimits()):
-            yield
+            try:
+                yield
+            finally:
+                players.close()

@@ -41,14 +41,12 @@ class Backend:
         return token
 
     def tool(
-        self,
-        function: Callable[..., Awaitable[Document]],
-        name: str = "",
-        description: str = "",
-        *,
-        reads: bool = False,
+        self, function: Callable[..., Awaitable[Document]], name: str = "", summary: str = "", **hints: Any
     ) -> Tool:
-        """Return the function as a tool. A field `text` of its answer is shown instead of the whole as JSON."""
+        """Return the function as a tool. A field `text` of its answer is shown instead of the whole as JSON.
+
+        `hints` are those of `ToolAnnotations`: whether the tool only reads, and whether it destroys something.
+        """
 
         @wraps(function)
         async def answered(**arguments: Any) -> CallToolResult:
@@ -63,8 +61,9 @@ class Backend:
             text = answer.get("text") or json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
             return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
-        hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False)
-        made = Tool.from_function(answered, name or None, None, description, None, hints, structured_output=False)
+        description = summary or " ".join((function.__doc__ or "").split())
+        annotations = ToolAnnotations(**{"destructive_hint": False, **hints})
+        made = Tool.from_function(answered, name or None, None, description, None, annotations, structured_output=False)
         # Report unknown arguments instead of ignoring them.
         strict: Any = type(
             name or answered.__name__, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}}

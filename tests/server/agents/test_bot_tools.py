@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcp import MCPError
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import handbook
@@ -52,6 +53,10 @@ async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> 
         assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
         shown = await agent.call("show_position", variant="tictactoe3d")
         assert (shown["size"], shown["board"][0], len(shown["legal"].split())) == ([3, 3, 3], "layer 1", 27)
+        (rules,) = (await agent.client.read_resource("noughts://rules/connect4")).contents
+        assert '"size": [7, 6, 1], "gravity": true, "line_lengths": [4]' in getattr(rules, "text", "")
+        with pytest.raises(MCPError, match="chess"):
+            await agent.client.read_resource("noughts://rules/chess")
         with pytest.raises(ToolFailed, match="'d2', number 1, is not legal there"):
             await agent.call("show_position", variant="connect4", moves=["d2"])
         with pytest.raises(ToolFailed, match="variant 'chess': expected one of"):

@@ -90,7 +90,7 @@ async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest,
         with pytest.raises(ToolFailed, match="the call has no token"):
             await nobody.call("connect_player", bot="agent")
     async with over_http(url, "wrong") as nobody:
-        with pytest.raises(ToolFailed, match="The server rejected the players"):
+        with pytest.raises(ToolFailed, match="token"):
             await nobody.call("connect_player", bot="agent")
     async with over_http(url, server.token("ada")) as ada:
         for number in range(4):
@@ -101,6 +101,20 @@ async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest,
             await ada.call("connect_player", bot="agent-4")
         await ada.call("disconnect_player", bot="agent-1")
         await ada.call("connect_player", bot="agent-4")
+
+
+async def test_a_waiting_call_reports_that_the_player_was_disconnected(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url, server.token("ada")) as ada:
+        await ada.call("connect_player", bot="leaving")
+
+        async def wait() -> None:
+            with pytest.raises(ToolFailed, match="leaving is not connected as your player"):
+                await ada.call("wait_for_turn", bot="leaving", seconds=60)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(wait())
+            await ada.call("wait_for_turn", bot="leaving", seconds=0)
+            await ada.call("disconnect_player", bot="leaving")
 
 
 async def test_an_idle_player_is_disconnected(server: ServerUnderTest) -> None:

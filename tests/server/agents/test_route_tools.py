@@ -55,6 +55,8 @@ async def test_every_reading_tool_answers_over_both_transports(server: ServerUnd
         assert {**await read_all(agent), "get_status": {}} == {**over_web, "get_status": {}}
     assert len(ROUTES) == len(READING) + 1  # a test exists only where bots were tested
     assert {name for name, tool in known.items() if tool.annotations.read_only_hint} >= {*READING, "get_test"}
+    destroying = {name for name, tool in known.items() if tool.annotations.destructive_hint}
+    assert destroying == {"cancel_tournament", "withdraw_tournament"}
     assert over_web["get_tournament"]["games_done"] == 8
     assert [game["result"] for game in over_web["list_games_of_tournament"]["games"]].count("1-0") > 0
 
@@ -123,6 +125,13 @@ async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUn
             with pytest.raises(ToolFailed, match="Bearer TOKEN"):
                 await wrong.call("get_bot", bot="random")
         assert (await ada.call("cancel_tournament", tournament=tournament))["tournament"]["state"] == "cancelled"
+
+
+async def test_a_server_that_is_away_is_reported_as_on_the_command_line() -> None:
+    async with over_pipes("127.0.0.1:1", "abc") as agent:
+        for tool in ("get_status", "connect_player"):
+            with pytest.raises(ToolFailed, match="cannot be reached"):
+                await agent.call(tool, **({"bot": "agent"} if tool == "connect_player" else {}))
 
 
 async def test_pages_of_other_hosts_and_large_requests_are_refused(url: str) -> None:

@@ -1,5 +1,6 @@
 """`noughts mcp`: the tools of a server for language models and agents."""
 
+import os
 import socket
 
 from noughts_proto.security import Dialling, is_loopback
@@ -34,6 +35,7 @@ def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
 
 
 async def _serve(address: str, dialling: Dialling, token: str | None, listener: socket.socket | None) -> None:
+    os.environ.setdefault("PYDANTIC_ERRORS_INCLUDE_URL", "0")  # errors about wrong arguments stay short
     from noughts_server.agents.serving import PATH, serve_pipes, serving_mcp
     from noughts_server.agents.tools import Backend
     from noughts_server.web.upstream import Upstream
