@@ -12,16 +12,17 @@ import structlog
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import DatabaseTrouble, Draining
 from noughts_server.store.engine.database import Store
-from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave, named
+from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave
 
 logger = structlog.get_logger("noughts.cluster")
 
 _PERIOD_SECONDS = 1.0
+_MOST_HOST = 40
 
 
 def node_name(kind: NodeKind) -> str:
-    """A name that no other process has, nor ever had."""
-    return named(kind, socket.gethostname(), os.getpid(), secrets.token_hex(3))
+    """Return a name that no other process has or had: `KIND-HOST-PROCESS-RANDOM`."""
+    return f"{kind.name.lower()}-{socket.gethostname()[:_MOST_HOST]}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 class Membership:

@@ -117,10 +117,9 @@ def _copy_columns(source: object, columns: Sequence[str], rows: Sequence[int], t
 
 
 def _copy_starts(starts: pb.Starts, rows: Sequence[int], target: pb.Starts) -> None:
-    target.tournament, target.variant = starts.tournament, starts.variant
-    target.time.CopyFrom(starts.time)
-    target.opponents.extend(starts.opponents)
-    target.opponent_times.extend(starts.opponent_times)
+    target.CopyFrom(starts)
+    for name in (*_COLUMNS, "move_count", "moves"):
+        target.ClearField(name)  # type: ignore[arg-type]  # names of its fields
     _copy_columns(starts, _COLUMNS, rows, target)
     counts = list(starts.move_count)
     for row in rows:

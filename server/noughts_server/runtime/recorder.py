@@ -15,7 +15,7 @@ from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.errors import DatabaseDamaged, Draining
 from noughts_server.runtime.bus import Bus
-from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.endless_work import running, set_within
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.ratings.rater import FoldingState
@@ -142,7 +142,8 @@ class Recorder:
             while await self._has_work():
                 pause = asyncio.get_running_loop().time() + self._interval
                 await self._commit()
-                await self._rest(until=pause)
+                # A flush and the end of the recorder do not wait for more games.
+                await set_within(self._hurry, pause - asyncio.get_running_loop().time())
         except BaseException as error:
             self._failure = error
             if self.backlog:
@@ -159,14 +160,6 @@ class Recorder:
             self._wake.clear()
             await self._wake.wait()
         return True
-
-    async def _rest(self, until: float) -> None:
-        # Whoever flushes, and the end, need not wait for more company.
-        try:
-            async with asyncio.timeout_at(until):
-                await self._hurry.wait()
-        except TimeoutError:
-            pass
 
     async def _commit(self) -> None:
         games, self._waiting = self._waiting, []

@@ -12,7 +12,6 @@ from noughts_server.store.engine.schema import nodes, units
 LIFETIME_MS = 5_000
 """A node without a heartbeat for this long counts as dead; others can claim its units."""
 _FORGOTTEN_MS = 3_600_000
-_MOST_HOST = 40
 
 
 class NodeKind(IntEnum):
@@ -52,17 +51,8 @@ class Member(NamedTuple):
 
     @property
     def host(self) -> str:
-        return host_of(self.name)
-
-
-def named(kind: NodeKind, host: str, process: int, chance: str) -> str:
-    """Return the name of a node: `KIND-HOST-PROCESS-CHANCE`."""
-    return f"{kind.name.lower()}-{host[:_MOST_HOST]}-{process}-{chance}"
-
-
-def host_of(name: str) -> str:
-    """Return the machine in a node's name, truncated as there."""
-    return name.split("-", 1)[1].rsplit("-", 2)[0]
+        """Return the machine, truncated as in its name."""
+        return self.name.split("-", 1)[1].rsplit("-", 2)[0]
 
 
 def beat(connection: Connection, node: Node) -> Beat:

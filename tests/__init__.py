@@ -1,0 +1,1 @@
+"""Tests. A package, because a library installs another one of this name."""
