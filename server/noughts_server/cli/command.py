@@ -23,19 +23,6 @@ from noughts_server.cli.errors import reporting, require_extra
 from noughts_server.cli.options import Output
 from noughts_server.cli.output import printing
 
-_PANELS = {
-    "Game": "--variant --opening-rule --games --concurrency --seed --draw-after --fuel --schedule --rounds "
-    "--stop-when-decided --priority --throughput --first --mark --training-games --against",
-    "Openings": "--openings --openings-order --symmetries",
-    "Time control": "--time --time-of --margin --margin-of --live-scores --time-class --move-timeout",
-    "Players": "--forfeit-after --start-timeout --processes --affinity --memory --memory-total --require-lock "
-    "--no-lock --fatal",
-    "Output": "--format --output -o --times --every --log --messages --limit --dry-run --svg --junit --resume "
-    "--title --curve --kind",
-    "Statistics": "--sprt --fit --prior --los --anchor --without-forfeits",
-    "Connection": "--server --token --token-file --tls --tls-ca --insecure",
-}
-_PANEL_OF = {option: panel for panel, names in _PANELS.items() for option in names.split()}
 _VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None: "FILE"}
 """What the help calls the value of an option that declares no metavar, by type."""
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -67,6 +54,12 @@ def sections(file: str) -> dict[str, str]:
     """Return the sections of one of our text files, by their headings."""
     text = (pkgutil.get_data(__package__, file) or b"").decode()
     return {line: shown.strip() for line, shown in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text)}
+
+
+@cache
+def panel_of(option: str) -> str | None:
+    """Return the panel of `panels.txt` in which the help shows an option; None for the options of one command."""
+    return next((panel for panel, names in sections("panels.txt").items() if option in names.split()), None)
 
 
 @cache
@@ -105,7 +98,7 @@ class ArrangedOptions:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
             if parameter.param_type_name == "option" and parameter.rich_help_panel is None:
-                parameter.rich_help_panel = _PANEL_OF.get(parameter.opts[0])
+                parameter.rich_help_panel = panel_of(parameter.opts[0])
         return parameters
 
 

@@ -13,13 +13,13 @@ from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad
 class BoardCommand(Enum):
     NEW = "n"
     UNDO = "u"
-    LEAVE = "q"
     HINT = "h"
     HELP = "?"
+    LEAVE = "q"
 
 
-_WORDS = {command: command.name.lower() for command in BoardCommand}
-_WORDS |= {BoardCommand.NEW: "new game", BoardCommand.LEAVE: "quit"}
+COMMAND_WORDS = {command: command.name.lower() for command in BoardCommand}
+COMMAND_WORDS |= {BoardCommand.NEW: "new game", BoardCommand.LEAVE: "quit"}
 _COMMANDS = {command.value: command for command in BoardCommand}
 
 
@@ -97,7 +97,7 @@ class Typing:
         if not self.typed:
             return ""
         command = _COMMANDS.get(self.typed)
-        enter = f"Enter: {_WORDS[command]}, or continue with a number" if command else "Enter: play there"
+        enter = f"Enter: {COMMAND_WORDS[command]}, or continue with a number" if command else "Enter: play there"
         return f"{self.typed}_   {enter}; Esc: clear"
 
     @property

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from noughts_referee.rules import Variant, cell_name
 from noughts_server.play.drawing import Scene, fits
-from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
+from noughts_server.play.key_input import COMMAND_WORDS, BoardCommand, Typing, Unreadable
 from noughts_server.play.match import Refused
 from noughts_server.play.opponents import Seating
 from noughts_server.play.panel import PANEL_WIDTH, STRIP_LINES, panel, strip
@@ -28,13 +28,6 @@ _NARROW = 60
 """Screens with fewer columns show the strip instead of the panel."""
 _WON, _LOST = "#1e7f3a", "#b3261e"  # green and red, both dark enough for white letters
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
-_KEYS = (
-    ("new", "n", "new game"),
-    ("undo", "u", "undo"),
-    ("hint", "h", "hint"),
-    ("help", "?", "help"),
-    ("leave", "q", "quit"),
-)
 _COMMAND_KEYS = {
     "f1": BoardCommand.HELP,
     "f2": BoardCommand.NEW,
@@ -49,7 +42,7 @@ class PlayScreen(App[None]):
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "screen.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "take('q')", show=False, priority=True)]
 
     def __init__(self, seating: Seating) -> None:
         super().__init__()
@@ -83,7 +76,8 @@ class PlayScreen(App[None]):
         yield Static(id="strip")
         yield Static(id="status")
         yield Static(id="message")
-        yield Static(" ".join(f"[@click=app.{action}] {key} {words} [/]" for action, key, words in _KEYS), id="keys")
+        keys = (f"[@click=app.take('{each.value}')] {each.value} {words} [/]" for each, words in COMMAND_WORDS.items())
+        yield Static(" ".join(keys), id="keys")
 
     @property
     def _main(self) -> Screen[Any]:
@@ -161,11 +155,12 @@ class PlayScreen(App[None]):
             case BoardCommand.UNDO:
                 self._seating.undo()
             case BoardCommand.HINT:
-                self.action_hint()
+                # The cursor goes to a reference bot's move.
+                self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
             case BoardCommand.HELP:
-                self.action_help()
+                self.push_screen(Help(self._seating.match.variant))
             case BoardCommand.LEAVE:
-                self.action_leave()
+                self._leave()
             case cell:
                 self._cursor = cell
                 self._seating.play(cell)
@@ -195,18 +190,9 @@ class PlayScreen(App[None]):
             self._message = str(refusal)
         self._show()
 
-    def action_new(self) -> None:
-        self._try(lambda: self._do(BoardCommand.NEW))
-
-    def action_undo(self) -> None:
-        self._try(lambda: self._do(BoardCommand.UNDO))
-
-    def action_help(self) -> None:
-        self.push_screen(Help(self._seating.match.variant))
-
-    def action_hint(self) -> None:
-        """Move the cursor to a reference bot's move."""
-        self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
+    def action_take(self, letter: str) -> None:
+        """Perform the command of this letter."""
+        self._try(lambda: self._do(BoardCommand(letter)))
 
     async def _hint(self) -> None:
         self._message = "Working out a hint."
@@ -224,7 +210,7 @@ class PlayScreen(App[None]):
                 self._message = f"Hint from {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
         self._show()
 
-    def action_leave(self) -> None:
+    def _leave(self) -> None:
         """Leave, after a question if something would be lost. A second call means yes."""
         if self._asking or not (question := self._seating.ask_to_leave()):
             self._asking = False
@@ -232,7 +218,6 @@ class PlayScreen(App[None]):
             return
         self._asking = True
         self._message = question
-        self._show()
 
     def _answer(self, key: str) -> None:
         self._asking = False
