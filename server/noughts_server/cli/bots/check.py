@@ -194,9 +194,7 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
 
 
 @command()
-def header(
-    folder: Annotated[bool, Option("--include-path", "--folder")] = False,
-) -> None:
+def header(folder: Annotated[bool, Option("--include-path", "--folder")] = False) -> None:
     """Print the path of the C header for bots in shared libraries: `noughts_bot.h`."""
     document = {"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION}
     output.show(document, str(HEADER.parent if folder else HEADER))

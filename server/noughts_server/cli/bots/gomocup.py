@@ -14,10 +14,7 @@ _PIECE = 1 << 16
 
 
 @command()
-def gomocup(
-    spec: options.SpecArgument,
-    seed: int | None = None,
-) -> None:
+def gomocup(spec: options.SpecArgument, seed: int | None = None) -> None:
     """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 
     It plays five in a row on boards up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or

@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 PaceOption = Annotated[float, seconds_option("--pace", least=0, most=60)]
 _PACE = Seconds(0.8)
-WebOption = Annotated[str, Option("--web")]
 
 
 @command(extra="web")

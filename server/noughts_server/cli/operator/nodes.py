@@ -9,10 +9,7 @@ from noughts_server.cli.errors import Problem
 
 
 @command(extra="server")
-def nodes(
-    database: options.DatabaseOption = None,
-    here: bool = False,
-) -> None:
+def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
     from noughts_server.store.nodes import members
 

@@ -29,10 +29,7 @@ _MOST_BOTS = 12
 
 
 @command()
-def status(
-    once: bool = False,
-    server: str | None = None,
-) -> None:
+def status(once: bool = False, server: str | None = None) -> None:
     """Show what a server is doing, refreshed every second, until Ctrl-C.
 
     Without a terminal the command prints once.

@@ -94,10 +94,7 @@ def _row(row: pb.Game) -> tuple[object, ...]:
 
 
 @command()
-def show(
-    name: Annotated[str, Argument(metavar="NAME")],
-    at: AtServer = AtServer(),
-) -> None:
+def show(name: Annotated[str, Argument(metavar="NAME")], at: AtServer = AtServer()) -> None:
     """Show one game: its moves, its last position, and the cause of a bot's fault.
 
     A live game with a long time control shows its moves so far (termination `going_on`).

@@ -91,11 +91,7 @@ def create(
 
 
 @command()
-def list_tests(
-    owner: str = "",
-    limit: options.LimitOption = None,
-    at: AtServer = AtServer(),
-) -> None:
+def list_tests(owner: str = "", limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
     """List the queue of tests: running ones by priority, then the oldest first; stopped ones; the last to end first."""
     with at.connected() as client:
         request = pb.ListTestsRequest(owner=owner)
