@@ -71,7 +71,7 @@ VIEWS = (
     View("fit", "All games at once", "maximum likelihood with a prior", rated_pairs, _fit, PROVISIONAL_GAMES),
     View("live", "Live Elo", "game by game", usual_from=0),
     View("glicko2", "Glicko-2", f"library glicko2, {_NEWEST}", newest_games, glicko2_ratings),
-    View("openskill", "OpenSkill", f"library openskill times 60, {_NEWEST}", newest_games, openskill_ratings),
+    View("openskill", "OpenSkill", f"library openskill, points times 60, {_NEWEST}", newest_games, openskill_ratings),
 )
 """The default is the first view that has enough games."""
 

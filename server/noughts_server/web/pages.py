@@ -244,7 +244,7 @@ class Pages:
             # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             shown_list = {name: fullest[name] for name in shown_list}
-        filters = ("owner", "search", "min_games", "online_only", "exclude_provisional")
+        filters = ("owner", "search", "min_games", "online_only", "exclude_provisional", "view")
         found = await self._listed(request, "/leaderboards/{variant}/{time_class}", *filters, **shown_list)
         wanted = {name: query.get(name, "").strip() for name in filters}
         return self._views.page(request, "leaderboard", **found, lists=lists["rating_lists"], wanted=wanted)

@@ -220,6 +220,22 @@ def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site:
     assert site.get(f"{path}?ply=x").status == 400
 
 
+def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
+    for view, words in {
+        "": "Live Elo (game by game)",  # eight games are too few for a fit
+        "fit": "All games at once (maximum likelihood with a prior)",
+        "glicko2": "Glicko-2 (library glicko2, ",
+        "openskill": "OpenSkill (library openskill, ",
+    }.items():
+        text = site.get(f"/leaderboard?variant=tictactoe&view={view}").text
+        assert f"Noughts and crosses, no clock: {words}" in text
+        assert ("live Elo</th>" in text) is bool(view)
+        assert f"/api/v1/leaderboards/tictactoe/untimed?format=csv&amp;view={view or 'live'}" in text
+    rows = site.get("/api/v1/leaderboards/tictactoe/untimed?format=csv&view=fit").text.splitlines()
+    assert rows[0].endswith("view_rating,view_error95,rank_low,rank_high")
+    assert site.get("/leaderboard?view=elo").status == 400
+
+
 def test_filters_under_their_old_names_lead_to_the_new_ones(site: Site) -> None:
     moved = site.get("/leaderboard?variant=tictactoe&online=true&sure=true&search=pascal")
     assert moved.status == 308

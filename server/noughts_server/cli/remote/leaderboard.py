@@ -56,7 +56,7 @@ def leaderboard(
     min_games: Annotated[int, Option("--min-games", min=0, max=_MOST_GAMES)] = 0,
     settled: bool = False,
     retired: bool = False,
-    by: str = "",
+    view: str = "",
     fit: bool = False,
     prior: bool = False,
     anchor: list[str] | None = None,
@@ -72,11 +72,16 @@ def leaderboard(
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:
         raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: requires --fit as well")
-    if fit and (owner or online or settled or by):
-        raise UsageProblem("--fit: got --owner, --online, --settled or --by as well, expected only --min-games")
+    if fit and (owner or online or settled or view):
+        raise UsageProblem("--fit: got --owner, --online, --settled or --view as well, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
     request = pb.GetLeaderboardRequest(
-        owner=owner, online_only=online, min_games=min_games, exclude_provisional=settled, show_retired=retired, view=by
+        owner=owner,
+        online_only=online,
+        min_games=min_games,
+        exclude_provisional=settled,
+        show_retired=retired,
+        view=view,
     )
     answers: list[pb.GetLeaderboardResponse] = []
 
@@ -101,15 +106,15 @@ def leaderboard(
             return
         pages = partial(client.each, client.leaderboards.GetLeaderboard, request, rows_of)
         rows = list(options.limited(pages, limit))
-    name, view = answers[0].rating_list, answers[0].view
+    name, shown = answers[0].rating_list, answers[0].view
     if output.is_json():
         fields = (*PLACE_FIELDS, *_VIEW_FIELDS, "owner", "online")
         documents = [{"rank": row.rank, "name": short(row.bot)} | output.picked(row, *fields) for row in rows]
-        output.print_json({"rating_list": name, "view": view.name, "rows": documents})
+        output.print_json({"rating_list": name, "view": shown.name, "rows": documents})
         return
     console = output.stdout()
     output.heading(console, name)
-    console.print(f"{view.title}: {view.source}")
+    console.print(f"{shown.title}: {shown.source}")
     if rows:
         print_rows(("bot", "owner"), [((short(row.bot), row.owner), row) for row in rows])
     elif owner or online or min_games or settled:

@@ -53,7 +53,7 @@ def test_the_fit_of_a_list_takes_anchors_and_a_prior(played: Any, noughts: Any, 
     "options, code, message",
     [
         ("--prior", 2, "--prior: requires --fit"),
-        ("--fit --online", 2, "got --owner, --online, --settled or --by as well"),
+        ("--fit --online", 2, "got --owner, --online, --settled or --view as well"),
         ("--fit --anchor nobody=1500", 2, "--anchor: got 'nobody'"),
     ],
 )

@@ -76,8 +76,16 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
         game["game"] for game in games if "minimax" in (game["first"], game["second"])
     ][:2]
 
+    assert (board["view"], ask("leaderboard --view live")["view"]) == ("fit", "live")
+    assert all(row["rank_low"] <= row["rank"] <= row["rank_high"] for row in board["rows"])
+    assert ask("leaderboard --view live")["rows"][0]["view_rating"] is None
+    assert "one of fit, live" in noughts(f"leaderboard --view elo --server {server}", code=2).stderr
+
     for line, said in {
-        "leaderboard": "owner",
+        "leaderboard": "the ranks that the games allow",
+        "leaderboard --view live": "Live Elo: game by game",
+        "leaderboard --view glicko2": "Glicko-2: library glicko2",
+        "leaderboard --view openskill": "live Elo",
         "leaderboard --online": "No bot in this list matches the filters.",
         "rating-lists": "tictactoe",
         "bot show random": "tictactoe/untimed",
