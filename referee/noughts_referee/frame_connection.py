@@ -299,17 +299,12 @@ class FrameConnection:
         # Slicing makes a list in three quarters of the time of `list`.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
         if not len(games) == len(plies) == len(cells):
-            raise _uneven(
-                f"moves: got {len(games)} games, {len(plies)} plies and {len(cells)} cells, "
-                "expected columns of equal length"
-            )
+            got = f"{len(games)} games, {len(plies)} plies and {len(cells)} cells"
+            raise UnevenColumns(f"moves: got {got}, expected columns of equal length")
         given: list[IndexedScore] = []
         said: list[IndexedComment] = []
         if moves.scored or moves.score or moves.commented or moves.comment:
-            try:
-                given, said = scores(moves), comments(moves)
-            except UnevenColumns as error:
-                raise _uneven(str(error)) from error
+            given, said = scores(moves), comments(moves)
         times_us = self._questions.answered(games, plies, now)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
@@ -514,10 +509,6 @@ def _spend(stream: _Stream, rows: int, resigned: int) -> None:
             "TOO_MANY_ANSWERS",
             f"a frame of {rows:,} answers, {resigned:,} of them resignations: expected one for each question",
         )
-
-
-def _uneven(message: str) -> StreamClosed:
-    return StreamClosed(grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN", message)
 
 
 def session_replaced(bot: str) -> StreamClosed:

@@ -4,11 +4,14 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
+import grpc
+
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
+from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
 
 _LONGEST_REASON = 500
@@ -21,8 +24,11 @@ IndexedComment = tuple[int, str]
 """A row of a frame's moves, and the bot's comment."""
 
 
-class UnevenColumns(Exception):
+class UnevenColumns(StreamClosed):
     """The columns of a message do not match; the text names them."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN", message)
 
 
 def scores(moves: pb.Moves) -> list[IndexedScore]:

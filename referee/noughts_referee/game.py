@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from itertools import accumulate
+from typing import NamedTuple
 
 from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.comments import pack_comments
@@ -241,3 +242,23 @@ class Game:
 def _clocks(conditions: GameConditions, slot: Slot) -> list[int]:
     limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
     return [0 if limit is None else limit.start_us for limit in limits]
+
+
+class LostGame(NamedTuple):
+    """A game that a player lost because its process died or could not start."""
+
+    tournament: int
+    ordinal: int
+    side: int
+    """The loser's side: 0 moved first, 1 second."""
+    ply: int
+    moves: tuple[int, ...] = ()
+    """These moves, if known."""
+
+
+def running_games(player: Player) -> tuple[LostGame, ...]:
+    """Return the games that the player loses if it is gone now."""
+    return tuple(
+        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player), game.ply, tuple(game.moves))
+        for game in player.games.values()
+    )

@@ -12,10 +12,10 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, start_child
 from noughts_referee.clock import MICROSECONDS
 from noughts_referee.frame_connection import FrameConnection
+from noughts_referee.game import LostGame, running_games
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed
 

@@ -47,17 +47,10 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
-        lock = Sandbox(
-            limits,
-            order["scratch"],
-            command.readable,
-            command.kind.starts_programs,
-            order["user"],
-            order["tasks"],
-            order["port"],
-        )
+        programs, own = command.kind.starts_programs, (order["user"], order["tasks"], order["port"])
+        lock = Sandbox(limits, order["scratch"], command.readable, programs, *own)
         folder = order["folder"] or lock.scratch
-        _take_place(pipes, folder, lock.scratch, order["environment"], reaps=command.kind.starts_programs)
+        _take_place(pipes, folder, lock.scratch, order["environment"], reaps=programs)
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
         try:

@@ -16,10 +16,9 @@ from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.arbiter import Answers
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
-from noughts_referee.game import Game, Outbox
+from noughts_referee.game import Game, LostGame, Outbox, running_games
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination, Variant

@@ -21,9 +21,9 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
+from noughts_referee.game import LostGame
 from noughts_referee.monotonic import Now
 from noughts_referee.rules import Position, parse_variant
 from noughts_server.engines.command import engine_command

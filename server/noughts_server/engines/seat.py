@@ -15,8 +15,8 @@ from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
+from noughts_referee.game import LostGame
 from noughts_referee.rules import OpeningChoice
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript

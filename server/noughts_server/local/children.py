@@ -15,8 +15,8 @@ from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Faul
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death, NotStarted
+from noughts_referee.game import LostGame
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from noughts_referee.children.child_player import Fault
-from noughts_referee.children.lost_games import LostGame
+from noughts_referee.game import LostGame
 from noughts_referee.rules import FORFEITS, GONE, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.local.plan import FaultyGame, LocalFault

@@ -108,8 +108,7 @@ class Pages:
         state = tournaments_pb2.TOURNAMENT_STATE_FINISHED
         found = await self._upstream.ask("tests.ListTests", page_size=_PAGE, state=state)
         tests = [each for each in found["tests"] if each["tournament"]["sprt"]]
-        body = self._views.text(request, "tests.atom", tests=tests)
-        return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
+        return self._feed(request, "tests.atom", tests=tests)
 
     async def _test(self, request: Request) -> Response:
         """Redirect to the page of the match that plays the test."""
@@ -119,7 +118,10 @@ class Pages:
 
     async def _atom(self, request: Request) -> Response:
         found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
-        body = self._views.text(request, "tournaments.atom", tournaments=found["tournaments"])
+        return self._feed(request, "tournaments.atom", tournaments=found["tournaments"])
+
+    def _feed(self, request: Request, template: str, **shown: Any) -> Response:
+        body = self._views.text(request, template, **shown)
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _starts(self, request: Request) -> Response:
