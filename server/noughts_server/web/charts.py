@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, log10
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 WIDTH, HEIGHT = 640, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 28
@@ -13,14 +13,6 @@ class Mark(NamedTuple):
 
     at: float
     text: str
-
-
-class Point(NamedTuple):
-    """A rating after a number of games, and half the width of its 95 % confidence interval."""
-
-    games: int
-    rating: float
-    error: float
 
 
 class Line(NamedTuple):
@@ -36,29 +28,31 @@ class Line(NamedTuple):
     words: str
 
 
-def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = ()) -> Line | None:
-    """Return a bot's rating curve; None for fewer than two points. `versions`: games before each one, and its name."""
+def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[int, str]] = ()) -> Line | None:
+    """Return a bot's rating curve, as the API has it; None for fewer than two points.
+
+    `versions`: games before each one, and its name.
+    """
     if len(points) < 2:
         return None
-    games, ratings = [point.games for point in points], [point.rating for point in points]
+    games, ratings, errors = ([point[name] for point in points] for name in ("games", "rating", "error95"))
+    lower, upper = ([rating + sign * error for rating, error in zip(ratings, errors, strict=True)] for sign in (-1, 1))
     # The first points are very uncertain: their intervals may leave the picture.
-    settled = points[len(points) // 4 :]
-    least = min(min(ratings), *(point.rating - point.error for point in settled))
-    most = max(max(ratings), *(point.rating + point.error for point in settled))
+    unsettled = len(points) // 4
+    least, most = min(*ratings, *lower[unsettled:]), max(*ratings, *upper[unsettled:])
     room = max(10.0, (most - least) * 0.1)
     least, most = least - room, most + room
     first, last = min(games), max(games)
 
     x, y = _scale(first, last, _LEFT, WIDTH - _RIGHT), _scale(least, most, HEIGHT - _BOTTOM, _TOP)
-    path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating, _ in points)
+    path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating in zip(games, ratings, strict=True))
     words = (
         f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
-        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {points[-1].error:.0f} (95 %)."
+        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {errors[-1]:.0f} (95 %)."
     )
     across = [Mark(x(value), f"{value:,.0f}") for value in _steps(first, last)]
-    upper = [f"{x(point.games)} {y(point.rating + point.error)}" for point in points]
-    lower = [f"{x(point.games)} {y(point.rating - point.error)}" for point in reversed(points)]
-    band = "M" + "L".join(upper + lower) + "Z"
+    edge = [*zip(games, upper, strict=True), *reversed([*zip(games, lower, strict=True)])]
+    band = "M" + "L".join(f"{x(game)} {y(value)}" for game, value in edge) + "Z"
     marks = [Mark(x(since), version) for since, version in versions if first <= since <= last]
     return Line(path, band, marks, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
 

@@ -6,9 +6,8 @@ One view needs about 20 calls to the server, so views share the answers for a se
 import asyncio
 from collections.abc import Collection
 
-from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.board_geometry import geometry
-from noughts_server.web.documents import Document, document
+from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.games import tournaments_of
 from noughts_server.web.upstream import Failure, Upstream
@@ -50,30 +49,26 @@ class FrontPage:
 
 async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
-    listing = tournaments_pb2.ListTournamentsRequest(page_size=_TOURNAMENTS)
+    ask = upstream.ask
     status, listed, lists = await asyncio.gather(
-        upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest()),
-        upstream.call(upstream.tournaments.ListTournaments, listing),
-        upstream.call(upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)),
+        ask("status.GetStatus"),
+        ask("tournaments.ListTournaments", page_size=_TOURNAMENTS),
+        ask("leaderboards.ListRatingLists", page_size=1000),
     )
-    recent = [each.name for each in listed.tournaments if each.games_done][:_RECENT]
-    fullest = sorted(lists.rating_lists, key=lambda each: -each.games)[:_LISTS]
-    games = (games_pb2.ListGamesRequest(parent=name, page_size=_GAMES) for name in recent)
-    tops = (
-        leaderboards_pb2.GetLeaderboardRequest(variant=each.variant, time_class=each.time_class, page_size=_BEST)
-        for each in fullest
-    )
+    recent = [each["name"] for each in listed["tournaments"] if each["games_done"]][:_RECENT]
+    fullest = sorted(lists["rating_lists"], key=lambda each: -int(each["games"]))[:_LISTS]
+    tops = [{field: each[field] for field in ("variant", "time_class")} for each in fullest]
     known, finished, best = await asyncio.gather(
         tournaments_of(upstream, {*recent, *live}),
-        asyncio.gather(*(upstream.call(upstream.games.ListGames, each) for each in games)),
-        asyncio.gather(*(upstream.call(upstream.leaderboards.GetLeaderboard, each) for each in tops)),
+        asyncio.gather(*(ask("games.ListGames", parent=name, page_size=_GAMES) for name in recent)),
+        asyncio.gather(*(ask("leaderboards.GetLeaderboard", **top, page_size=_BEST) for top in tops)),
     )
-    ended = [game for found in finished for game in found.games if game.moves]
+    ended = [game for found in finished for game in found["games"] if game["moves"]]
     return {
-        "status": document(status),
-        "tournaments": document(listed)["tournaments"],
+        "status": status,
+        "tournaments": listed["tournaments"],
         "known": known,
         "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
         "best": best,
-        "finished": [{**document(game), "state": "ended", "board": geometry(game.variant)} for game in ended],
+        "finished": [{**game, "state": "ended", "board": geometry(game["variant"])} for game in ended],
     }

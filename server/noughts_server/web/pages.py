@@ -21,7 +21,7 @@ from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.board_png import board_png
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.calendar_file import calendar_file
-from noughts_server.web.charts import Line, Point, rating_line
+from noughts_server.web.charts import Line, rating_line
 from noughts_server.web.documents import Document, document, enum_words
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.forms import MOST, whole_number
@@ -320,7 +320,7 @@ class Pages:
             since = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
             if since is not None and points and since > points[0]["games"]:
                 began.append((since, words.number(version["name"])))
-        return rating_line([Point(each["games"], each["rating"], each["error95"]) for each in points], began)
+        return rating_line(points, began)
 
     async def _against(self, request: Request) -> Response:
         bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))

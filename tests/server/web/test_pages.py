@@ -21,7 +21,7 @@ from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import pages as pages_module
 from noughts_server.web import upstream as upstream_module
 from noughts_server.web.app import static_files
-from noughts_server.web.charts import Point, rating_line
+from noughts_server.web.charts import rating_line
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.front_page import FrontPage
 from noughts_server.web.score_interval import score_interval
@@ -387,9 +387,13 @@ def test_the_interval_of_a_score_is_wilsons() -> None:
     assert (share, round(low, 3), round(high, 3)) == (0.4, 0.309, 0.498)
 
 
+def rated(games: int, rating: float, error95: float) -> dict[str, Any]:
+    return {"games": games, "rating": rating, "error95": error95}
+
+
 def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
-    assert rating_line([Point(1, 1500.0, 600.0)]) is None
-    points = [Point(1, 1500.0, 600.0), Point(2, 1520.0, 500.0), Point(1000, 1500.0, 58.0)]
+    assert rating_line([rated(1, 1500.0, 600.0)]) is None
+    points = [rated(1, 1500.0, 600.0), rated(2, 1520.0, 500.0), rated(1000, 1500.0, 58.0)]
     line = rating_line(points, [(2, "second"), (2000, "later")])
     assert line is not None
     assert line.words == (
@@ -400,7 +404,7 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
     assert all(0 <= x <= 640 for x in numbers[::2])
     assert all(0 <= y <= 220 for y in numbers[1::2])
     assert all(mark.text for mark in line.up + line.across)
-    assert rating_line([Point(5, 1500.0, 0.0), Point(5, 1500.0, 0.0)]) is not None
+    assert rating_line([rated(5, 1500.0, 0.0), rated(5, 1500.0, 0.0)]) is not None
 
 
 def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_rounds(
