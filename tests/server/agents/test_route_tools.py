@@ -1,6 +1,9 @@
 """The tools that call one method of the contract, over both transports."""
 
+import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -9,6 +12,7 @@ import pytest
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import ROUTES
 from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
+from tests.support.background import online
 from tests.support.root import ROOT
 
 READING: dict[str, dict[str, Any]] = {
@@ -34,8 +38,8 @@ READING: dict[str, dict[str, Any]] = {
 
 
 async def cup(agent: Agent) -> str:
-    (found,) = (await agent.call("list_tournaments"))["tournaments"]
-    return str(found["name"])
+    listed = (await agent.call("list_tournaments"))["tournaments"]
+    return next(str(each["name"]) for each in listed if each["title"] == "pascal - random")
 
 
 async def read_all(agent: Agent) -> dict[str, Any]:
@@ -109,6 +113,55 @@ async def test_errors_say_what_is_wrong_and_what_to_do(
         with pytest.raises(ToolFailed) as failed:
             await ada.call(tool, **given)
     assert said in str(failed.value)
+
+
+@pytest.fixture
+def pair(server: ServerUnderTest) -> Iterator[str]:
+    """The token of ada, two of whose bots are online: `one` and `two`."""
+    token = server.token("ada")
+    with online(server.address, token, one="random", two="random"):
+        yield token
+
+
+async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str) -> None:
+    async with over_http(url, pair) as ada:
+        cup = {"tournament": "spring"}
+        made = await ada.call(
+            "create_tournament", **cup, title="Spring", variant="mnk:5,5,4", time="60+0.5", schedule="round_robin",
+            games_per_pair=4, rated=False,
+        )  # fmt: skip
+        shown = made["tournament"]
+        assert (shown["title"], shown["variant"], shown["rated"]) == ("Spring", "mnk:5,5,4", False)
+        assert shown["time"] == {"move_us": 0, "bank_us": 60_000_000, "increment_us": 500_000}
+        assert (await ada.call("join_tournament", **cup, bot="one@1"))["bot_version"] == "bots/one/versions/1"
+        await ada.call("withdraw_tournament", **cup, label="one")
+        await ada.call("join_tournament", **cup, bot="bots/one", label="First")
+        await ada.call("join_tournament", **cup, bot="two")
+        await ada.call("start_tournament", **cup)
+        await until(ada, "get_tournament", "finished", **cup)
+        with pytest.raises(ToolFailed, match="expected running"):
+            await ada.call("pause_tournament", **cup)
+        made = await ada.call("create_test", new_version="one", base_version="two@1", sprt="elo0=0,elo1=1")
+        test = {"test": made["test"]["name"]}
+        await ada.call("stop_test", **test)
+        stopped = await until(ada, "get_test", "paused", **test)
+        assert stopped["tournament"]["sprt"] == "elo0=0,elo1=1"
+        await until(ada, "resume_test", "running", **test)
+        await ada.call("pause_tournament", tournament=test["test"].replace("tests/", "tournaments/"))
+        ended = await ada.call("cancel_tournament", tournament=test["test"].removeprefix("tests/"))
+        assert ended["tournament"]["state"] == "cancelled"
+
+
+async def until(agent: Agent, tool: str, state: str, **name: str) -> dict[str, Any]:
+    """Call the tool until its tournament is in this state. A test cannot be resumed while games from before go on."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(ToolFailed):
+                found = await agent.call(tool, **name)
+                shown: dict[str, Any] = found["test"] if isinstance(found.get("test"), dict) else found
+                if shown.get("tournament", shown)["state"] == state:
+                    return shown
+            await asyncio.sleep(0.05)
 
 
 async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUnderTest, url: str) -> None:
