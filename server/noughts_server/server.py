@@ -40,7 +40,7 @@ from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.supply import Supply
-from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.runtime.token_expiry import closing_ended_sessions
 from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.runtime.webhooks import WebhookDelivery
 from noughts_server.services.admission import Admission
@@ -159,7 +159,6 @@ async def running_server(
             feed = Feed(store, control.observer, bus, settings.feed)
         sessions = Sessions(referee, bus, wires)
         counters = Counters(referee, bus)
-        token_expiry = TokenExpiry(store, sessions)
         leads = control.leads if control else lambda: True
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, local, lambda serves: _tell_health(health_servicer, serves))
@@ -182,13 +181,14 @@ async def running_server(
         parts = (store, bus, referee, recorder, sessions, play, director, feed, counters, leads, health_servicer)
         server = Server(address, metrics_address, settings, *parts)
         hosting = host and host(server)
-        _add_services(grpc_server, server, hosting, token_expiry, limiter)
+        _add_services(grpc_server, server, hosting, limiter)
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
+        tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
-        await stack.enter_async_context(running(token_expiry.run(), challenges, guard.run(), webhooks))
+        await stack.enter_async_context(running(tokens, challenges, guard.run(), webhooks))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:
@@ -209,9 +209,7 @@ async def running_server(
         yield server
 
 
-def _add_services(
-    grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, token_expiry: TokenExpiry, limiter: Limiter
-) -> None:
+def _add_services(grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, limiter: Limiter) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
     absence, problems = settings.absence, server.play.problems if server.play else {}
@@ -227,7 +225,7 @@ def _add_services(
     tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
-    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, sessions, limiter.limits), grpc_server)
     webhooks = WebhookServicer(store, limiter.limits, private=settings.private_webhooks)
     webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter.limits)

@@ -58,20 +58,12 @@ class ConformanceReport:
 
     def document(self) -> dict[str, Any]:
         times = self.move_us
+        same = ("spec", "name", "variant", "wins", "draws", "losses", "resigned", "repeats", "faults", "said")
         return {
-            "spec": self.spec,
-            "name": self.name,
-            "variant": self.variant,
+            **{name: getattr(self, name) for name in same},
             "games": len(self.games),
-            "wins": self.wins,
-            "draws": self.draws,
-            "losses": self.losses,
-            "resigned": self.resigned,
             "start_ms": round(self.start_ms, 1),
             "move_us": {"mean": sum(times) / len(times), "most": max(times)} if times else None,
-            "repeats": self.repeats,
-            "faults": self.faults,
-            "said": self.said,
             **({"manners": list(self.manners), "rules": self.rules} if self.rules or self.manners else {}),
         }
 

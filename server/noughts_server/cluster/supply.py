@@ -6,7 +6,7 @@ long holds nothing any more, and whatever he stores later is refused, because it
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -21,14 +21,13 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
-from noughts_server.runtime.supply import Progress, Supply
-from noughts_server.runtime.throughput_queue import ThroughputQueue
+from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import CHANGED, LocalPlay
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.tournaments.claims import HeldClaim, claim_next, hand_over
+from noughts_server.store.tournaments.claims import Claim, claim_next, hand_over
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
 
 logger = structlog.get_logger("noughts.cluster")
@@ -41,24 +40,15 @@ _MOST_UNITS = 4
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
 
 
+@dataclass(eq=False)
 class SharedSupply(Supply):
     """One tournament, of which other referees play other units."""
 
-    def __init__(
-        self,
-        tournament: int,
-        store: Store,
-        referee: Referee,
-        recorder: Recorder,
-        progress: Progress,
-        queue: ThroughputQueue,
-        node: str,
-        share: Callable[[GameConditions], GameConditions | None],
-    ) -> None:
-        """`share` makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
-        super().__init__(tournament, store, referee, recorder, progress, queue)
-        self._node = node
-        self._share = share
+    node: str
+    share: Callable[[GameConditions], GameConditions | None]
+    """Makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
+
+    def __post_init__(self) -> None:
         self._held: dict[int, set[int]] = {}
         """The slots of each unit that is being played which are not stored yet."""
         self._unit_of: dict[int, int] = {}
@@ -72,7 +62,7 @@ class SharedSupply(Supply):
     def look(self) -> None:
         """There may be more to play than before."""
         self._news.set()
-        self._progress.made()
+        self.progress.made()
 
     def changed(self) -> None:
         """It may be paused, or have other entries."""
@@ -88,10 +78,10 @@ class SharedSupply(Supply):
 
     async def play(self) -> None:
         """Plays what nobody else plays, for as long as the tournament runs. Raises NoughtsError."""
-        key, referee = self._key, self._referee
+        key, referee = self.key, self.referee
         # Games of the time before a pause are finished first: no slot may be played twice at the same time.
-        await self._progress.until(lambda: not referee.in_flight(key))
-        await self._recorder.flush()
+        await self.progress.until(lambda: not referee.in_flight(key))
+        await self.recorder.flush()
         tournament = await self._read_tournament()
         while tournament.state is TournamentState.RUNNING:
             self._changed = False
@@ -100,9 +90,9 @@ class SharedSupply(Supply):
             opened = UnitsWithOpenings(tournament.settings, full)
             while not self._changed:
                 self._news.clear()
-                playing = self._share(full)
+                playing = self.share(full)
                 if playing is None:
-                    self._queue.end_turn(key, 0)
+                    self.queue.end_turn(key, 0)
                     if self._held:
                         await self._hand_over()
                 if playing is None or not await self._add_games(tournament.settings, opened, playing):
@@ -116,24 +106,24 @@ class SharedSupply(Supply):
     ) -> bool:
         """Gives the referee games if it needs some. Returns whether there can be more."""
         if settings.throughput:
-            games = self._queue.ask(settings, playing, self._news.set)
+            games = self.queue.ask(settings, playing, self._news.set)
             return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
         found = False
         wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
-        if self._referee.queued(self._key) < wanted:
+        if self.referee.queued(self.key) < wanted:
             async for part in self._claimed(opened, playing):
-                self._referee.add(part)
+                self.referee.add(part)
                 found = True
         return found
 
-    async def _claim_next(self, playing: GameConditions) -> list[HeldClaim]:
+    async def _claim_next(self, playing: GameConditions) -> list[Claim]:
         holding, played = self._units()
-        node, key = self._node, self._key
+        node, key = self.node, self.key
         if playing.timed:
             self._look_ahead()
         most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
         claim = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
-        claims = await self._store.write_patiently(claim)
+        claims = await self.store.write_patiently(claim)
         for number in played:
             del self._held[number]
         if claims and not self._has_played:
@@ -152,20 +142,20 @@ class SharedSupply(Supply):
 
     async def _hand_over(self) -> None:
         """Others play what is not being played here."""
-        node, key = self._node, self._key
-        self._referee.withdraw(key)
+        node, key = self.node, self.key
+        self.referee.withdraw(key)
         self._rest = self._parts = None
-        await self._recorder.flush()
-        if self._referee.in_flight(key):
+        await self.recorder.flush()
+        if self.referee.in_flight(key):
             return  # and what their units have besides is played afterwards
-        await self._store.write_patiently(lambda connection: hand_over(connection, key, node))
+        await self.store.write_patiently(lambda connection: hand_over(connection, key, node))
         self._held.clear()
         self._unit_of.clear()
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Those that are being played, and those of which all games are stored."""
         played = [number for number, slots in self._held.items() if not slots]
-        if self._is_idle() and not self._recorder.backlog:
+        if self._is_idle() and not self.recorder.backlog:
             # Whatever is missing of the others was refused, or ended void: it is claimed again.
             return (), played
         return self._held.keys() - set(played), played
@@ -173,18 +163,18 @@ class SharedSupply(Supply):
     async def _claimed(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
         """Claims units, and returns their games."""
         claims = await self._claim_next(playing)
-        for held in claims:
-            ordinals = {slot.ordinal for slot in held.claim.slots}
-            self._held[held.number] = ordinals
-            self._unit_of.update(dict.fromkeys(ordinals, held.number))
-        for held in claims:
-            unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
-            async for part in opened.parts(unit, held.claim.encounters):
+        for claim in claims:
+            ordinals = {slot.ordinal for slot in claim.slots}
+            self._held[claim.number] = ordinals
+            self._unit_of.update(dict.fromkeys(ordinals, claim.number))
+        for claim in claims:
+            unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
+            async for part in opened.parts(unit, claim.encounters):
                 yield part
 
     async def _read_tournament(self) -> Tournament:
-        key = self._key
-        return await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+        key = self.key
+        return await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
 
 
 class SharedPlay:

@@ -6,8 +6,9 @@ from contextlib import suppress
 
 import structlog
 
-from noughts_server.errors import NoughtsError, WrongState
+from noughts_server.errors import WrongState
 from noughts_server.runtime.director import Director
+from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.challenges import open_challenges
@@ -24,12 +25,10 @@ async def expiring_challenges(store: Store, sessions: Sessions, director: Direct
     while True:
         await asyncio.sleep(max(1.0, sessions.settings.grace))
         before, waiting = waiting, set()
-        try:
+        with errors_logged(logger, "challenge_check_failed"):
             challenges = await store.read_patiently(open_challenges) if leads() else {}
             waiting = {slug for slug, versions in challenges.items() if not all(map(sessions.online, versions))}
             for slug in waiting & before:
                 logger.info("challenge_expired", tournament=slug)
                 with suppress(WrongState):  # its last game has just been stored
                     await director.cancel(slug, reason="a bot went offline and did not reconnect in time")
-        except NoughtsError as error:
-            logger.warning("challenge_check_failed", reason=error.reason, error=str(error))

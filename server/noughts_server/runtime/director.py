@@ -6,6 +6,7 @@ It writes that to the store; a `TournamentPlay` plays them.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -38,25 +39,18 @@ _LONGEST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 1.0
 
 
+@dataclass(eq=False)
 class Director:
     """Starts, pauses, resumes and ends tournaments."""
 
-    def __init__(
-        self,
-        store: Store,
-        play: TournamentPlay,
-        *,
-        leads: Callable[[], bool] = lambda: True,
-        look_seconds: float = _LONGEST_WAIT_SECONDS,
-    ) -> None:
-        """Of several directors the one that `leads` starts what is due.
+    store: Store
+    play: TournamentPlay
+    leads: Callable[[], bool] = lambda: True
+    """Of several directors the one that leads starts what is due."""
+    look_seconds: float = _LONGEST_WAIT_SECONDS
+    """So often it looks at least: others may have scheduled something."""
 
-        It looks every `look_seconds` at least: others may have scheduled something.
-        """
-        self._store = store
-        self._play = play
-        self._leads = leads
-        self._look_seconds = look_seconds
+    def __post_init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
         self._rescheduled = asyncio.Event()
         self._running: set[asyncio.Task[Any]] = set()
@@ -105,16 +99,16 @@ class Director:
         Raises Unavailable when games of the time before a pause are still being finished after a few seconds, and
         what the store raises.
         """
-        await self._play.settled(await self._store.read(lambda connection: get_tournament(connection, slug)))
-        now = self._store.now_ms()
-        tournament = await self._store.write(
+        await self.play.settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
+        now = self.store.now_ms()
+        tournament = await self.store.write(
             lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
         )
-        self._play.changed(tournament)
+        self.play.changed(tournament)
 
     def play_on(self, tournament: Tournament) -> None:
         """Play a tournament that the store has set running. One that is played already is not played twice."""
-        self._play.changed(tournament)
+        self.play.changed(tournament)
 
     def reschedule(self) -> None:
         """A tournament that starts by itself has been created."""
@@ -123,16 +117,16 @@ class Director:
     async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Begins no new game; those running are finished and kept."""
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
-        self._play.changed(await self._store.write(pause))
+        self.play.changed(await self.store.write(pause))
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""
-        await self._play.settled()
-        now = self._store.now_ms()
-        tournament = await self._store.write(
+        await self.play.settled()
+        now = self.store.now_ms()
+        tournament = await self.store.write(
             lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id, reason=reason)
         )
-        self._play.changed(tournament)
+        self.play.changed(tournament)
 
     def cancel_challenge(self, challenge: GameConditions) -> None:
         """End a challenge because one of its bots has a game of a tournament to play."""
@@ -147,34 +141,34 @@ class Director:
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
         """Adds games or rounds, see `extend_tournament`; those of one that was finished are played at once."""
-        await self._play.settled()
+        await self.play.settled()
 
         def extend(connection: Connection) -> bool:
             finished = get_tournament(connection, slug).state is TournamentState.FINISHED
             extend_tournament(connection, slug, games_per_pair=games_per_pair, rounds=rounds, owner_id=owner_id)
             return finished and bool(games_per_pair or rounds)
 
-        if await self._store.write(extend):
+        if await self.store.write(extend):
             await self.start(slug, owner_id=owner_id)
         else:
-            self._play.changed(await self._store.read(lambda connection: get_tournament(connection, slug)))
+            self.play.changed(await self.store.read(lambda connection: get_tournament(connection, slug)))
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
         """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
         named = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason)
-        left = await self._store.write(partial(named, now_ms=self._store.now_ms()))
-        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
-        self._play.withdrawn(tournament, {each.entry: each.reason for each in left})
+        left = await self.store.write(partial(named, now_ms=self.store.now_ms()))
+        tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
+        self.play.withdrawn(tournament, {each.entry: each.reason for each in left})
 
     async def _start_on_time(self) -> None:
         """Starts tournaments whose moment has come, also those whose moment passed while the server was away."""
         while True:
             self._rescheduled.clear()
-            delay = self._look_seconds
+            delay = self.look_seconds
             try:
-                moment = await self._start_due() if self._leads() else None
+                moment = await self._start_due() if self.leads() else None
                 if moment is not None:
-                    delay = min(delay, max(0, moment - self._store.now_ms()) / 1000)
+                    delay = min(delay, max(0, moment - self.store.now_ms()) / 1000)
             except NoughtsError as error:
                 logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
@@ -182,20 +176,20 @@ class Director:
 
     async def _start_due(self) -> int | None:
         """Starts what is due; returns the moment of the next start."""
-        now = self._store.now_ms()
+        now = self.store.now_ms()
         failed: NoughtsError | None = None
-        for slug in await self._store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
+        for slug in await self.store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
             try:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
-                tournament = await self._store.write_patiently(start)
+                tournament = await self.store.write_patiently(start)
             except NoughtsError as error:
                 failed = error  # the others start all the same
                 continue
             logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
-            self._play.changed(tournament)
+            self.play.changed(tournament)
         if failed is not None:
             raise failed
-        return await self._store.read_patiently(next_start)
+        return await self.store.read_patiently(next_start)
 
 
 async def _outcome(work: Callable[[], Awaitable[Done]]) -> Done | Exception:

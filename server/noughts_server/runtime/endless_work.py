@@ -1,9 +1,11 @@
-"""Work that never ends by itself, and how it waits."""
+"""Work that never ends by itself, how it waits, and what becomes of its errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
+
+from noughts_server.errors import NoughtsError
 
 
 @asynccontextmanager
@@ -23,3 +25,14 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+
+
+@contextmanager
+def errors_logged(logger: Any, event: str) -> Iterator[None]:
+    """Log an error of the block as this event: it must not end the games of the server."""
+    try:
+        yield
+    except NoughtsError as error:
+        logger.warning(event, reason=error.reason, error=str(error))
+    except Exception:
+        logger.exception(event)

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -56,29 +57,21 @@ class _Undone(Exception):  # noqa: N818  # nothing went wrong
     """What was tried went well, and is rolled back."""
 
 
+@dataclass(eq=False)
 class Recorder:
     """Takes games without ever blocking, and commits them in its one loop, `run`. Used from one event loop."""
 
-    def __init__(
-        self,
-        store: Store,
-        publish: Callable[[CommitReport], None],
-        *,
-        on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None,
-        interval_seconds: float = 0.25,
-        backlog_limit: int = 50_000,
-        referee: str = "",
-    ) -> None:
-        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
+    store: Store
+    publish: Callable[[CommitReport], None]
+    """Called after each commit, in the event loop."""
+    on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None
+    """Gets the key of a tournament whose part of the database is damaged: its games are dropped."""
+    interval_seconds: float = 0.25
+    """Commits begin so far apart."""
+    backlog_limit: int = 50_000
+    referee: str = ""
 
-        `on_damage` gets the key of a tournament whose part of the database is damaged: its games are dropped.
-        """
-        self._on_damage = on_damage
-        self._store = store
-        self._publish = publish
-        self._interval = interval_seconds
-        self._limit = backlog_limit
-        self._referee = referee
+    def __post_init__(self) -> None:
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
         self._advanced: dict[tuple[int, int], Game] = {}
@@ -124,7 +117,7 @@ class Recorder:
 
     async def room(self) -> None:
         """Returns when the backlog is within its limit. Raises what ended `run`, if that failed."""
-        while self.backlog > self._limit:
+        while self.backlog > self.backlog_limit:
             await self._next_step()
 
     async def close(self) -> None:
@@ -140,7 +133,7 @@ class Recorder:
         self._running = True
         try:
             while await self._has_work():
-                pause = asyncio.get_running_loop().time() + self._interval
+                pause = asyncio.get_running_loop().time() + self.interval_seconds
                 await self._commit()
                 # A flush and the end of the recorder do not wait for more games.
                 await set_within(self._hurry, pause - asyncio.get_running_loop().time())
@@ -177,40 +170,40 @@ class Recorder:
         self._committed += len(games)
         self._step.set()
         self._step = asyncio.Event()
-        self._publish(report)
+        self.publish(report)
 
     async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
-        store = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms(), advanced=advanced)
+        store = partial(commit_games, games=games, state=self._state, now_ms=self.store.now_ms(), advanced=advanced)
         tried = False
 
         def commit(connection: Connection) -> CommitReport:
             # A connection that was lost in the middle of a commit leaves open whether there was one.
             nonlocal tried
             again, tried = tried, True
-            return store(connection, again=again, referee=self._referee)
+            return store(connection, again=again, referee=self.referee)
 
         try:
-            return await self._store.write_patiently(commit)
+            return await self.store.write_patiently(commit)
         except DatabaseDamaged as error:
             tournaments = {game.tournament for game in games} | {game.tournament for game in advanced}
             damaged = {each for each in tournaments if await self._is_damaged(each, games, advanced)}
             if not damaged:
                 raise
             for tournament in sorted(damaged):
-                self._on_damage(tournament, error)
+                self.on_damage(tournament, error)
             return await self._store_games(*_of(tournaments - damaged, games, advanced))
 
     async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
         """Whether what there is of this tournament cannot be stored; it is tried alone, and nothing is kept of that."""
         games, advanced = _of({tournament}, games, advanced)
-        now = self._store.now_ms()
+        now = self.store.now_ms()
 
         def attempt(connection: Connection) -> None:
             commit_games(connection, games, self._state, now_ms=now, advanced=advanced)
             raise _Undone
 
         try:
-            await self._store.write_patiently(attempt)
+            await self.store.write_patiently(attempt)
         except _Undone:
             return False
         except DatabaseDamaged:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
@@ -41,46 +42,38 @@ class Progress:
             await self._event.wait()
 
 
+@dataclass(eq=False)
 class Supply:
     """Hands the slots of one running tournament to the referee until there are none left."""
 
-    def __init__(
-        self,
-        tournament: int,
-        store: Store,
-        referee: Referee,
-        recorder: Recorder,
-        progress: Progress,
-        queue: ThroughputQueue,
-    ) -> None:
-        """`tournament` is the store's key."""
-        self.conditions: GameConditions | None = None
-        """Those of its games; None until it is known what they are."""
-        self._key = tournament
-        self._store = store
-        self._referee = referee
-        self._recorder = recorder
-        self._progress = progress
-        self._queue = queue
-        self._rest: Unit | None = None
-        """What its next turn begins with, if it has a throughput; `_parts` are claimed, and follow."""
-        self._parts: AsyncIterator[Unit] | None = None
-        self._total = 0
-        """Its slots as of the last commit of games."""
+    key: int
+    """The store's key of the tournament."""
+    store: Store
+    referee: Referee
+    recorder: Recorder
+    progress: Progress
+    queue: ThroughputQueue
+    conditions: GameConditions | None = field(default=None, init=False)
+    """Those of its games; None until it is known what they are."""
+    _rest: Unit | None = field(default=None, init=False)
+    """What its next turn begins with, if it has a throughput; `_parts` are claimed, and follow."""
+    _parts: AsyncIterator[Unit] | None = field(default=None, init=False)
+    _total: int = field(default=0, init=False)
+    """Its slots as of the last commit of games."""
 
     def committed(self, games_total: int) -> None:
         """Games of it were stored; so many slots it has now."""
         self._total = games_total
-        self._progress.made()
+        self.progress.made()
 
     def withdrawn(self, entries: Mapping[int, str]) -> None:
         """These entries, by number, have left; the values say why."""
-        self._referee.withdraw_entries(self._key, entries)
+        self.referee.withdraw_entries(self.key, entries)
 
     async def play(self) -> None:
         """Plays what has no game yet, and what follows from that. Raises NoughtsError."""
-        key, referee = self._key, self._referee
-        tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+        key, referee = self.key, self.referee
+        tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
         if tournament.state is not TournamentState.RUNNING:
             return
         playing = self.conditions = await self._read_conditions()
@@ -98,11 +91,11 @@ class Supply:
             self.withdrawn(playing.withdrawn)
             idle, total = False, tournament.games_total
             while not idle and tournament.games_total == total:
-                await self._progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
+                await self.progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
                 idle = self._is_idle()
                 # The last games may bring others: the next round, or an extension.
-                await self._recorder.flush()
-                tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+                await self.recorder.flush()
+                tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
             playing = self.conditions = await self._read_conditions()
             claimed, units = units.stop, await self._unfinished()
             units = units if idle else range(claimed, units.stop)
@@ -115,15 +108,15 @@ class Supply:
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
 
         def has_room() -> bool:
-            return settings.throughput > 0 or self._referee.queued(self._key) < wanted
+            return settings.throughput > 0 or self.referee.queued(self.key) < wanted
 
         numbers = iter(units)
 
         async def parts() -> AsyncIterator[Unit]:
             for number in numbers:
-                await self._progress.until(has_room)
-                await self._recorder.room()
-                claim = await self._store.write_patiently(partial(claim_unit, tournament_id=self._key, number=number))
+                await self.progress.until(has_room)
+                await self.recorder.room()
+                claim = await self.store.write_patiently(partial(claim_unit, tournament_id=self.key, number=number))
                 unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
                 async for part in opened.parts(unit, claim.encounters):
                     yield part
@@ -131,13 +124,13 @@ class Supply:
         if settings.throughput:
             more = True
             while more:
-                self._queue.ask(settings, playing, self._progress.made)
-                await self._progress.until(lambda: self._queue.turn_of(self._key) > 0)
-                more = await self._use_turn(self._queue.turn_of(self._key), parts)
+                self.queue.ask(settings, playing, self.progress.made)
+                await self.progress.until(lambda: self.queue.turn_of(self.key) > 0)
+                more = await self._use_turn(self.queue.turn_of(self.key), parts)
         else:
             async for part in parts():
-                await self._progress.until(has_room)
-                self._referee.add(part)
+                await self.progress.until(has_room)
+                self.referee.add(part)
 
     async def _use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
         """Hands out so many games of a tournament with a throughput. Returns False if there are none.
@@ -150,27 +143,27 @@ class Supply:
                 self._parts = parts()
                 self._rest = await anext(self._parts, None)
         if not self._rest:
-            self._queue.end_turn(self._key, 0)
+            self.queue.end_turn(self.key, 0)
             return False
         unit, slots = self._rest, self._rest.slots
         self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
-        self._referee.add(unit._replace(slots=slots[:games]))
-        self._queue.end_turn(self._key, len(slots[:games]))
+        self.referee.add(unit._replace(slots=slots[:games]))
+        self.queue.end_turn(self.key, len(slots[:games]))
         return True
 
     async def _read_conditions(self) -> GameConditions:
-        return await self._store.read_patiently(lambda connection: read_conditions(connection, self._key))
+        return await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
 
     async def _unfinished(self) -> range:
-        return await self._store.read_patiently(lambda connection: unfinished_units(connection, self._key))
+        return await self.store.read_patiently(lambda connection: unfinished_units(connection, self.key))
 
     def _is_idle(self) -> bool:
-        return not self._referee.queued(self._key) and not self._referee.in_flight(self._key)
+        return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
 
     def _may_look(self, *, ahead: bool, known: int) -> bool:
         """Whether nothing of it is being played; or nothing waits, and there may be more besides."""
         if self._is_idle():
             return True
-        if not ahead or self._referee.queued(self._key):
+        if not ahead or self.referee.queued(self.key):
             return False
-        return self._total > known or self._recorder.backlog > 0
+        return self._total > known or self.recorder.backlog > 0

@@ -8,6 +8,7 @@ claims again and exactly the missing games are played.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import structlog
@@ -52,39 +53,33 @@ class TournamentPlay(Protocol):
         """These entries, by number, have left; the values say why. Publishes CHANGED."""
 
 
+@dataclass(eq=False)
 class LocalPlay(Generic[S]):
     """Plays tournaments at the referee of this process. Owns the tasks that do it."""
 
-    def __init__(
-        self,
-        store: Store,
-        referee: Referee,
-        recorder: Recorder,
-        bus: Bus,
-        supply: Callable[[int, Store, Referee, Recorder, Progress, ThroughputQueue], S],
-        *,
-        store_patience: float = STORE_SECONDS,
-    ) -> None:
-        """`supply` makes that of a tournament; `drain` waits `store_patience` seconds for an unavailable store."""
+    store: Store
+    referee: Referee
+    recorder: Recorder
+    bus: Bus
+    new_supply: Callable[[int, Store, Referee, Recorder, Progress, ThroughputQueue], S]
+    """Makes the supply of a tournament."""
+    store_patience: float = STORE_SECONDS
+    """So many seconds `drain` waits for an unavailable store."""
+
+    def __post_init__(self) -> None:
         self.problems: dict[int, str] = {}
         """Why a tournament is not played on, by its key in the store, though it is running there."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """Of the tournaments whose games are being played, by key."""
         self.supplies: dict[int, S] = {}
         """Of the tournaments whose games are being played or stored, by key."""
-        self._store = store
-        self._store_patience = store_patience
-        self._referee = referee
-        self._recorder = recorder
-        self._bus = bus
-        self._new_supply = supply
         self._group: asyncio.TaskGroup | None = None
         self._asked_again: dict[int, Tournament] = {}
         """What was to be played on while it was: that may be ending without knowing why it should continue."""
         self._progress = Progress()
-        self.queue = ThroughputQueue(referee)
+        self.queue = ThroughputQueue(self.referee)
         """Of the tournaments with a throughput."""
-        referee.on_progress = self._progressed
+        self.referee.on_progress = self._progressed
 
     @asynccontextmanager
     async def supplying(self, *, goes_on: bool = True) -> AsyncIterator[None]:
@@ -93,12 +88,12 @@ class LocalPlay(Generic[S]):
         Unless it `goes_on`, it plays only what is started inside the block.
         """
         async with asyncio.TaskGroup() as self._group:
-            for tournament in await self._store.read(running_tournaments) if goes_on else ():
+            for tournament in await self.store.read(running_tournaments) if goes_on else ():
                 self._play(tournament)
             try:
                 with (
-                    listening(self._bus, COMMITTED, self._committed),
-                    listening(self._bus, DAMAGED, self._found_damaged),
+                    listening(self.bus, COMMITTED, self._committed),
+                    listening(self.bus, DAMAGED, self._found_damaged),
                 ):
                     yield
             finally:
@@ -110,15 +105,15 @@ class LocalPlay(Generic[S]):
     async def settled(self, resumed: Tournament | None = None) -> None:
         """See `TournamentPlay`."""
         key, name = (0, "") if resumed is None else (resumed.id, resumed.name)
-        self._store.check_trouble()
+        self.store.check_trouble()
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
                 # Games of an earlier start are finished first: no slot may be played twice at the same time.
-                await self._progress.until(lambda: key in self.tasks or not self._referee.in_flight(key))
-                await self._recorder.flush()
+                await self._progress.until(lambda: key in self.tasks or not self.referee.in_flight(key))
+                await self.recorder.flush()
         except TimeoutError:
-            self._store.check_trouble()
-            running = 0 if key in self.tasks else self._referee.in_flight(key)
+            self.store.check_trouble()
+            running = 0 if key in self.tasks else self.referee.in_flight(key)
             old = f"{name}: {running} games from before the pause are still running"
             text = old if running else "games that are over are still being stored"
             raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=name) from None
@@ -126,7 +121,7 @@ class LocalPlay(Generic[S]):
     def changed(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self.follow(tournament)
-        self._bus.publish(CHANGED, tournament.id)
+        self.bus.publish(CHANGED, tournament.id)
 
     def follow(self, tournament: Tournament) -> None:
         """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""
@@ -146,7 +141,7 @@ class LocalPlay(Generic[S]):
         supply = self.supplies.get(tournament.id)
         if supply is not None:
             supply.withdrawn(entries)
-        self._bus.publish(CHANGED, tournament.id)
+        self.bus.publish(CHANGED, tournament.id)
 
     def playing(self) -> list[GameConditions]:
         """The conditions of the tournaments whose games are being played."""
@@ -159,25 +154,25 @@ class LocalPlay(Generic[S]):
 
     async def drain(self) -> None:
         """Begins no new game and waits until those running are stored; after an hour it abandons them."""
-        self._referee.stop_starting()
+        self.referee.stop_starting()
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._progress.until(lambda: self._referee.in_flight() == 0)
-                self._store.lose_patience(self._store_patience)
-                await self._recorder.flush()
+                await self._progress.until(lambda: self.referee.in_flight() == 0)
+                self.store.lose_patience(self.store_patience)
+                await self.recorder.flush()
         except TimeoutError:
             logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)
             self.abandon()
 
     def abandon(self) -> None:
         """Ends all running games void; their slots are played when the server is back."""
-        self._referee.stop_starting()
-        self._referee.abandon()
+        self.referee.stop_starting()
+        self.referee.abandon()
 
     def drop(self, key: int) -> None:
         """Plays no more of a tournament, and ends its running games void."""
         self._stop(key)
-        self._referee.abandon(key)
+        self.referee.abandon(key)
 
     def _progressed(self) -> None:
         self._progress.made()
@@ -185,7 +180,7 @@ class LocalPlay(Generic[S]):
 
     def _end(self, key: int) -> None:
         self.drop(key)
-        self._referee.evict(key)
+        self.referee.evict(key)
         self.supplies.pop(key, None)
 
     def _committed(self, report: CommitReport) -> None:
@@ -195,13 +190,13 @@ class LocalPlay(Generic[S]):
             if supply is not None:
                 supply.committed(progress.games_total)
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
-            given = self._referee.queued(key) or self._referee.in_flight(key)
+            given = self.referee.queued(key) or self.referee.in_flight(key)
             if progress.finished and (given or self.queue.waits(key)):
                 # The other games of a match whose test is decided do not count.
                 if given:
                     logger.info("match_decided", tournament=progress.name, games=progress.games_total)
                 self._end(key)
-                self._bus.publish(CHANGED, key)
+                self.bus.publish(CHANGED, key)
             for left in progress.withdrawn:
                 logger.info("entry_withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
@@ -210,7 +205,7 @@ class LocalPlay(Generic[S]):
             raise RuntimeError("no games are being started in any tournament")
         key = tournament.id
         self.problems.pop(key, None)
-        supply = self._new_supply(key, self._store, self._referee, self._recorder, self._progress, self.queue)
+        supply = self.new_supply(key, self.store, self.referee, self.recorder, self._progress, self.queue)
         task = self._group.create_task(self._supply(supply, tournament), name=tournament.name)
         self.supplies[key], self.tasks[key] = supply, task
         task.add_done_callback(lambda done: self._forget(key, done))
@@ -227,7 +222,7 @@ class LocalPlay(Generic[S]):
         if task is not None:
             task.cancel()
         self.problems.pop(key, None)
-        self._referee.withdraw(key)
+        self.referee.withdraw(key)
 
     async def _supply(self, supply: S, tournament: Tournament) -> None:
         """Plays one tournament. What goes wrong with it must not end the others."""
@@ -254,7 +249,7 @@ class LocalPlay(Generic[S]):
         """Plays no more of a tournament until it is resumed, or the server restarted; the others continue."""
         logger.error("tournament_stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
         self.problems[tournament] = str(error)
-        self._referee.withdraw(tournament)
+        self.referee.withdraw(tournament)
         if isinstance(error, DatabaseDamaged):
             # What is being played of it could not be stored.
-            self._referee.abandon(tournament)
+            self.referee.abandon(tournament)

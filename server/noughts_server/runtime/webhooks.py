@@ -8,9 +8,9 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from ipaddress import IPv4Address, ip_address, ip_network
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from noughts_server.errors import NoughtsError
+from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.webhooks import EVENTS, PERIOD_MS, Event, begin_request, due_events, end_request
 from noughts_server.version import software_version
@@ -59,12 +59,12 @@ class WebhookDelivery:
 
     async def begin_due(self, requests: asyncio.TaskGroup) -> None:
         """Begin a request for each webhook with an event that is due. None of them delays another."""
-        with _faults_logged():
+        with errors_logged(logger, "webhook_check_failed"):
             for event in await self._store.read(partial(due_events, now_ms=self._store.now_ms())):
                 requests.create_task(self._deliver(event))
 
     async def _deliver(self, event: Event) -> None:
-        with _faults_logged():
+        with errors_logged(logger, "webhook_check_failed"):
             until_ms = self._store.now_ms() + TIMEOUT_SECONDS * 1_000
             if await self._store.write(partial(begin_request, event=event, until_ms=until_ms)):
                 problem = await self._problem(event)
@@ -113,17 +113,6 @@ class WebhookDelivery:
             with suppress(OSError):
                 return await connect(address)
         return await connect(addresses[-1])
-
-
-@contextmanager
-def _faults_logged() -> Iterator[None]:
-    """Keep faults from the server, because they would end its games."""
-    try:
-        yield
-    except NoughtsError as error:
-        logger.warning("webhook_check_failed", reason=error.reason, error=str(error))
-    except Exception:
-        logger.exception("webhook_check_failed")
 
 
 def request_content(event: Event, timestamp: int) -> bytes:

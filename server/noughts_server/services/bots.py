@@ -18,7 +18,7 @@ from noughts_server.services.uploads import announced, received
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import (
     Bot,
-    VersionRow,
+    Version,
     get_bot,
     list_bots,
     list_versions,
@@ -54,17 +54,15 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
         name = bot_id("name", request.name)
 
-        def read(connection: Connection) -> tuple[Bot, list[VersionRow], dict[int, Submission]]:
+        def read(connection: Connection) -> tuple[Bot, list[Version], dict[int, Submission]]:
             bot = get_bot(connection, name)
             versions = list_versions(connection, bot.id, most=_MOST_VERSIONS)
             found = submissions_of(connection, [row.id for row in versions])
             return bot, versions, {each.bot_version_id: each for each in found}
 
         bot, versions, submitted = await self._store.read(read)
-        return pb.GetBotResponse(
-            bot=_message(bot, bot.id in self._sessions.bots_online()),
-            versions=[_version_message(bot.name, row, submitted.get(row.id)) for row in versions],
-        )
+        shown = (_version_message(bot.name, row.version, row.created_at, submitted.get(row.id)) for row in versions)
+        return pb.GetBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()), versions=shown)
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
@@ -131,8 +129,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         if stored.is_new:
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             await hosting.look()
-        row = VersionRow(submission.bot_version_id, submission.version, now)
-        version = _version_message(submission.bot, row, submission)
+        version = _version_message(submission.bot, submission.version, now, submission)
         return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new)
 
     def _hosting_of(self, kind: str) -> Hosting:
@@ -145,8 +142,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         return self._hosting
 
 
-def _version_message(bot: str, row: VersionRow, submission: Submission | None) -> pb.BotVersion:
-    message = pb.BotVersion(name=bot_name(bot, row.version), create_time=timestamp(row.created_at))
+def _version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:
+    message = pb.BotVersion(name=bot_name(bot, version), create_time=timestamp(created_ms))
     if submission is not None:
         message.submission.CopyFrom(filled(pb.Submission, submission, bot=bot, sha256=submission.hash))
     return message

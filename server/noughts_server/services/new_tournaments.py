@@ -1,6 +1,6 @@
 """Check the settings of a new tournament. The store does not check them."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
@@ -71,9 +71,8 @@ def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
 
 
 def _check_time(field: str, time: TimeControl) -> None:
-    check_number(f"{field}.move_us", time.move_us, 0, _LONGEST_TIME_US)
-    check_number(f"{field}.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
-    check_number(f"{field}.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
+    for name, value in asdict(time).items():
+        check_number(f"{field}.{name}", value, 0, _LONGEST_TIME_US)
     if time.increment_us and not time.bank_us:
         raise InvalidArgument.of(f"{field}.increment_us", time.increment_us, "a bank_us to add it to")
 

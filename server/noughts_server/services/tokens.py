@@ -8,7 +8,8 @@ from noughts_server.errors import InvalidArgument, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import filled, milliseconds, timestamp
 from noughts_server.resource_names import token_id, token_name
-from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.token_expiry import close_ended_sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.new_tokens import check_scopes, check_token
 from noughts_server.store.engine.database import Connection, Store
@@ -19,10 +20,10 @@ from noughts_server.store.people.tokens import Caller, Token, create_token, get_
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     """Creates, reads and revokes tokens. No caller can exceed its own scopes, by a new token or by revoking another."""
 
-    def __init__(self, store: Store, token_expiry: TokenExpiry, limits: Limits) -> None:
+    def __init__(self, store: Store, sessions: Sessions, limits: Limits) -> None:
         self._store = store
         self._limits = limits
-        self._token_expiry = token_expiry
+        self._sessions = sessions
 
     @open_to(Access.TOKEN)
     async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
@@ -65,7 +66,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             return revoke_token(connection, number, now_ms=now, owner_id=who.only_owner)
 
         token = await self._store.write(revoke)
-        await self._token_expiry.look()
+        await close_ended_sessions(self._store, self._sessions)
         return pb.RevokeTokenResponse(token=token_message(token))
 
 

@@ -5,9 +5,6 @@ others: in one strong component of the graph "took points off" (L. R. Ford, "Sol
 comparisons", 1957). Games between components show who is stronger, not by how much.
 """
 
-import heapq
-from graphlib import TopologicalSorter
-
 import numpy as np
 
 from noughts_server.statistics.linear_algebra import connected_components, coo_array
@@ -43,25 +40,21 @@ def _took_points(games: RatedGames) -> tuple[Integers, Integers, Floats]:
 
 def _in_order(labels: Integers, count: int, above: Integers, below: Integers) -> Integers:
     """Number the groups again, winners before the groups they beat (Kahn's order, the largest group first)."""
+    if count == 1:
+        return labels
+    # It takes half a second to load.
+    import networkx
+
     sizes = np.bincount(labels, minlength=count)
     first_player = np.full(count, len(labels), dtype=np.int64)
     np.minimum.at(first_player, labels, np.arange(len(labels)))
     apart = above != below
-    edges = np.unique(np.stack((above[apart], below[apart]), axis=1), axis=0) if apart.any() else np.empty((0, 2), int)
-    sorter = TopologicalSorter[int]()
-    for group in range(count):
-        sorter.add(group)
-    for one, other in edges.tolist():
-        sorter.add(other, one)
-    sorter.prepare()
-    heap: list[tuple[int, int, int]] = []
+    graph: networkx.DiGraph[int] = networkx.DiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(zip(above[apart].tolist(), below[apart].tolist(), strict=True))
+    order = networkx.lexicographical_topological_sort(graph, lambda group: (-sizes[group], first_player[group]))
     numbers = np.empty(count, dtype=np.int64)
-    for number in range(count):
-        for group in sorter.get_ready():
-            heapq.heappush(heap, (-int(sizes[group]), int(first_player[group]), group))
-        chosen = heapq.heappop(heap)[2]
-        numbers[chosen] = number
-        sorter.done(chosen)
+    numbers[list(order)] = np.arange(count)
     ordered: Integers = numbers[labels]
     return ordered
 

@@ -6,7 +6,6 @@ correct. Games outside complete pairs are separate units.
 """
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_server.statistics.elo_scale import NORMAL_95, NORMALIZED_PER_DEVIATION, elo_of_score, normal_cdf
@@ -112,11 +111,3 @@ def _all_alike(score: float, units: int) -> Estimate:
         units=units,
         at_least=at_least,
     )
-
-
-def pentanomial(points: Iterable[float]) -> Pentanomial:
-    """Count pairs by the first player's points from both games: 0, 0.5, 1, 1.5 or 2."""
-    counts = [0] * 5
-    for taken in points:
-        counts[round(taken * 2)] += 1
-    return Pentanomial(*counts)

@@ -4,7 +4,7 @@ First come SQLite's own check, then the slots, moves and scores of each tourname
 results. A tournament that cannot be read is a finding; the check continues with the others.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,6 +29,7 @@ from noughts_server.store.engine.schema import (
     units,
 )
 from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.games.results import counted_scores
 from noughts_server.store.ratings.rating_lists import replay_ratings
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, schedule_of
 
@@ -184,14 +185,7 @@ class _Check:
             self._report.add(self._place, f"finished: got {self._count} games, expected {known.games_total}")
 
     def _check_scores(self) -> None:
-        pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
-        entries: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for (first, second, result), count in self._pairs.items():
-            if result != Result.VOID:
-                column = result - Result.FIRST_WINS
-                pairs[first, second][column] += count
-                entries[first][column] += count
-                entries[second][2 - column] += count
+        pairs, entries = counted_scores(self._pairs)
         table = pair_scores.c
         pairs_of = select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses)
         stored_pairs = self._connection.execute(pairs_of.where(table.tournament_id == self._tournament.id))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate, pentanomial
+from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 
 COUNTS = st.integers(0, 10**6)
 NORMAL_95 = 1.959963984540054
@@ -104,8 +104,3 @@ def test_no_number_is_infinite_and_swapping_sides_mirrors_it(
         assert one.value == pytest.approx(-other.value, abs=1e-6)
     if one.error95 is not None and other.error95 is not None:
         assert one.error95 == pytest.approx(other.error95, rel=1e-6)
-
-
-def test_pairs_are_counted_by_points() -> None:
-    assert pentanomial([0, 0.5, 1, 1, 1.5, 2, 2]) == (1, 1, 2, 1, 2)
-    assert pentanomial([1, 2]).pairs == 2

@@ -6,7 +6,7 @@ import pytest
 
 from noughts_server.errors import WrongState
 from noughts_server.store.nodes import LIFETIME_MS, Node, NodeKind, accepted_kinds, alive, beat, has_referees, leave
-from noughts_server.store.tournaments.claims import MOST_DEATHS, HeldClaim, claim_next, hand_over
+from noughts_server.store.tournaments.claims import MOST_DEATHS, Claim, claim_next, hand_over
 from noughts_server.store.tournaments.tournaments import Tournament, pause_tournament, start_tournament
 from tests.support.arena import NOW, Arena, made_up
 
@@ -26,7 +26,7 @@ async def die(arena: Arena, node: Node) -> None:
 
 async def claimed(
     arena: Arena, tournament: Tournament, node: Node, *, holding: tuple[int, ...] = (), played: tuple[int, ...] = ()
-) -> list[HeldClaim]:
+) -> list[Claim]:
     claim = partial(claim_next, tournament_id=tournament.id, holder=node.name, holding=holding, played=played)
     return await arena.store.write(claim)
 
@@ -72,7 +72,7 @@ async def test_a_unit_is_held_by_one_referee_while_it_lives(arena: Arena) -> Non
     assert [each.number for each in await claimed(arena, tournament, ANNA, holding=(0,))] == [2]
     await die(arena, BERT)
     (again,) = await claimed(arena, tournament, ANNA, holding=(0, 2))
-    assert (again.number, again.claim.attempt) == (1, 2)
+    assert (again.number, again.attempt) == (1, 2)
 
 
 async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(arena: Arena) -> None:
@@ -81,9 +81,9 @@ async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(are
     await die(arena, ANNA)
     (new,) = await claimed(arena, tournament, BERT)
     assert new.number == old.number
-    late = [made_up(tournament, old.claim.attempt, slot) for slot in old.claim.slots]
+    late = [made_up(tournament, old.attempt, slot) for slot in old.slots]
     assert (await arena.commit(late)).stale == len(late)
-    games = [made_up(tournament, new.claim.attempt, slot) for slot in new.claim.slots]
+    games = [made_up(tournament, new.attempt, slot) for slot in new.slots]
     report = await arena.commit(games)
     assert (report.stale, len(report.games)) == (0, len(games))
 
@@ -93,9 +93,9 @@ async def test_units_that_have_been_played_are_given_back_and_never_claimed_agai
     tournament = await league(arena)
     played: list[int] = []
     while claims := await claimed(arena, tournament, ANNA, holding=(), played=tuple(played[-1:])):
-        for number, claim in claims:
+        for claim in claims:
             await arena.commit([made_up(tournament, claim.attempt, slot) for slot in claim.slots])
-            played.append(number)
+            played.append(claim.number)
     assert played == sorted(set(played))
     assert arena.rows("SELECT count(*), max(attempt) FROM units WHERE holder IS NULL") == [(len(played), 1)]
     assert arena.rows("SELECT games_done - games_total FROM tournaments") == [(0,)]
@@ -106,7 +106,7 @@ async def test_units_that_are_handed_over_are_anybodys_at_once(arena: Arena) -> 
     (old,) = await claimed(arena, tournament, ANNA)
     await arena.store.write(partial(hand_over, tournament_id=tournament.id, holder=ANNA.name))
     (new,) = await claimed(arena, tournament, BERT)
-    assert (new.number, new.claim.attempt) == (old.number, 2)
+    assert (new.number, new.attempt) == (old.number, 2)
     assert arena.rows("SELECT deaths FROM units") == [(0,)]
 
 

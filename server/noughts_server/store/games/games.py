@@ -37,6 +37,7 @@ from noughts_server.store.engine.schema import (
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 Condition = ColumnElement[bool] | TextClause
+_Entry = Row[Any]
 
 _ROWS_AT_ONCE = 1000
 _NO_SCORES: Mapping[int, float] = MappingProxyType({})
@@ -310,13 +311,6 @@ def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
     return {str(Termination(termination)): count for termination, count in connection.execute(chosen)}
 
 
-class _Entry(NamedTuple):
-    label: str
-    bot: str
-    version: str
-    owner: int
-
-
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
     rows = connection.execute(statement).all()
     variant = parse_variant(tournament.settings.variant)
@@ -348,8 +342,8 @@ def _agreements(
 def _game(
     tournament: Tournament, variant: Variant, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
 ) -> StoredGame:
-    rated = row.result != Result.VOID and first.bot != second.bot
-    rated = rated and (tournament.own_rated or first.owner != second.owner)
+    rated = row.result != Result.VOID and first.bot_id != second.bot_id
+    rated = rated and (tournament.own_rated or first.owner_id != second.owner_id)
     is_live = "first_clock_us" in row._fields
     return StoredGame(
         tournament_id=tournament.id,
@@ -358,8 +352,8 @@ def _game(
         variant=tournament.settings.variant,
         first=first.label,
         second=second.label,
-        first_bot=bot_name(first.bot, first.version),
-        second_bot=bot_name(second.bot, second.version),
+        first_bot=bot_name(first.name, first.version),
+        second_bot=bot_name(second.name, second.version),
         seed=game_seed(tournament.settings.seed, row.ordinal),
         moves=unpack_moves(row.moves, variant.cells),
         times_us=unpack_times(row.times),
@@ -402,12 +396,10 @@ def _rated_games(tournament: Tournament) -> Select[Any]:
 
 
 def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, _Entry]:
+    bot = (bot_versions.c.bot_id, bots.c.name, bot_versions.c.version, bots.c.owner_id)
+    chosen = select(entries.c.number, entries.c.label, *bot).select_from(entries_with_bots)
+    of_tournament = chosen.where(entries.c.tournament_id == tournament_id)
     found: dict[int, _Entry] = {}
     for batch in in_batches(sorted(numbers)):
-        rows = connection.execute(
-            select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version, bots.c.owner_id)
-            .select_from(entries_with_bots)
-            .where(entries.c.tournament_id == tournament_id, entries.c.number.in_(batch))
-        )
-        found.update({number: _Entry(*entry) for number, *entry in rows})
+        found.update({row.number: row for row in connection.execute(of_tournament.where(entries.c.number.in_(batch)))})
     return found

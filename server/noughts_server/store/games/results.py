@@ -230,16 +230,23 @@ def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last:
     progress.games_done -= len(later)
 
 
-def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult], sign: int = 1) -> None:
+def counted_scores(
+    scores: Mapping[SlotResult, int],
+) -> tuple[dict[tuple[int, int], list[int]], dict[int, list[int]]]:
+    """Return the wins, draws and losses of each pair of entries and of each entry, from the numbers of results."""
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for (first, second, result), count in Counter(scores).items():
-        if result == Result.VOID:
-            continue
-        column = result - Result.FIRST_WINS
-        pairs[first, second][column] += sign * count
-        totals[first][column] += sign * count
-        totals[second][2 - column] += sign * count
+    for (first, second, result), count in scores.items():
+        if result != Result.VOID:
+            column = result - Result.FIRST_WINS
+            pairs[first, second][column] += count
+            totals[first][column] += count
+            totals[second][2 - column] += count
+    return pairs, totals
+
+
+def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult], sign: int = 1) -> None:
+    pairs, totals = counted_scores({score: sign * count for score, count in Counter(scores).items()})
     pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
     entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
     upsert(connection, pair_scores, pair_rows, add=_COUNTERS)

@@ -19,7 +19,7 @@ from noughts_server.store.engine.schema import (
 )
 from noughts_server.store.games.games import count_faults
 from noughts_server.store.ratings.rater import list_key
-from noughts_server.store.tournaments.brackets import StoredBracket, listed_rounds
+from noughts_server.store.tournaments.brackets import listed_matches, listed_rounds, matches_won
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
 from noughts_server.tables.pairings import MatchRow
@@ -77,7 +77,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     byes_of = _byes(connection, tournament)
     faults_of = count_faults(connection, tournament.id)
     table = [_standing(row, tournament, byes_of.get(row.number, 0), faults_of.get(row.number, 0)) for row in rows]
-    won = StoredBracket(connection, tournament).won()
+    won = matches_won(connection, tournament)
     table.sort(key=lambda row: (-won.get(row.number, 0), -row.points, -row.wins))
     return table
 
@@ -121,7 +121,7 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
     more = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
     if page_token:
         return CrosstablePage([], cells, more)
-    matches = tuple(StoredBracket(connection, tournament).named(labels))
+    matches = tuple(listed_matches(connection, tournament, labels))
     return CrosstablePage(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
 
 

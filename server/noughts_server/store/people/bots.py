@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.limits import Limits
@@ -54,6 +54,8 @@ class BotVersion(NamedTuple):
         return bot_name(self.bot, self.version)
 
 
+Version = Row[Any]
+"""The columns of `bot_versions`; `created_at` is when it was submitted or first connected."""
 COURSE_LABEL = "course"
 """The label of tokens for the students of a course."""
 
@@ -212,19 +214,10 @@ def list_bots(
     return Page(sorted(found[:limit], key=lambda bot: natural_key(bot.name)), more)
 
 
-class VersionRow(NamedTuple):
-    """A version, and when it was submitted or first connected."""
-
-    id: int
-    version: str
-    created_at: int
-
-
-def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[VersionRow]:
+def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[Version]:
     """Return up to `most` versions of a bot, newest first."""
-    chosen = select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
-    newest = chosen.where(bot_versions.c.bot_id == bot_id).order_by(bot_versions.c.id.desc())
-    return [VersionRow(*row) for row in connection.execute(newest.limit(most))]
+    newest = select(bot_versions).where(bot_versions.c.bot_id == bot_id).order_by(bot_versions.c.id.desc())
+    return list(connection.execute(newest.limit(most)))
 
 
 def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:

@@ -2,10 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from sqlalchemy import Connection, func, select
 
-from noughts_server.competition.bracket import Decision
+from noughts_server.competition.bracket import Decision, Match
 from noughts_server.competition.pairing_batch import Field
 from noughts_server.store.engine.schema import byes, pairings
 from noughts_server.store.pairing.rounds import read_encounters, read_field, tournament_row
@@ -16,30 +17,30 @@ _MOST_ENCOUNTERS = 20_000
 """A message can hold that many."""
 
 
-class StoredBracket:
-    """The matches of a started tournament whose format has a bracket."""
+def matches_of(connection: Connection, tournament: Tournament) -> list[Match]:
+    """Return the matches of a started tournament whose format has a bracket, round by round."""
 
-    def __init__(self, connection: Connection, tournament: Tournament) -> None:
-        def read() -> Field:
-            return read_field(connection, tournament_row(connection, tournament.id))
+    def read() -> Field:
+        return read_field(connection, tournament_row(connection, tournament.id))
 
-        self._rounds = tournament.settings.schedule.bracket(read) if tournament.games_total else ()
+    return list(chain(*tournament.settings.schedule.bracket(read))) if tournament.games_total else []
 
-    def won(self) -> Counter[int]:
-        """Return the number of matches that each entry won, including byes."""
-        matches = (match for matches in self._rounds for match in matches)
-        return Counter(match.winner for match in matches if match.winner is not None)
 
-    def named(self, labels: Mapping[int, str]) -> Iterator[MatchRow]:
-        """Yield all matches with the labels of the entries; an entry with a bye comes first."""
-        for matches in self._rounds:
-            for match in matches:
-                entries = (match.first, match.second, match.winner)
-                first, second, winner = (None if entry is None else labels[entry] for entry in entries)
-                if match.decision is Decision.BYE:
-                    first, second = winner, None
-                points = (match.first_points, match.second_points)
-                yield MatchRow(match.round, first, second, *points, match.games, winner, match.decision)
+def matches_won(connection: Connection, tournament: Tournament) -> Counter[int]:
+    """Return the number of matches that each entry won, including byes."""
+    winners = (match.winner for match in matches_of(connection, tournament))
+    return Counter(winner for winner in winners if winner is not None)
+
+
+def listed_matches(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
+    """Yield all matches with the labels of the entries; an entry with a bye comes first."""
+    for match in matches_of(connection, tournament):
+        entries = (match.first, match.second, match.winner)
+        first, second, winner = (None if entry is None else labels[entry] for entry in entries)
+        if match.decision is Decision.BYE:
+            first, second = winner, None
+        points = (match.first_points, match.second_points)
+        yield MatchRow(match.round, first, second, *points, match.games, winner, match.decision)
 
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:

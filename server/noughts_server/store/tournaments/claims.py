@@ -21,6 +21,8 @@ MOST_DEATHS = 5
 class Claim(NamedTuple):
     """The right to play a unit's missing games until the next claim."""
 
+    number: int
+    """The unit's."""
     attempt: int
     slots: tuple[Slot, ...]
     """The slots without a game, in order; empty if the unit is complete."""
@@ -49,7 +51,7 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     tournament = get_tournament_by_id(connection, tournament_id)
     require_state(tournament, TournamentState.RUNNING, TournamentState.FINISHED)
     if tournament.state is TournamentState.FINISHED:
-        return Claim(0, (), (), {})
+        return Claim(number, 0, (), (), {})
     return _claim(connection, tournament, number)
 
 
@@ -70,14 +72,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     begun: Mapping[int, GameSoFar] = {}
     if tournament.settings.journaled:
         begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
-    return Claim(attempt, tuple(schedule.slots(missing)), encounters, begun)
-
-
-class HeldClaim(NamedTuple):
-    """A unit that a referee of a cluster has until it returns it or is considered dead."""
-
-    number: int
-    claim: Claim
+    return Claim(number, attempt, tuple(schedule.slots(missing)), encounters, begun)
 
 
 def claim_next(
@@ -88,8 +83,10 @@ def claim_next(
     holding: Collection[int],
     played: Collection[int],
     most: int = 1,
-) -> list[HeldClaim]:
+) -> list[Claim]:
     """Claim the first units, up to `most`, that have missing games and no live holder.
+
+    The holder has them until it returns them or is considered dead.
 
     `holding` are the units that the holder plays; `played` are those whose games it has all stored, which are returned.
     Writes. Returns nothing if the tournament is not running. Raises NotFound, WrongState (too many referees lost).
@@ -106,7 +103,7 @@ def claim_next(
     rest = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
     known: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
     alive = {node.name for node in nodes.alive(connection)} - {holder}
-    claims: list[HeldClaim] = []
+    claims: list[Claim] = []
     for number in range(first, count):
         row = known.get(number)
         deaths = 0
@@ -124,7 +121,7 @@ def claim_next(
             continue
         key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
         connection.execute(update(units).where(key).values(holder=holder, deaths=deaths))
-        claims.append(HeldClaim(number, claim))
+        claims.append(claim)
         if len(claims) == most:
             break
     return claims

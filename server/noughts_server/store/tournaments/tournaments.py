@@ -40,6 +40,7 @@ _SAME = (
     *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
 )
 """Fields of a tournament that are columns as they are."""
+_SAME_SETTINGS = ("title", "variant", "games_per_pair", "concurrency", "rated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +112,18 @@ def create_tournament(
         so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
         limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
-        "slug": new.slug,
-        "title": settings.title,
+        **{name: getattr(new, name) for name in ("slug", "kind", "seed_kind", "own_rated")},
+        **{name: getattr(settings, name) for name in _SAME_SETTINGS},
+        **asdict(settings.time),
+        **asdict(new.joining),
+        **dict.fromkeys(("games_total", "games_done", "unit_games", "folded"), 0),
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
-        "variant": settings.variant,
-        **asdict(settings.time),
         "options": options_document(settings),
         "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
         "schedule": settings.schedule.number,
-        "games_per_pair": settings.games_per_pair,
-        "concurrency": settings.concurrency,
         "seed": signed(settings.seed),
-        "seed_kind": new.seed_kind,
-        "own_rated": new.own_rated,
-        "rated": settings.rated,
         "created_at": now_ms,
-        **dict.fromkeys(("games_total", "games_done", "unit_games", "folded"), 0),
-        "kind": new.kind,
-        **asdict(new.joining),
     }
     connection.execute(insert(tournaments), row)
     return get_tournament(connection, new.slug)
@@ -391,15 +385,11 @@ def read_row(row: Any) -> Tournament:
         **{name: getattr(row, name) for name in _SAME},
         state=TournamentState(row.state),
         settings=TournamentSettings(
-            variant=row.variant,
+            **{name: getattr(row, name) for name in _SAME_SETTINGS},
             time=TimeControl(row.move_us, row.bank_us, row.increment_us),
             own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
             schedule=format_of(row.schedule),
-            games_per_pair=row.games_per_pair,
-            concurrency=row.concurrency,
             seed=stored_seed(row),
-            rated=row.rated,
-            title=row.title,
             **read_options(row.options),
         ),
         kind=Kind(row.kind),

@@ -41,13 +41,6 @@ def withdraw(
     return [Withdrawal(row.number, row.label, reason) for row in leaving]
 
 
-def withdrawn(connection: Connection, tournament_id: int) -> dict[int, str]:
-    """Return the reason of each withdrawal, by entry number."""
-    gone = (entries.c.tournament_id == tournament_id, entries.c.withdrawn_at.is_not(None))
-    rows = connection.execute(select(entries.c.number, entries.c.withdrawn_reason).where(*gone))
-    return {row.number: row.withdrawn_reason or "" for row in rows}
-
-
 def withdraw_failing(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
 ) -> list[Withdrawal]:
