@@ -54,15 +54,11 @@ class Judge:
             self._forget()
         self._solver.allow(effort)
         before, judged, counts = effort.nodes, 0, [[0, 0], [0, 0]]
-        positions = [Position(self._variant)]
-        for cell in moves[:-1]:
-            positions.append(positions[-1].copy())
-            positions[-1].play(cell)
         try:
             for ply in range(len(moves) - 1, first - 1, -1):
-                if not can_solve(positions[ply]):
+                if not can_solve(position := Position.after(self._variant, moves[:ply])):
                     break
-                kept = self._kept(positions[ply], moves[ply])
+                kept = self._kept(position, moves[ply])
                 judged = 1
                 if kept is not None:
                     counts[ply % 2][0] += 1

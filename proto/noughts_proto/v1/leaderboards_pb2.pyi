@@ -72,6 +72,9 @@ class LeaderboardRow(_message.Message):
     VIEW_ERROR95_FIELD_NUMBER: _builtins.int
     RANK_LOW_FIELD_NUMBER: _builtins.int
     RANK_HIGH_FIELD_NUMBER: _builtins.int
+    JUDGED_GAMES_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    BLUNDERS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """From 1 for the highest rating in this view, counted among the active bots in the list. Filters do not change it."""
     bot: _builtins.str
@@ -101,6 +104,12 @@ class LeaderboardRow(_message.Message):
     rank_low: _builtins.int
     """In the view `fit`: the ranks that the games allow. In at least 95 % of all lists, all intervals contain the true ranks."""
     rank_high: _builtins.int
+    judged_games: _builtins.int
+    """The games of organised tournaments in which the server could solve positions. All three are 0 if it could solve none."""
+    decisions: _builtins.int
+    """The bot's moves in those positions that were won or drawn, and in which some legal move would make the exact value worse."""
+    blunders: _builtins.int
+    """The decisions that made it worse. The accuracy is the share of the others."""
     def __init__(
         self,
         *,
@@ -120,10 +129,13 @@ class LeaderboardRow(_message.Message):
         view_error95: _builtins.float | None = ...,
         rank_low: _builtins.int | None = ...,
         rank_high: _builtins.int | None = ...,
+        judged_games: _builtins.int = ...,
+        decisions: _builtins.int = ...,
+        blunders: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high", "_rank_low", b"_rank_low", "_trend", b"_trend", "_view_error95", b"_view_error95", "_view_rating", b"_view_rating", "rank_high", b"rank_high", "rank_low", b"rank_low", "trend", b"trend", "view_error95", b"view_error95", "view_rating", b"view_rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high", "_rank_low", b"_rank_low", "_trend", b"_trend", "_view_error95", b"_view_error95", "_view_rating", b"_view_rating", "bot", b"bot", "draws", b"draws", "error95", b"error95", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "trend", b"trend", "view_error95", b"view_error95", "view_rating", b"view_rating", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high", "_rank_low", b"_rank_low", "_trend", b"_trend", "_view_error95", b"_view_error95", "_view_rating", b"_view_rating", "blunders", b"blunders", "bot", b"bot", "decisions", b"decisions", "draws", b"draws", "error95", b"error95", "games", b"games", "judged_games", b"judged_games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "trend", b"trend", "view_error95", b"view_error95", "view_rating", b"view_rating", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rank_high: _TypeAlias = _typing.Literal["rank_high"]  # noqa: Y015
     _WhichOneofArgType__rank_high: _TypeAlias = _typing.Literal["_rank_high", b"_rank_high"]  # noqa: Y015

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 from noughts_referee.work_units import FinishedGame, pack_moves
@@ -19,6 +21,7 @@ from noughts_server.openings.symmetries import canonical_positions
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import UNEXPLORED, Kind
 from noughts_server.store.games.explorer import ENDED, PLIES, count_some, explore, forget_all, unexplored
+from noughts_server.store.ratings.leaderboards import leaderboard, list_bot_ratings
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
 from tests.support.databases import POSTGRESQL, SQLITE, url_of
@@ -281,6 +284,37 @@ async def test_a_failed_step_counts_nothing_and_small_steps_lead_to_the_same(are
         await arena.store.write(partial(count_some, most=7))
     await count_all(arena, most=11)
     assert arena.rows(COUNTS) == at_once
+
+
+async def test_leaderboards_have_the_decisions_and_blunders_of_all_games(arena: Arena) -> None:
+    expected: defaultdict[str, Accuracy] = defaultdict(Accuracy)
+    judge = Judge(parse_variant("tictactoe"))
+    # A bot can play in two versions.
+    for slug, bots, opening in (("one", ("ada", "bob"), 0), ("two", ("ada", "bob", "ada"), 2)):
+        _, finished = await played(arena, "tictactoe", 60, slug=slug, opening=opening, bots=bots)
+        for game in (game for game in finished if game.result is not Result.VOID):
+            sides = judge.judge(list(game.moves), game.opening_plies, Effort(None))
+            for entry, side in zip((game.first, game.second), sides, strict=True):
+                expected[bots[entry]] = expected[bots[entry]].plus(side)
+    for _ in range(2):
+        await count_all(arena)
+        rows = (await arena.store.read(leaderboard)).items
+        found = {row.bot: Accuracy(row.judged_games, row.decisions, row.blunders) for row in rows}
+        assert found == expected
+        assert (await arena.store.read(partial(list_bot_ratings, bot="ada"))).items[0][1].decisions > 100
+        await arena.store.write(forget_all)
+    assert {row.decisions for row in (await arena.store.read(leaderboard)).items} == {0}
+
+
+async def test_the_search_that_judges_games_is_bounded_and_other_variants_have_no_counts(arena: Arena) -> None:
+    await played(arena, "gomoku", 20, slug="large")
+    await played(arena, "mnk:5,5,4", 40, slug="hard")
+    await count_all(arena, most=10)
+    judged = arena.rows(
+        "SELECT variant, sum(judged_games) FROM accuracies JOIN rating_lists ON id = list_id GROUP BY 1"
+    )
+    assert [name for name, _ in judged] in ([], ["mnk:5,5,4"])
+    assert sum(games for _, games in judged) < 60
 
 
 async def test_a_damaged_game_and_a_board_that_shrank_fail_nothing(arena: Arena, database_kind: str) -> None:

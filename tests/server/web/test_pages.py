@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -232,7 +233,7 @@ def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
         assert ("live Elo</th>" in text) is bool(view)
         assert f"/api/v1/leaderboards/tictactoe/untimed?format=csv&amp;view={view or 'live'}" in text
     rows = site.get("/api/v1/leaderboards/tictactoe/untimed?format=csv&view=fit").text.splitlines()
-    assert rows[0].endswith("view_rating,view_error95,rank_low,rank_high")
+    assert ",view_rating,view_error95,rank_low,rank_high," in rows[0]
     assert site.get("/leaderboard?view=elo").status == 400
 
 
@@ -279,17 +280,18 @@ def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: 
 
 
 class Thinker(Bot):
-    """Wins with its first move, after half a second."""
+    """Moves to the first free cell, after half a second."""
 
     async def choose(self, position: Position) -> int:
         await asyncio.sleep(0.5)
-        return 0
+        return position.free[0]
 
 
 def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Site) -> None:
     server.match("fives", "random", variant="gomoku", time="60+0", games=1)
     # Quick moves can cost no time at all, because the network's delay is not charged.
-    server.match(Thinker(), "random", variant="mnk:3,3,1", time="60+0", games=1)
+    server.match(Thinker(), "random", variant="mnk:3,3,2", time="60+0", games=1)
+    server.match("random", "first-free", variant="mnk:3,3,1", games=1)
     with live_game(server, site) as game:
         game.play(0, 3)
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
@@ -441,6 +443,23 @@ def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(
     assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
     assert "How its newest 8 games ended" in text
     assert re.search(r"median</dt><dd>[\d.]+ (µs|ms|s)</dd>", text)
+
+
+def test_accuracy_is_shown_in_leaderboards_and_on_the_page_of_a_bot(site: Site) -> None:
+    def agree() -> bool:
+        """Return whether both pages show the same counts: the server can add games between two of our requests."""
+        found = re.search(r"Accuracy ([\d.]+) %: (\d+) blunders? in (\d+) decisions", site.get("/bots/pascal").text)
+        if found is None:
+            return False
+        accuracy, blunders, decisions = map(float, found.groups())
+        assert accuracy == pytest.approx(100 * (1 - blunders / decisions), abs=0.06)
+        shown = f'title="{blunders:.0f} blunders in {decisions:.0f} decisions">{accuracy} %</td>'
+        return shown in site.get("/leaderboard").text
+
+    eventually(agree)
+    assert "<i>Accuracy</i> is the share of decisions" in site.get("/leaderboard").text
+    rows = json.loads(site.get("/api/v1/leaderboards/tictactoe/untimed").text)["rows"]
+    assert {"judged_games", "decisions", "blunders"} <= rows[0].keys()
 
 
 def test_bots_are_searched_by_name(site: Site) -> None:

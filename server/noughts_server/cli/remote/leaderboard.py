@@ -18,7 +18,10 @@ from noughts_server.client.client import Client
 from noughts_server.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
-PLACE_FIELDS = ("rank", "rating", "games", "wins", "draws", "losses", "provisional")
+PLACE_FIELDS = (
+    *("rank", "rating", "games", "wins", "draws", "losses", "provisional"),
+    *("judged_games", "decisions", "blunders"),
+)
 _VIEW_FIELDS = ("view_rating", "view_error95", "rank_low", "rank_high")
 # The largest value of the request's field.
 _MOST_GAMES = (1 << 64) - 1

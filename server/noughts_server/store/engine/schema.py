@@ -6,7 +6,7 @@
   never read games.
 - `rating_runs` is the log of the ratings.
 - `outbox` is written in the transaction of the change that its events report.
-- `explorer_moves` is written after the games, by a task of its own (`runtime.explorer`).
+- `explorer_moves` and `accuracies` are written after the games, by a task of their own (`runtime.explorer`).
 """
 
 from enum import IntEnum
@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0021"
+REVISION = "0022"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -196,7 +196,7 @@ tournaments = Table(
     Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     # Whether games between bots of one owner are rated.
     Column("own_rated", Boolean(create_constraint=False), nullable=False, server_default="1"),
-    # The games of slots up to this ordinal are in `explorer_moves`; at most `folded`.
+    # The games of slots up to this ordinal are in `explorer_moves` and `accuracies`; at most `folded`.
     Column("explored", BigInteger, nullable=False, server_default="0"),
     # The counts of a match's statistics: see `StoredMatch`. Null: not a match, or no game is stored.
     Column("match_counts", JSON(none_as_null=True)),
@@ -438,6 +438,18 @@ explorer_moves = Table(
     Column("result", SmallInteger, primary_key=True, autoincrement=False),
     Column("games", Integer, nullable=False),
     *_numbers("tournament_id", "ordinal"),
+    sqlite_with_rowid=False,
+)
+
+# What the bots of a list did in the games that could be judged (see `noughts_bots.accuracy`); written with the above.
+accuracies = Table(
+    "accuracies",
+    metadata,
+    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("bot_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("judged_games", BigInteger, nullable=False),
+    Column("decisions", BigInteger, nullable=False),
+    Column("blunders", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -1,5 +1,7 @@
 """The opening explorer: how often each move was played in the first positions of games, and with which results.
 
+The same games are judged: how often each bot kept the exact value, see `noughts_bots.accuracy`.
+
 Games of organised tournaments count, up to the first gap of their slots. Void games do not count, nor challenges, which
 people play with each other. A game from a given opening counts from the position in which its bots began.
 
@@ -9,11 +11,14 @@ whenever a process ends. A writing transaction excludes all others, also those o
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
+from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position, Result, Variant, parse_variant
 from noughts_referee.work_units import unpack_moves
@@ -21,7 +26,16 @@ from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.symmetries import canonical_positions
 from noughts_server.store.engine.bulk import upsert
-from noughts_server.store.engine.schema import UNEXPLORED, explorer_moves, games, rating_lists, tournaments
+from noughts_server.store.engine.schema import (
+    UNEXPLORED,
+    accuracies,
+    entries,
+    explorer_moves,
+    games,
+    rating_lists,
+    tournaments,
+)
+from noughts_server.store.engine.schema import bot_versions as versions
 from noughts_server.store.games.games import StoredGame, read_games
 from noughts_server.store.ratings.rating_lists import ensure_list, list_name
 from noughts_server.store.tournaments.tournaments import get_tournament_by_id
@@ -31,6 +45,9 @@ PLIES = 12
 ENDED = -1
 """The move in a position in which a game ended."""
 _MOST_GAMES = 10
+_SEARCHED_A_GAME = 16
+"""Positions searched to judge games, for each counted game: 2,048 take at most 0.1 s. Then no more games are judged."""
+_judge = lru_cache(maxsize=8)(Judge)
 _BEHIND = tournaments.c.folded - tournaments.c.explored
 
 
@@ -61,8 +78,10 @@ def count_some(connection: Connection, most: int = 128) -> int:
     found = connection.execute(select(games).where(*these).order_by(games.c.ordinal).limit(most)).all()
     # Cancelled tournaments have gaps.
     explored = found[-1].ordinal if len(found) == most else row.folded
+    judged: dict[int, Accuracy] = {}
     try:
-        counts = _counted(parse_variant(row.variant), found)
+        counts = _counted(variant := parse_variant(row.variant), found)
+        judged = _judged(variant, found, Effort(most * _SEARCHED_A_GAME))
     except (ValueError, IndexError):
         # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
         counts, explored = {}, row.folded
@@ -71,6 +90,7 @@ def count_some(connection: Connection, most: int = 128) -> int:
         list_id = ensure_list(connection, row.variant, time.time_class)
         rows = [(list_id, *key, *counts[key]) for key in sorted(counts)]
         upsert(connection, explorer_moves, rows, add=("games",), replace=("tournament_id", "ordinal"))
+        _add(connection, list_id, row.id, judged)
     connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(explored=explored))
     return len(found)
 
@@ -90,9 +110,32 @@ def _counted(variant: Variant, found: Sequence[Row[Any]]) -> dict[tuple[int, int
     return counts
 
 
+def _judged(variant: Variant, found: Sequence[Row[Any]], effort: Effort) -> dict[int, Accuracy]:
+    """Return what each entry did in those of the games that the effort reaches."""
+    judged: defaultdict[int, Accuracy] = defaultdict(Accuracy)
+    for row in found:
+        if row.result != Result.VOID and effort.left:
+            moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
+            sides = _judge(variant).judge(moves, begun, effort)
+            for entry, side in zip((row.first_entry, row.second_entry), sides, strict=True):
+                judged[entry] = judged[entry].plus(side)
+    return {entry: counts for entry, counts in judged.items() if counts.games}
+
+
+def _add(connection: Connection, list_id: int, tournament_id: int, judged: dict[int, Accuracy]) -> None:
+    of_bots = select(entries.c.number, versions.c.bot_id).join(versions)
+    chosen = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(judged))
+    by_bot: defaultdict[int, Accuracy] = defaultdict(Accuracy)
+    for number, bot_id in connection.execute(chosen):
+        by_bot[bot_id] = by_bot[bot_id].plus(judged[number])
+    rows = [(list_id, bot_id, *counts) for bot_id, counts in by_bot.items()]
+    upsert(connection, accuracies, rows, add=("judged_games", "decisions", "blunders"))
+
+
 def forget_all(connection: Connection) -> None:
     """Delete all counts, so that all games are counted again. Writes."""
-    connection.execute(delete(explorer_moves))
+    for table in (explorer_moves, accuracies):
+        connection.execute(delete(table))
     connection.execute(update(tournaments).where(tournaments.c.explored > 0).values(explored=0))
 
 

@@ -12,7 +12,7 @@ from noughts_server.errors import NotFound
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
-from noughts_server.store.engine.schema import bots, owners, rating_lists, ratings
+from noughts_server.store.engine.schema import accuracies, bots, owners, rating_lists, ratings
 from noughts_server.store.engine.schema import rating_history as history
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.ratings.rater import list_key
@@ -22,6 +22,7 @@ Places = Mapping[int, tuple[int, Estimate]]
 """Ranks and estimates of bots in a view of a list, by key."""
 
 _FEWEST_FOR_TREND = 10
+_JUDGED = ("judged_games", "decisions", "blunders")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class LeaderboardRow:
     losses: int
     before: float | None
     """The rating after nine tenths of its games; None with fewer than ten games."""
+    judged_games: int = 0
+    """See `noughts_bots.accuracy`, also the next two."""
+    decisions: int = 0
+    blunders: int = 0
 
     @property
     def trend(self) -> float | None:
@@ -248,8 +253,10 @@ def _rows() -> Select[Any]:
     newest = select(history.c.rating).where(*of_bot, *early).order_by(history.c.games.desc()).limit(1)
     before = newest.correlate(ratings).scalar_subquery()
     columns = (bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
-    joined = select(ratings, *columns).select_from(ratings).join(bots, bots.c.id == ratings.c.bot_id)
-    return joined.join(owners, owners.c.id == bots.c.owner_id)
+    judged = (func.coalesce(accuracies.c[name], 0).label(name) for name in _JUDGED)
+    joined = select(ratings, *columns, *judged).select_from(ratings).join(bots, bots.c.id == ratings.c.bot_id)
+    of_both = (accuracies.c.list_id == ratings.c.list_id) & (accuracies.c.bot_id == ratings.c.bot_id)
+    return joined.join(owners, owners.c.id == bots.c.owner_id).outerjoin(accuracies, of_both)
 
 
 def _among(connection: Connection, filters: Filters) -> Set[int] | None:
@@ -276,4 +283,5 @@ def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int
 
 def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
     numbers = (row.rating, row.games, row.wins, row.draws, row.losses)
-    return LeaderboardRow(rank, row.bot_id, row.name, row.owner, *numbers, row.before)
+    judged = (getattr(row, name) for name in _JUDGED)
+    return LeaderboardRow(rank, row.bot_id, row.name, row.owner, *numbers, row.before, *judged)
