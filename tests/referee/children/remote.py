@@ -160,7 +160,7 @@ class _Life:
                 while handle in self._field.running:
                     await self._send(pb.PlayRequest())
             case "late":
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(2.0)
                 return False
             case "off the board" | "occupied":
                 moves = pb.Moves(

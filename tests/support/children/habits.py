@@ -87,7 +87,7 @@ def misbehave(habit: str, ground: str) -> None:
             while True:
                 pass
         case "late":
-            time.sleep(1.0)
+            time.sleep(2.0)
         case "print":
             write(b"MESSAGE My move is the centre\n")
         case "endless output":
