@@ -67,7 +67,8 @@ def list_name(variant: str = "", time_class: str = "") -> str:
 def newest_games(connection: Connection, *, variant: str = "", time_class: str = "") -> list[tuple[str, str, float]]:
     """Return the newest rated games of a list, at most 20,000, in order: both bots, and the first mover's score."""
     list_id = rater.list_key(connection, *list_name(variant, time_class).split("/"))
-    runs = select(rating_runs).where(rating_runs.c.list_id == list_id).order_by(rating_runs.c.first_seq.desc())
+    in_list = select(rating_runs).where(rating_runs.c.list_id == list_id)
+    runs = in_list.order_by(rating_runs.c.first_seq.desc()).execution_options(yield_per=_ROWS_AT_ONCE)
     of_list = select(bots.c.id, bots.c.name).join(ratings).where(ratings.c.list_id == list_id)
     names = {row.id: row.name for row in connection.execute(of_list)}
     replay = Replay(connection)
