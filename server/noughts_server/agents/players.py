@@ -18,6 +18,7 @@ from noughts_server.web.play_rooms import BrowserPlayer, log_in
 from noughts_server.web.upstream import Failure
 
 _LAST_MOVES = 6
+_CLOCKS = {"you": "Your clock", "opponent": "The opponent's clock"}
 _MOST_TOLD = 100
 _MOST, _TOKEN_MOST = 64, 4
 """Players at a time: all, and those of one token."""
@@ -218,6 +219,6 @@ def _state(seat: _Seat) -> Document:
             f"{game.name}, {game.variant.name}: you are {'XO'[game.side]} against {game.opponent}. Your move.",
             board_text(position),
             f"Last moves: {' '.join(moves[-_LAST_MOVES:]) or 'none'}",
-            *(f"Clock of {side}: {clock / 1e6:.1f} s" for side, clock in clocks.items() if clock),
+            *(f"{_CLOCKS[side]}: {clock / 1e6:.1f} s" for side, clock in clocks.items() if clock),
         ]
     return {**told, "text": "\n".join(lines)}

@@ -73,7 +73,7 @@ async def test_a_turn_shows_the_board_the_moves_and_the_clocks(server: ServerUnd
         assert 0 < state["clocks_ms"]["you"] <= 60_000
         text = str(state["text"])
         assert "you are O against of-ada. Your move." in text
-        assert "3 . . .\n2 . X .\n1 . . .\n  a b c\nLast moves: b2" in text
+        assert "3 . . .\n2 . X .\n1 . . .\n  a b c\nLast moves: b2\nYour clock: " in text
         with pytest.raises(ToolFailed, match="b2 is taken"):
             await ben.call("play", bot="of-ben", move="b2")
         with pytest.raises(ToolFailed, match="of-ben is not connected as your player"):
