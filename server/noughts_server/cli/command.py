@@ -22,6 +22,7 @@ from noughts_server.cli.connection_options import Encryption, encryption
 from noughts_server.cli.errors import reporting, require_extra
 from noughts_server.cli.options import Output
 from noughts_server.cli.output import printing
+from noughts_server.cli.texts import sections
 
 _VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None: "FILE"}
 """What the help calls the value of an option that declares no metavar, by type."""
@@ -47,13 +48,6 @@ def command(*, extra: str | None = None, configured: bool = False) -> Callable[[
 def examples() -> dict[str, str]:
     """Return the examples of each command and group, with what they print, by what the user types."""
     return sections("examples.txt")
-
-
-@cache
-def sections(file: str) -> dict[str, str]:
-    """Return the sections of one of our text files, by their headings."""
-    text = (pkgutil.get_data(__package__, file) or b"").decode()
-    return {line: shown.strip() for line, shown in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text)}
 
 
 @cache

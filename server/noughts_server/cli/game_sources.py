@@ -76,8 +76,7 @@ class GameSource(AtServer):
         except FormatError as error:
             raise UsageProblem(str(error), f"Expected {_WHAT}.") from None
         except GamesFileError as error:
-            hint = f"`noughts records check {self.source}` lists all errors in the file."
-            raise Problem(str(error), hint) from None
+            raise Problem.of("unreadable_file", error=error, file=self.source) from None
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.messages.conversions import tournament_message

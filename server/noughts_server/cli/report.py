@@ -44,10 +44,7 @@ def report(
         lambda found: collect(title or found.title, found.games, most_games=most_games, about=found.about)
     )
     if sprt is not None and collected.course is None:
-        raise UsageProblem(
-            f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
-            "Leave out --sprt: the report of a tournament has no test.",
-        )
+        raise UsageProblem.of("sprt_of_a_tournament", sprt=sprt, bots=len(collected.tally.labels))
     written = page(collected, test)
     try:
         with replacing(path) as out:

@@ -6,7 +6,7 @@ and name it in `tree.txt`. Its module is imported when the command runs.
 
 import re
 
-from noughts_server.cli.command import sections
+from noughts_server.cli.texts import sections
 
 SUMMARY = """\
 Run tournaments between bots that play k-in-a-row games, on this machine or on a server.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
+import re
 from importlib import import_module
+from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.cli import errors
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
+from noughts_server.cli.texts import sections
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
 
 
@@ -109,3 +114,17 @@ def test_interruption_exits_with_130() -> None:
 def test_errors_that_are_known_by_name_exist(name: str) -> None:
     module, _, kind = name.rpartition(".")
     assert issubclass(getattr(import_module(module), kind), Exception)
+
+
+def test_problems_that_commands_name_are_the_ones_in_the_file() -> None:
+    named = {}
+    for module in Path(errors.__file__).parent.rglob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call)]
+        for call in calls:
+            if ast.unparse(call.func) in ("Problem.of", "UsageProblem.of"):
+                named[ast.literal_eval(call.args[0])] = {keyword.arg for keyword in call.keywords}
+    fields = {
+        name: {re.split(r"\W", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
+        for name, text in sections("problems.txt").items()
+    }
+    assert fields == named

@@ -109,8 +109,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
                 raise Problem(f"line {number}: the bot resigns{why}") from None
             output.warn(f"the bot resigns{why}.")
     if empty:
-        hint = "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1"
-        raise UsageProblem("standard input: got no position, expected one per line", hint)
+        raise UsageProblem.of("no_position")
 
 
 def _over(position: Position) -> str:

@@ -78,8 +78,7 @@ def submit(
         made = answer.version
         label = f"{announced.bot}, version {made.submission.version}"
         if test_against and answer.unchanged:
-            text = f"--test-against {test_against}: this file is {label}, so there is no new version to test"
-            raise Problem(text, "Test other versions: noughts test create NEW BASE")
+            raise Problem.of("nothing_new_to_test", version=test_against, label=label)
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
@@ -117,9 +116,7 @@ def _require_scopes(client: Client, bot: str) -> None:
         scope for scope, wanted in ((ORGANISE, ORGANISE), (PLAY, play_as(bot))) if not permits(token.scopes, wanted)
     ]
     if missing:
-        text = f"--test-against: the token lacks the scope `{missing[0]}`; it has {' '.join(token.scopes)}"
-        scopes = "--scope submit --scope play --scope organise"
-        raise Problem(text, f"The operator can create one: noughts token create --owner {token.owner} {scopes}")
+        raise Problem.of("scope_of_a_test", missing=missing[0], scopes=" ".join(token.scopes), owner=token.owner)
 
 
 def _require_version(client: Client, bot: str, version: str) -> None:
@@ -141,8 +138,7 @@ def _read(file: Path) -> tuple[bytes, str]:
         raise Problem(f"{file}: got an empty file, expected a bot")
     if (kind := kind_of(file.name, content)) is not None:
         return content, kind
-    hint = "Run native libraries and programs yourself: noughts bot run"
-    raise UsageProblem(f"{file}: expected a WebAssembly module (.wasm), a Python file (.py) or a folder", hint)
+    raise UsageProblem.of("kind_of_submission", file=file)
 
 
 def _packed(folder: Path) -> bytes:

@@ -43,9 +43,7 @@ def convert(
     with place.file(source) as file:
         kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
-            raise UsageProblem(
-                f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf or .psq"
-            )
+            raise UsageProblem.of("conversion_without_moves", source=source, target=target)
         count = 0
         with writing_games(target) as write:
             for placed in read_games(file):
@@ -163,8 +161,7 @@ def games_in(file: str) -> Iterator[RecordedGame]:
 
 def _game(file: str, placed: Placed) -> RecordedGame:
     if isinstance(placed.game, RecordError):
-        text = f"{_place(file, placed)}: {placed.game}"
-        raise Problem(text, f"noughts records check {file} lists all errors.")
+        raise Problem.of("unreadable_game", place=_place(file, placed), error=placed.game, file=file)
     return placed.game
 
 

@@ -48,8 +48,7 @@ def _opened(file: str) -> AbstractContextManager[TextIO]:
     try:
         return Path(file).open(encoding="utf-8-sig", errors="replace")
     except OSError as error:
-        message = f"{file}: {error.strerror}, expected a file of JSON lines"
-        raise UsageProblem(message, "Name one, or - for standard input.") from None
+        raise UsageProblem.of("no_json_lines", file=file, error=error) from None
 
 
 def _judged(line: str, file: str, number: int, output_format: Format) -> str:

@@ -34,9 +34,7 @@ def solve_position(
     with output.stderr().status("Solving"):
         found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if found is None and not can_solve(position):
-        why = f"{rules.cells - position.ply} cells are free, expected at most {MOST_FREE_CELLS}"
-        hint = "Add --moves, or choose a smaller board. `noughts bot list` says on which boards `threats` finds wins."
-        raise UsageProblem(f"{rules.name} cannot be solved here: {why}, and no forbidden moves or blocked lines", hint)
+        raise UsageProblem.of("too_many_free_cells", rules=rules, free=rules.cells - position.ply, most=MOST_FREE_CELLS)
     result, plies, best, exact = found or Verdict(None, None, (), exact=False)
     document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
     best = () if result is None else best

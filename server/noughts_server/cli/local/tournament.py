@@ -160,10 +160,7 @@ def run(
     the others, and shows the same output as `tournament show`.
     """
     if len(specs) < 2:
-        raise UsageProblem(
-            f"SPEC: got one bot ({specs[0]}), expected at least two",
-            "Add another bot; `noughts bot list` shows the reference bots.",
-        )
+        raise UsageProblem.of("one_bot", spec=specs[0])
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
         _run_there(_plan(named, playing, title, there=True), playing, at)
@@ -210,8 +207,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     for spec in read_specs:
         if playing.fuel is not None and spec.child_kind is not None and spec.kind != "wasm":
-            hint = "Leave out --fuel: it cannot limit other kinds of bots."
-            raise UsageProblem(f"--fuel {playing.fuel}: got {spec}, expected wasm: and reference bots", hint)
+            raise UsageProblem.of("fuel_of_another_kind", fuel=playing.fuel, spec=spec)
     margin_us = options.read_margin(playing.margin)
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")

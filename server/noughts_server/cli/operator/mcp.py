@@ -28,8 +28,7 @@ def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
         if at.token is not None or at.token_file is not None:
             raise UsageProblem("--listen: got a token as well, expected none, because each agent sends its own")
         if not is_loopback(connection_options.read_address(listen, "--listen")[0]):
-            hint = "A reverse proxy with HTTPS can make it public."
-            raise UsageProblem(f"--listen {listen!r}: expected an address of this machine, e.g. 127.0.0.1:7490", hint)
+            raise UsageProblem.of("tools_in_the_open", listen=listen)
         listener = web_listener(listen, "--listen")
     run_loop(until_terminated(_serve(address, connection_options.dialling(address, token or ""), token, listener)))
 

@@ -28,5 +28,4 @@ def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
     output.show({"nodes": rows}, table if found else lambda: None)
     if not found:
         where = "on this machine" if here else "in this database"
-        hint = "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db."
-        raise Problem(f"found no live server or referee of a cluster {where}", hint)
+        raise Problem.of("no_members", where=where)

@@ -51,10 +51,7 @@ def referee(
     """Play games for a cluster until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
     bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
-        raise UsageProblem(
-            "--bus: got none, expected the bus of the cluster, e.g. nats://127.0.0.1:4222",
-            "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
-        )
+        raise UsageProblem.of("referee_without_bus")
     locking = sandbox.locking
     offered = _read_offers(offers or [])
     acceptance = read_acceptance("noughts referee", accept, python_packages)
@@ -87,11 +84,7 @@ def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
     specs = tuple(map(parse_spec, texts))
     for text, spec in zip(texts, specs, strict=True):
         if not check_startable(spec):
-            raise UsageProblem(
-                f"--offers {text!r}: got no program or plugin, "
-                "expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
-                "Run reference bots with: noughts bot run NAME --server HOST:PORT",
-            )
+            raise UsageProblem.of("offer_that_is_not_started", text=text)
         require_frames_on_pipes(spec, DIAL_YOURSELF)
     return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))
 

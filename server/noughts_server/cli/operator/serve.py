@@ -140,8 +140,7 @@ def read_acceptance(command: str, accept: str | None, packages: str) -> "Accepta
     if names and "py" not in kinds:
         raise UsageProblem("--python-packages: requires --accept py, because only Python bots import packages")
     if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
-        expected = "import names of packages that are installed on this machine"
-        raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
+        raise UsageProblem.of("python_packages", missing=", ".join(missing))
     if accept is not None and "wasm" in kinds:
         require_extra(f"{command} --accept wasm", "wasm")
     if not kinds:
@@ -198,13 +197,5 @@ def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> 
     if protected or is_loopback(host):
         return
     if option == "--metrics":
-        raise UsageProblem(
-            f"--metrics {address!r}: got an address that other machines can reach, where anyone could read the metrics;"
-            " expected a loopback address, e.g. 127.0.0.1:7451",
-            "Keep them on loopback, forward the port, or accept the risk on a private network with --insecure.",
-        )
-    raise UsageProblem(
-        f"--listen {address!r}: got an address that other machines can reach, without encryption;"
-        " expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
-        "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
-    )
+        raise UsageProblem.of("metrics_in_the_open", address=address)
+    raise UsageProblem.of("server_in_the_open", address=address)

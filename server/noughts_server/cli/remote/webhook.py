@@ -58,8 +58,7 @@ def test(identifier: IdArgument, at: AtServer) -> None:
         tested = client.call(client.webhooks.TestWebhook, request, seconds=30).webhook
     if tested.problem or tested.waiting:
         problem = tested.problem or f"{tested.waiting} events still wait"
-        hint = "Check the receiver. The server tries again; `noughts webhook list` shows the result."
-        raise Problem(f"webhook {identifier} did not receive the test: {problem}", hint)
+        raise Problem.of("webhook_test", webhook=identifier, problem=problem)
     output.show(_document(tested), f"Webhook {identifier} received the test.")
 
 
