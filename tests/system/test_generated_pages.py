@@ -107,7 +107,9 @@ def test_page_of_the_protocol_names_each_reason_that_ends_a_stream() -> None:
     found = {
         reason
         for file in (ROOT / "referee").rglob("*.py")
-        for reason in re.findall(r'StreamClosed\(\s*grpc\.StatusCode\.\w+,\s*"(\w+)"', file.read_text(encoding="utf-8"))
+        for reason in re.findall(
+            r'(?:StreamClosed|__init__)\(\s*grpc\.StatusCode\.\w+,\s*"(\w+)"', file.read_text(encoding="utf-8")
+        )
     }
     assert {"HEARTBEAT_MISSED", "COLUMNS_UNEVEN"} <= found
     text = (REFERENCE / "protocol.md").read_text(encoding="utf-8")
