@@ -109,7 +109,7 @@ def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path,
         ("UPDATE games SET result = 2 + (result = 2), termination = 2 WHERE ordinal = 7", "/games/7", "expected"),
         ("UPDATE games SET result = 99 WHERE ordinal = 7", "tournaments/", "cannot be read on"),
         (
-            "INSERT INTO journal SELECT 1, ordinal, 0, 1, x'0000', x'', 0, 0, 0, NULL FROM games WHERE ordinal = 7",
+            "INSERT INTO journal SELECT 1, ordinal, 0, 1, x'0000', x'', 0, 0, 0, NULL, NULL FROM games WHERE ordinal=7",
             "/games/7",
             "journal: move 2",
         ),
