@@ -7,22 +7,14 @@ import json
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import bots_pb2, tokens_pb2
-from noughts_referee.children.running_child import ChildSettings
-from noughts_referee.rules import parse_variant
 from noughts_server.agents.tools import Backend, Caller
-from noughts_server.bot_check.check_steps import run_steps
-from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
-from noughts_server.launching.launcher import Locking, launching
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
 from noughts_server.resource_names import game_name, tournament_name
@@ -32,10 +24,11 @@ from noughts_server.web.documents import Document
 from noughts_server.web.downloads import recorded
 from noughts_server.web.upstream import Failure
 
-_LONGEST_SECONDS, _GAMES, _MOVE_SECONDS = 120.0, 10, 5.0
+_LONGEST_SECONDS = 120.0
 
 Content = Annotated[str, Field(min_length=1, description="Python source, or a WebAssembly module as base64")]
 Entry = Annotated[str, Field(pattern=r"^\w*$", description="Class of the bot; required if there are several")]
+Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
 class BotTools:
@@ -46,9 +39,7 @@ class BotTools:
         self._computing = asyncio.Lock()
 
     async def new_bot(
-        self,
-        name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")],
-        language: Literal[tuple(LANGUAGES)] = "python",  # type: ignore[valid-type]
+        self, name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")], language: Language = "python"
     ) -> Document:
         """Return the files of a small project with a working bot. In Python, `bot.py` can be checked and submitted."""
         return {str(path): text for path, text in files_of(LANGUAGES[language], name).items()}
@@ -59,16 +50,11 @@ class BotTools:
         The answer is that of `noughts bot check --format json`; a bot is fine if it has no `faults` and no step failed.
         """
         program, kind = _program(content)
-        async with self._alone(caller, SUBMIT), launching(Locking.REQUIRED, lambda text: None) as launcher:
-            with tempfile.TemporaryDirectory(prefix="noughts-check-") as folder:
-                file = Path(folder) / f"bot.{kind}"
-                file.write_bytes(program)
-                spec = parse_spec(f"{kind}:{file}:{entry}".rstrip(":"))
-                chosen = parse_variant(variant or spec.usual_variant)
-                plan = ConformancePlan(chosen, _GAMES, 0, _MOVE_SECONDS, ChildSettings())
-                found = await check(spec, plan, launcher)
-                steps = [] if found.faults else await run_steps(spec, launcher, plan)
-        return {**found.document(), "steps": [step.document() for step in steps]}
+        spec = f"{kind}:bot.{kind}:{entry}".rstrip(":")
+        chosen = [f"--variant={variant}"] if variant else []
+        return await self._compute(
+            caller, SUBMIT, f"bot.{kind}", program, "bot", "check", spec, "--require-lock", *chosen
+        )
 
     async def explain_game(self, caller: Caller, tournament: str, number: int) -> Document:
         """Report the moves that changed who wins a game if both sides play best, and better ones. Can take a minute.
@@ -77,39 +63,9 @@ class BotTools:
         """
         name = game_name(tournament_name(tournament.removeprefix("tournaments/")), number)
         game = await self._backend.upstream.ask("games.GetGame", self._backend.token(caller), name=name)
-        async with self._alone(caller, PLAY):
-            with tempfile.TemporaryDirectory(prefix="noughts-explain-") as folder:
-                file = Path(folder) / "game.jsonl"
-                file.write_text(json_line(recorded(game["game"])), encoding="utf-8")
-                line = (sys.executable, "-m", "noughts_server.cli", "game", "explain", str(file), "--format", "json")
-                # A process, because the search would hold up all other tools, and can be ended.
-                process = await asyncio.create_subprocess_exec(*line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-                try:
-                    told, problem = await process.communicate()
-                finally:
-                    if process.returncode is None:
-                        process.kill()
-                        await process.wait()
-        if process.returncode:
-            raise Failure(409, f"{name}: {problem.decode().strip().rpartition('game 1: ')[2]}")
-        explained: Document = json.loads(told) | {"game": name}
-        return {**explained, "text": "\n".join(sentences(explained))}
-
-    @asynccontextmanager
-    async def _alone(self, caller: Caller, scope: str) -> AsyncIterator[None]:
-        """Let one caller at a time compute, for a limited time. Over HTTP its token needs the scope. Raises Failure."""
-        upstream = self._backend.upstream
-        if self._backend.only_token is None:
-            request = tokens_pb2.GetTokenRequest(name="tokens/self")
-            held = await upstream.call(upstream.tokens.GetToken, request, self._backend.token(caller))
-            if not permits(held.token.scopes, scope):
-                raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
-        try:
-            async with self._computing, asyncio.timeout(_LONGEST_SECONDS):
-                yield
-        except TimeoutError:
-            hint = "Make the bot faster, or use the command line on your own machine."
-            raise Failure(504, f"not done after {_LONGEST_SECONDS:.0f} s", hint) from None
+        record = json_line(recorded(game["game"])).encode()
+        explained = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
+        return {**explained, "game": name, "text": "\n".join(sentences(explained))}
 
     async def submit_bot(
         self, caller: Caller, bot: str, content: Content, entry: Entry = "", version: str = "", variant: str = ""
@@ -123,6 +79,39 @@ class BotTools:
         requests = submission_requests(submission, program)
         made = await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
         return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
+
+    async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:
+        """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure."""
+        upstream = self._backend.upstream
+        if self._backend.only_token is None:
+            request = tokens_pb2.GetTokenRequest(name="tokens/self")
+            held = await upstream.call(upstream.tokens.GetToken, request, self._backend.token(caller))
+            if not permits(held.token.scopes, scope):
+                raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
+        try:
+            async with self._computing, asyncio.timeout(_LONGEST_SECONDS):
+                with tempfile.TemporaryDirectory(prefix="noughts-mcp-") as folder:
+                    (Path(folder) / file).write_bytes(content)
+                    return await _run(folder, *words)
+        except TimeoutError:
+            hint = "Make the bot faster, or use the command line on your own machine."
+            raise Failure(504, f"not done after {_LONGEST_SECONDS:.0f} s", hint) from None
+
+
+async def _run(folder: str, *words: str) -> Document:
+    """Return what a command prints as JSON. It is a process, so that it can be ended. Raises Failure."""
+    line = (sys.executable, "-m", "noughts_server.cli", *words, "--format", "json")
+    process = await asyncio.create_subprocess_exec(*line, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    try:
+        told, problem = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+    if not told:
+        message, _, hint = problem.decode().removeprefix("Error: ").strip().partition("\nFix: ")
+        raise Failure(409, message, hint)
+    return json.loads(told)  # type: ignore[no-any-return]
 
 
 def _program(content: str) -> tuple[bytes, str]:

@@ -4,29 +4,15 @@ import json
 from typing import Annotated
 
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.server.mcpserver.resources import TextResource
 from pydantic import Field
 
-from noughts_referee.rules import Position, VariantError, cell_name, cell_names, parse_variant
+from noughts_referee.rules import Position, VariantError, cell_names, parse_variant, read_cell
 from noughts_server.board_geometry import board_text
 from noughts_server.web import handbook
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
-
-def doc_resources() -> list[TextResource]:
-    """Return the pages of the documentation; none if it was not built."""
-    pages = ((path, body.decode()) for path, body in sorted(handbook.contents().items()) if path.endswith(".md"))
-    return [
-        TextResource(
-            uri=f"noughts://docs/{path}",
-            name=path,
-            title=text.partition("\n")[0].lstrip("# "),
-            mime_type="text/markdown",
-            text=text,
-        )
-        for path, text in pages
-    ]
+Moves = Annotated[list[str], Field(max_length=900, description="Cells in the order played, e.g. `b2`")]
 
 
 async def read_docs(page: Annotated[str, Field(description="Page, e.g. `/docs/reference/rules.md`")] = "") -> Document:
@@ -40,17 +26,15 @@ async def read_docs(page: Annotated[str, Field(description="Page, e.g. `/docs/re
     return {"page": path, "text": body.decode()}
 
 
-async def show_position(
-    variant: str,
-    moves: Annotated[list[str], Field(max_length=900, description="Cells in the order played, e.g. `b2`")] = [],  # noqa: B006
-) -> Document:
+async def show_position(variant: str, moves: Moves = []) -> Document:  # noqa: B006
     """Describe a variant and the position after some moves: the board, the side to move, the result, legal cells."""
-    known = parse_variant(variant)
-    cells, position = {cell_name(known, cell): cell for cell in range(known.cells)}, Position(known)
+    position = Position(parse_variant(variant))
+    known = position.variant
     for ply, move in enumerate(moves, 1):
-        if cells.get(move) not in position.free or position.outcome() is not None:
+        cell = read_cell(known, move)
+        if cell not in position.free or position.outcome() is not None:
             raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
-        position.play(cells[move])
+        position.play(cell)
     outcome = position.outcome()
     return {
         "variant": known.name,
@@ -62,6 +46,14 @@ async def show_position(
         "legal": cell_names(known, position.free if outcome is None else ()),
         "board": board_text(position).split("\n"),
     }
+
+
+async def docs(page: str) -> str:
+    """Return a page of the documentation; `llms.txt` lists them."""
+    try:
+        return str((await read_docs(page))["text"])
+    except Failure as failure:
+        raise ResourceNotFoundError(failure.message) from failure
 
 
 async def rules(variant: str) -> str:

@@ -82,10 +82,12 @@ def url_with_docs(server: ServerUnderTest, tmp_path: Path, monkeypatch: pytest.M
 
 async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs: str) -> None:
     async with over_http(url_with_docs) as agent:
-        (page,) = (await agent.client.list_resources()).resources
-        assert (str(page.uri), page.title) == ("noughts://docs/how-to/agents.md", "Tools for agents")
-        (content,) = (await agent.client.read_resource(str(page.uri))).contents
+        templates = (await agent.client.list_resource_templates()).resource_templates
+        assert {each.uri_template for each in templates} == {"noughts://docs/{+page}", "noughts://rules/{variant}"}
+        (content,) = (await agent.client.read_resource("noughts://docs/how-to/agents.md")).contents
         assert getattr(content, "text", "") == "# Tools for agents\n"
+        with pytest.raises(MCPError, match="unknown"):
+            await agent.client.read_resource("noughts://docs/index.html")
         assert (await agent.call("read_docs"))["text"] == "# Noughts\n"
         assert (await agent.call("read_docs", page="/docs/how-to/agents.md"))["text"] == "# Tools for agents\n"
         with pytest.raises(ToolFailed, match="unknown"):
