@@ -18,15 +18,6 @@ Point = tuple[float, float] | None
 """None interrupts a line."""
 
 
-class Picture(NamedTuple):
-    svg: Markup
-    alternative: str
-    """The content, for readers who cannot see it."""
-    caption: str
-    legend: Sequence[str] = ()
-    """The names of its series, in order."""
-
-
 class RatingBar(NamedTuple):
     name: str
     rating: float

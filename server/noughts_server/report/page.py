@@ -1,7 +1,7 @@
 """Assemble a report: the same games give the same bytes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from noughts_referee.rules import Termination, in_words
-from noughts_server.report.charts import MOST_SERIES, Picture, ratings_chart, times_chart
+from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected, printable
 from noughts_server.report.embedded import embedded
 from noughts_server.report.heat_map import MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
@@ -36,11 +36,13 @@ _TERMINATIONS = frozenset(map(str, Termination))
 class Part:
     anchor: str
     title: str
-    lines: list[str] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-    heat: list[HeatRow] = field(default_factory=list)
-    has_heat: bool = False
+    content: Any = None
+    """What the template's words about it depend on."""
+    tables: Sequence[Table] = ()
+    chart: Markup | None = None
+    legend: Sequence[str] = ()
+    """The names of the chart's series, in order."""
+    heat: Sequence[HeatRow] = ()
     viewer: Markup | None = None
 
 
@@ -60,6 +62,9 @@ def page(collected: Collected, test: Sprt) -> str:
         version=software_version(),
         ranks_by="who has come how far" if tally.by_place else TIE_BREAKS,
         levels=LEVELS,
+        most_faults=MOST_FAULTS,
+        most_bars=MOST_BARS,
+        most_with_numbers=MOST_WITH_NUMBERS,
         cell=_cell,
         css=Markup("\n").join(map(_own, (_WEBSITE / "board.css", _HERE / "report.css"))),
         script=viewer_script(),
@@ -104,7 +109,8 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
     if collected.course is not None:
         (other,) = (label for label in tally.labels if label != collected.course.label)
         found = match(collected.course, other, test)
-        yield Part("match", "Match", lines=found.lines, pictures=[found.picture] if found.picture else [])
+        bounds = (f"accept H1 at {test.upper:.2f}", f"accept H0 at {test.lower:.2f}")
+        yield Part("match", "Match", found, chart=found.chart, legend=("LLR", *bounds))
     yield _crosstable(tally)
     if tally.about.matches:
         pairings = make_table(TableKind.PAIRINGS, tally, MOST_ROWS)
@@ -123,56 +129,27 @@ def _ratings(tally: Tally) -> Iterator[Part]:
     if found is None:
         return
     table = replace(found.table, rows=found.table.rows[:MOST_ROWS])
-    part = Part("ratings", "Ratings", lines=found.lines, tables=[table])
-    if found.bars:
-        best = found.bars[0]
-        error = f" ± {best.error95:.0f}" if best.error95 is not None else ""
-        told = (
-            f"Ratings with their 95 % intervals. The strongest of {len(found.bars)} is {best.name}, {best.rating:.0f}"
-        )
-        which = f" The first {MOST_BARS} bots." if len(found.bars) == MOST_BARS else ""
-        caption = f"Ratings of the batch fit; bars are 95 % intervals.{which}"
-        part.pictures.append(Picture(ratings_chart(found.bars), f"{told} {best.rating:.0f}{error}.", caption))
-    yield part
+    chart = ratings_chart(found.bars) if found.bars else None
+    yield Part("ratings", "Ratings", found, [table], chart)
 
 
 def _crosstable(tally: Tally) -> Part:
     number = len(tally.labels)
-    part = Part("crosstable", "Crosstable", heat=heat_rows(tally), has_heat=True)
-    if number > MOST_WITH_NUMBERS:
-        drawn = min(number, MOST_DRAWN)
-        part.lines.append(f"With numbers: the first {MOST_WITH_NUMBERS} of {number:,}.")
-        of, which = "in the order of the standings", "All" if drawn == number else f"The first {drawn} of"
-        told = f"The scores of the first {drawn} bots against each other as coloured squares, {of}."
-        caption = f"{which} {number:,} bots {of}: each row's share of the points against each column."
-        part.pictures.append(Picture(heat_picture(tally), told, caption))
-    return part
+    chart = heat_picture(tally) if number > MOST_WITH_NUMBERS else None
+    numbers = {"bots": number, "drawn": min(number, MOST_DRAWN)}
+    return Part("crosstable", "Crosstable", numbers, chart=chart, heat=heat_rows(tally))
 
 
 def _times(tally: Tally) -> Part:
-    part = Part("times", "Move times", tables=[make_table(TableKind.TIMES, tally, MOST_ROWS)])
+    table = make_table(TableKind.TIMES, tally, MOST_ROWS)
     timed = [row.label for row in tally.standings() if row.label in tally.times and tally.times[row.label].count]
-    if timed:
-        shown = timed[:MOST_SERIES]
-        which = "" if len(shown) == len(timed) else f" The first {len(shown)} of {len(timed):,} bots."
-        chart = times_chart([(label, tally.times[label]) for label in shown])
-        told = f"Histogram of the thinking times of {', '.join(shown)}; the table has their medians and 95 %."
-        caption = f"How long moves took: the share of each bot's moves in each eighth of a power of ten.{which}"
-        part.pictures.append(Picture(chart, told, caption, shown))
-    return part
+    shown = timed[:MOST_SERIES]
+    chart = times_chart([(label, tally.times[label]) for label in shown]) if shown else None
+    return Part("times", "Move times", {"shown": shown, "timed": len(timed)}, [table], chart, shown)
 
 
 def _games(collected: Collected) -> Iterator[Part]:
-    sample, tally = collected.sample, collected.tally
-    document, number = embedded(sample.games())
-    if not number:
-        return
-    if number == tally.games:
-        line = "All games are in this page."
-    elif sample.stride > 1:
-        which = f"every {sample.stride:,}th, and those that ended by a fault, up to {MOST_FAULTS}"
-        line = f"{number:,} of {tally.games:,} games are in this page: {which}."
-    else:
-        line = f"{number:,} of {tally.games:,} games are in this page; the others cannot be shown on a board."
-    keys = "On the board the arrow keys, Home and End step through the game."
-    yield Part("games", "Games", lines=[line, keys], viewer=document)
+    document, number = embedded(collected.sample.games())
+    if number:
+        numbers = {"shown": number, "played": collected.tally.games, "stride": collected.sample.stride}
+        yield Part("games", "Games", numbers, viewer=document)

@@ -1,6 +1,5 @@
 """The ratings of a report: the batch fit over all its games, as rows of a table and bars of a chart."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from noughts_server.report.charts import RatingBar
@@ -11,14 +10,14 @@ from noughts_server.tables.table import Column, Table, Unit
 from noughts_server.tables.tally import Tally
 
 MOST_BARS = 60
-_NAMED = 6
 
 
 class Rated(NamedTuple):
     table: Table
     bars: list[RatingBar]
     """Strongest first."""
-    lines: list[str]
+    ratings: BatchRatings
+    tally: Tally
 
 
 def rated(tally: Tally) -> Rated | None:
@@ -51,34 +50,4 @@ def rated(tally: Tally) -> Rated | None:
     )
     found = ((player.name, player.rating, player.error95) for player in ratings.players)
     bars = [RatingBar(name, rating, error) for name, rating, error in found if rating is not None]
-    lines = [*_about_advantage(ratings), *_about_groups(ratings)]
-    if tally.repeats:
-        lines.append(
-            f"{tally.repeats:,} of {tally.games:,} games only repeat others, move by move, between two who always play"
-            " the same from there; they count once here."
-        )
-    return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], lines)
-
-
-def _about_advantage(ratings: BatchRatings) -> Iterator[str]:
-    if ratings.advantage is not None:
-        error = f" ± {ratings.advantage_error95:.0f} (95 %)" if ratings.advantage_error95 is not None else ""
-        yield f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
-    else:
-        yield "These games do not show the first-move advantage."
-
-
-def _about_groups(ratings: BatchRatings) -> Iterator[str]:
-    groups = ratings.groups
-    if len(groups) < 2:
-        return
-    named = [
-        ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-        for names in groups[:_NAMED]
-    ]
-    more = f"; and {len(groups) - _NAMED:,} groups more" if len(groups) > _NAMED else ""
-    yield (
-        f"By the games alone {len(groups):,} groups cannot be compared, because one has won everything against the"
-        f" other, or they have not met: {'; '.join(named)}{more}. To put all on one scale, each bot was given two"
-        " virtual draws against the pool."
-    )
+    return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], ratings, tally)
