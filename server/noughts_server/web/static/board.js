@@ -1,5 +1,4 @@
-// Boards as SVG: geometry, stones, last move, winning line and move numbers as one text. `board_svg.py` writes the same
-// text on the server. Change both together, because a test compares them.
+// Boards as the SVG text that `board.svg.jinja` writes on the server. Change both together: a test compares them.
 
 const CELL = 40, HALF = 20;
 const EDGE = 2, APART = 8; // Space around a board without labels, and between layers.

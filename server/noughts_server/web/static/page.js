@@ -1,5 +1,4 @@
-// What every page does: times in the reader's zone, questions before actions that cannot be undone, the key of the
-// search, filters that apply at once, buttons that copy, and names that are too long for their cells.
+// What every page does: local times, questions, the key of the search, filters, buttons that copy, and long names.
 import { confirmed } from "./confirm.js";
 
 export function showTimes(root) {
