@@ -1,4 +1,4 @@
-"""A process that is one reference bot: `python -m noughts_bots.reference_process SPEC GAMES`.
+"""A process that is one built-in bot: `python -m noughts_bots.reference_process SPEC GAMES`.
 
 Commands such as `noughts match` start one for each spec before their own server, so that all load at the same time.
 """
@@ -12,12 +12,12 @@ import sys
 # Loading modules leaves nothing to collect.
 gc.set_threshold(100_000, 20, 20)
 
+from noughts_bots.built_in_bot import BuiltInBot
 from noughts_bots.errors import BotError
 from noughts_bots.event_loop import run_loop
 from noughts_bots.process import die_with_parent, tune_collector
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.session import BotRefused, Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.specs import make_built_in, parse_spec
 
 _LAST_ENDS_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     die_with_parent()
     spec, games = arguments
     try:
-        bot = make_bot(parse_spec(spec))
+        bot = make_built_in(parse_spec(spec))
         bot.max_games = int(games)
         bot.prepare()
         tune_collector()
@@ -48,9 +48,9 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _play(bot: CachingBot, login: Login) -> None:
+async def _play(bot: BuiltInBot, login: Login) -> None:
     """Play. If the bot has something to save, SIGTERM does not kill it: it gets the ends of its games and is closed."""
-    if type(bot).close is CachingBot.close:
+    if type(bot).close is BuiltInBot.close:
         return await play(bot, login)
     loop, terminated = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, terminated.set)
@@ -61,7 +61,7 @@ async def _play(bot: CachingBot, login: Login) -> None:
     return None
 
 
-async def _end(bot: CachingBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
+async def _end(bot: BuiltInBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
     """End the play after SIGTERM. The last frames can still arrive, because a server delays ends a little."""
     await terminated.wait()
     loop = asyncio.get_running_loop()

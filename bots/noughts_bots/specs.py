@@ -3,6 +3,7 @@
     [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
     [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
     [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `Speech`
+    [LABEL=]KIND{key=value,...}:             a built-in kind            GPT=llm{model=NAME,url=URL}:
     [LABEL=]bot:NAME[@VERSION]               registered on a server     bot:alice-bot@2
 
 A label ends before the first `:` or `{`, so the `=` of an option does not count.
@@ -13,11 +14,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
+from noughts_bots.built_in_bot import BuiltInBot
 from noughts_bots.errors import BotSpecError, did_you_mean
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.registry import REFERENCE_BOTS, Option, ReferenceBot
+from noughts_bots.reference.registry import BUILT_IN_KINDS, REFERENCE_BOTS, BuiltIn, Option
 from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
 from noughts_referee.rules import Variant
 
@@ -34,7 +36,8 @@ class BotSpec:
     label: str | None
     """The bot's display name, if given."""
     kind: str
-    """`reference`, `bot` (registered on a server), or the name of one of `noughts_proto.child_kinds`."""
+    """`reference`, `bot` (registered on a server), or the name of one of `noughts_proto.child_kinds` or
+    `BUILT_IN_KINDS`."""
     target: str
     """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
     options: dict[str, str] = field(default_factory=dict)
@@ -52,6 +55,11 @@ class BotSpec:
         return CHILD_KINDS.get(self.kind)
 
     @property
+    def comments(self) -> bool:
+        """Return whether it comments on each move, so that a tournament on this machine keeps comments."""
+        return self.kind in BUILT_IN_KINDS
+
+    @property
     def usual_variant(self) -> str:
         """The default variant of commands with this bot only."""
         return self.child_kind.usual_variant if self.child_kind else ChildKind._field_defaults["usual_variant"]
@@ -59,6 +67,8 @@ class BotSpec:
     @property
     def short(self) -> str:
         """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
+        if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):
+            return _NOT_IN_NAMES.sub("_", _last_part(named))[:_LONGEST_NAME]
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))
         return _NOT_IN_NAMES.sub("_", str(replace(self, target=target, options=files)))[:_LONGEST_NAME]
@@ -72,7 +82,7 @@ def parse_spec(text: str) -> BotSpec:
     """Parse a spec. A reference bot must exist, but only `make_bot` checks its options. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
     head = _head(rest)
-    if head in CHILD_KINDS:
+    if head in CHILD_KINDS or head in BUILT_IN_KINDS:
         return _parse_child(text, label, head, rest[len(head) :])
     if head == _REGISTERED:
         return _parse_registered(text, label, rest[len(head) :])
@@ -104,8 +114,11 @@ def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
         if not brace:
             raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
         options = _parse_options(text, written)
-    if not rest.startswith(":") or not rest[1:].strip():
-        raise _unreadable(text, f"what to start, as in {kind}:TARGET")
+    if kind in BUILT_IN_KINDS and rest == ":":
+        return BotSpec(label, kind, "", options)
+    if kind in BUILT_IN_KINDS or not rest.startswith(":") or not rest[1:].strip():
+        expected = f"a colon at the end, as in {kind}{{key=value}}:"
+        raise _unreadable(text, expected if kind in BUILT_IN_KINDS else f"what to start, as in {kind}:TARGET")
     return BotSpec(label, kind, rest[1:].strip(), options)
 
 
@@ -181,7 +194,14 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
     """
     if spec.kind != _REFERENCE:
         raise _not_made_here(spec)
-    row = _row(spec.target, str(spec))
+    return cast(CachingBot, make_built_in(spec, variant))
+
+
+def make_built_in(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:
+    """Do the same, also for a kind in `BUILT_IN_KINDS`: only for processes of the bot's author."""
+    if spec.kind not in (_REFERENCE, *BUILT_IN_KINDS):
+        raise _not_made_here(spec)
+    row = BUILT_IN_KINDS.get(spec.kind) or _row(spec.target, str(spec))
     bot = row.bot(**_read_options(row, spec))
     if variant is not None:
         bot.require(variant)
@@ -194,13 +214,15 @@ def _not_made_here(spec: BotSpec) -> BotSpecError:
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered on a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
     advice = "such a bot needs a separate process and cannot play here; `noughts bot check` tries one"
+    if spec.kind in BUILT_IN_KINDS:
+        advice = "use it in `noughts bot run`, `match` or `tournament run`"
     return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
 
 
-def _row(name: str, text: str) -> ReferenceBot:
+def _row(name: str, text: str) -> BuiltIn:
     row = REFERENCE_BOTS.get(name)
     if row is None:
-        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS))]
+        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS, *BUILT_IN_KINDS))]
         raise BotSpecError(f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _advice(text, name, known))
     return row
 
@@ -220,7 +242,7 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
     return did_you_mean(name.lower(), known) or "`noughts bot list` shows them"
 
 
-def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
+def _read_options(row: BuiltIn, spec: BotSpec) -> dict[str, Any]:
     known = {option.name: option for option in row.options}
     for key in spec.options:
         if key not in known:
@@ -234,7 +256,7 @@ def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
     return {key: _read_value(known[key], row, spec, value) for key, value in spec.options.items()}
 
 
-def _read_value(option: Option, row: ReferenceBot, spec: BotSpec, value: str) -> Any:
+def _read_value(option: Option, row: BuiltIn, spec: BotSpec, value: str) -> Any:
     try:
         return option.read(value)
     except (KeyError, ValueError):

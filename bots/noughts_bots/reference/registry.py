@@ -1,4 +1,4 @@
-"""The reference bots by name: `registry.json`, the one table for specs, help texts and lists."""
+"""The bots that come with Noughts: `registry.json`, the one table for specs, help texts and lists."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from noughts_bots.reference.caching_bot import CachingBot
+    from noughts_bots.built_in_bot import BuiltInBot
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option after a reference bot's name: `name=value`."""
+    """An option in the spec of such a bot: `name=value`."""
 
     name: str
     expected: str
@@ -25,18 +25,20 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceBot:
+class BuiltIn:
     name: str
     place: str
-    """Its class as `MODULE:CLASS` in `noughts_bots.reference`, imported when such a bot is created."""
+    """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`, imported when such a bot is created."""
     description: str
     options: tuple[Option, ...] = ()
     """They are passed to the class by name."""
+    label: str = ""
+    """For a kind with specs like `NAME{key=value}:`: the option after which a bot without a label is named."""
 
     @property
-    def bot(self) -> "type[CachingBot]":
+    def bot(self) -> "type[BuiltInBot]":
         module, _, name = self.place.partition(":")
-        return cast("type[CachingBot]", getattr(import_module(f"noughts_bots.reference.{module}"), name))
+        return cast("type[BuiltInBot]", getattr(import_module(f".{module}", __package__), name))
 
     @property
     def syntax(self) -> str:
@@ -45,33 +47,43 @@ class ReferenceBot:
             ",".join(f"{option.name}={option.expected}" for option in self.options if option.required is required)
             for required in (True, False)
         )
+        if self.label:
+            return f"{self.name}{{{needed}[,{free}]}}:"
         if needed:
             return f"{self.name}:{needed}[,{free}]" if free else f"{self.name}:{needed}"
         return f"{self.name}[:{free}]" if free else self.name
 
 
-def _option(name: str, allowed: Any) -> Option:
-    """Return an option. `allowed` are its least and largest number, `true|false`, or `FILE` for a required path."""
-    if allowed == "FILE":
-        return Option(name, allowed, lambda text: Path(text).expanduser(), required=True)
-    if allowed == "true|false":
-        return Option(name, allowed, {"true": True, "false": False}.__getitem__)
-    least, most = allowed
+_WORDS = {"true": True, "on": True, "false": False, "off": False}
 
-    def read(text: str) -> int:
-        number = int(text)
-        if not least <= number <= most:
-            raise ValueError(f"{number} is not one of {least}..{most}")
+
+def _option(name: str, allowed: Any, required: bool) -> Option:
+    """Return an option. `allowed` are its least and largest number, words as in `off|on`, `FILE`, or any text."""
+    if allowed == "FILE":
+        return Option(name, allowed, lambda text: Path(text).expanduser(), required)
+    if isinstance(allowed, str) and "|" not in allowed:
+        return Option(name, allowed, str, required)
+    expected = allowed if isinstance(allowed, str) else f"{allowed[0]}..{allowed[1]}"
+
+    def read(text: str) -> Any:
+        if isinstance(allowed, str):
+            return {word: _WORDS.get(word, word) for word in allowed.split("|")}[text]
+        number = type(allowed[0])(text)
+        if not allowed[0] <= number <= allowed[1]:
+            raise ValueError(f"{number} is not one of {expected}")
         return number
 
-    return Option(name, f"{least}..{most}", read)
+    return Option(name, expected, read, required)
 
 
-def _read_table() -> Iterator[ReferenceBot]:
+def _read_table() -> Iterator[BuiltIn]:
     table: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text())
     for name, row in table.items():
-        options = tuple(_option(option, allowed) for option, allowed in row.get("options", {}).items())
-        yield ReferenceBot(name, row["place"], row["description"], options)
+        allowed, required = row.get("options", {}).items(), row.get("required", ())
+        options = tuple(_option(option, values, option in required) for option, values in allowed)
+        yield BuiltIn(name, row["place"], row["description"], options, row.get("label", ""))
 
 
-REFERENCE_BOTS = {row.name: row for row in _read_table()}
+REFERENCE_BOTS = {row.name: row for row in _read_table() if not row.label}
+BUILT_IN_KINDS = {row.name: row for row in _read_table() if row.label}
+"""Other bots, by the kind in their specs: only their authors' processes run them, never a server."""

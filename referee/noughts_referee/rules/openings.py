@@ -29,7 +29,12 @@ def with_opening(variant: Variant, rule: str) -> Variant:
     name = f"{variant.name}+{rule}"
     if rule in _AGREEMENTS:
         return replace(variant, name=name, agreement=rule)
-    return replace(variant, name=name, forbids=_forbidding(variant, _DISTANCES[rule]))
+    width = 2 * _DISTANCES[rule] - 1
+    forbidden = (
+        "The first stone must be in the middle of the board. The second stone of the first player must be outside the "
+        f"{width}x{width} square around it. {variant.forbidden}"
+    )
+    return replace(variant, name=name, forbids=_forbidding(variant, _DISTANCES[rule]), forbidden=forbidden.rstrip())
 
 
 def _forbidding(variant: Variant, distance: int) -> Forbids:

@@ -17,6 +17,10 @@ from noughts_referee.rules.variant import Forbids
 OVERLINE = "overline"
 DOUBLE_FOUR = "double-four"
 DOUBLE_THREE = "double-three"
+FORBIDDEN = (
+    "The first player must not make an overline (six or more in a row), two fours at once or two open threes at once, "
+    "unless the same stone makes exactly five in a row. Only exactly five win for the first player."
+)
 
 _REACH = 5
 _WIDTH = 2 * _REACH + 1

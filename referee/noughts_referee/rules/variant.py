@@ -55,6 +55,8 @@ class Variant:
     0: none. If empty, it is filled with zeros."""
     forbids: Forbids | None = field(default=None, repr=False)
     """Moves that are illegal although the other rules allow them; None if there are none."""
+    forbidden: str = ""
+    """What `forbids` forbids, in sentences for people."""
     agreement: str = ""
     """The rule by which the players agree on the first stones and their sides, see `agreement`; empty without one."""
     cells: int = field(init=False)

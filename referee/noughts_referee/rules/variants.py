@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.openings import OPENING_RULES, with_opening
-from noughts_referee.rules.renju import forbidding
+from noughts_referee.rules.renju import FORBIDDEN, forbidding
 from noughts_referee.rules.variant import Variant, VariantError
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_variant
 
@@ -39,6 +39,7 @@ def _five(edge: int, name: str, *, exact: bool = False, caro: bool = False, renj
         # The edge of the board does not block.
         blocked_ends={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
         forbids=forbidding(board) if renju else None,
+        forbidden=FORBIDDEN if renju else "",
     )
 
 

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from noughts_bots.reference import table_file
-from noughts_bots.reference.registry import REFERENCE_BOTS, ReferenceBot
+from noughts_bots.reference.registry import REFERENCE_BOTS, BuiltIn
 
 
 @pytest.mark.parametrize("row", REFERENCE_BOTS.values(), ids=list(REFERENCE_BOTS))
-def test_a_bot_is_listed_under_its_own_name(row: ReferenceBot) -> None:
+def test_a_bot_is_listed_under_its_own_name(row: BuiltIn) -> None:
     assert row.bot.name == row.name
 
 

@@ -15,7 +15,7 @@ from typer import Argument, BadParameter, Option
 from noughts_bots.errors import VariantRefused
 from noughts_bots.events import ConnectionLost, Online, tells_more
 from noughts_bots.session import Login, play
-from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
+from noughts_bots.specs import BotSpec, make_built_in, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output
 from noughts_server.cli.command import command, declaration
@@ -199,7 +199,7 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
     if not started:
         # Report wrong options now. A bot that does not play this variant may play others.
         with suppress(VariantRefused):
-            make_bot(spec, options.read_variant("tictactoe"))
+            make_built_in(spec, options.read_variant("tictactoe"))
     address = connection_options.read_server(chosen.server)
     secret = connection_options.require_token(chosen.token, chosen.token_file, bot.token_source)
     dialling = connection_options.dialling(address, secret)
@@ -214,8 +214,8 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
                 await relay(plan, login, told.happened, told.heard)
 
         return play_child
-    made = make_bot(spec)
-    made.max_games, made.accepts_challenges = chosen.max_games, chosen.challenges
+    made = make_built_in(spec)
+    made.max_games, made.accepts_challenges = chosen.max_games or made.max_games, chosen.challenges
     made.prepare()
 
     async def play_here() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.specs import BotSpec, make_bot, unique_labels
+from noughts_bots.specs import BotSpec, make_built_in, unique_labels
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.rules import Variant
@@ -220,7 +220,9 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
-    settings = playing.settings(own_times, seed=options.read_seed(playing.seed, secret=there), title=title)
+    keep = any(spec.comments for spec in read_specs)
+    seed = options.read_seed(playing.seed, secret=there)
+    settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
     _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
 
     plan = LocalPlan(
@@ -268,7 +270,7 @@ def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
         for spec in specs:
             if check_startable(spec):
                 continue
-            bot = make_bot(spec, variant)
+            bot = make_built_in(spec, variant)
             # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.
             bot.prepare()
             stack.callback(bot.close)

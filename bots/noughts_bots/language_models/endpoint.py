@@ -1,0 +1,81 @@
+"""An endpoint that speaks OpenAI's chat completions: one request at a time, and waits that are counted."""
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import openai
+
+from noughts_bots.bot import Resign
+from noughts_bots.language_models.record import Wait
+
+logger = logging.getLogger("noughts.bot")
+
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+_TRANSIENT = frozenset({408, 409, 429})
+
+
+class Endpoint:
+    """Requests to one endpoint, with its key. The key is in no text that leaves this class."""
+
+    def __init__(self, url: str | None, key: str, *, timeout: float, patience: float) -> None:
+        """`url` None is OpenAI's own. `timeout` limits a request, `patience` all waits of a move, both in seconds."""
+        self._key, self._patience = key, patience
+        self._options: dict[str, Any] = {"base_url": url, "api_key": key, "timeout": timeout, "max_retries": 0}
+        # Certificates take most of the time that it takes to make a client.
+        self._tls = ssl.create_default_context()
+
+    def client(self) -> openai.AsyncOpenAI:
+        """Return a client for one question: it must be closed in the event loop in which it was used."""
+        return openai.AsyncOpenAI(**self._options, http_client=openai.DefaultAsyncHttpx2Client(verify=self._tls))
+
+    async def complete(
+        self, client: openai.AsyncOpenAI, request: Mapping[str, Any], waits: list[Wait]
+    ) -> tuple[Any, float, int | None, int | None]:
+        """Return the model's message, the seconds of its request, and its tokens; None if unknown.
+
+        Add to `waits` each wait after a rate limit, a failure or a lost connection. Raises Resign for any other error,
+        or if the waits together would exceed the limit.
+        """
+        while True:
+            began, wanted = time.monotonic(), None
+            try:
+                answer = await client.chat.completions.create(**request)
+                if not getattr(answer, "choices", None):
+                    raise Resign("the endpoint sent something else than a chat completion (check url)")
+                tokens = (answer.usage.prompt_tokens, answer.usage.completion_tokens) if answer.usage else (None, None)
+                return answer.choices[0].message, round(time.monotonic() - began, 3), *tokens
+            except openai.APIStatusError as error:
+                why, failure = str(error.status_code), str(error)
+                if error.status_code not in _TRANSIENT and error.status_code < 500:
+                    raise self._gives_up(f"the endpoint answered {why}", failure) from None
+                wanted = _retry_after(error.response.headers)
+            except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
+                why, failure = "connection", str(error)
+            seconds = min(_FIRST_WAIT * 2 ** len(waits), _LONGEST_WAIT) if wanted is None else max(0.0, wanted)
+            if sum(wait.seconds for wait in waits) + seconds > self._patience:
+                raise self._gives_up(
+                    f"the endpoint did not answer within {self._patience:g} s of waits ({why})", failure
+                )
+            logger.warning("%s: waiting %g s (%s)", request["model"], seconds, why)
+            waits.append(Wait(why, seconds))
+            await asyncio.sleep(seconds)
+
+    def _gives_up(self, what: str, why: str) -> Resign:
+        return Resign(f"{what}: {' '.join(why.replace(self._key, '[key]').split())}")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the endpoint asks to wait; None if it does not say."""
+    text = headers.get("retry-after", "")
+    with suppress(ValueError):
+        return float(text)
+    with suppress(ValueError):
+        return (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+    return None

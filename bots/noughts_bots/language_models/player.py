@@ -1,0 +1,110 @@
+"""A language model as a player: `llm{model=NAME,...}:`."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from noughts_bots.bot import Move, Resign
+from noughts_bots.built_in_bot import BuiltInBot
+from noughts_bots.errors import BotSpecError
+from noughts_bots.language_models.answers import FORMS, Verdict
+from noughts_bots.language_models.endpoint import Endpoint
+from noughts_bots.language_models.prompt import DEFAULT_PROMPT, instructions, question
+from noughts_bots.language_models.record import Answer, Question, Wait
+from noughts_bots.language_models.view import view_of
+from noughts_referee.rules import Position
+
+_USUAL_KEY = "OPENAI_API_KEY"
+_LONGEST_ANSWERS = 8_000
+"""Characters of all answers to a question that count and are recorded."""
+
+
+@dataclass(eq=False, kw_only=True)
+class LanguageModel(BuiltInBot):
+    """Asks a model for each move. The record of the question is the move's comment."""
+
+    name = "llm"
+    heeds_forbidden_moves = True
+    max_games = 4
+
+    model: str
+    url: str | None = None
+    key_env: str = ""
+    prompt: Path = DEFAULT_PROMPT
+    answer: str = "schema"
+    rethink: int = 2
+    temperature: float | None = None
+    seed: int | None = None
+    memory: str = "none"
+    hints: str = "none"
+    timeout: float = 600.0
+    wait: float = 300.0
+    input_price: float | None = None
+    output_price: float | None = None
+
+    def __post_init__(self) -> None:
+        self._form = FORMS[self.answer]
+        request = {"model": self.model, "temperature": self.temperature, "seed": self.seed, **self._form.request}
+        self._request = {name: value for name, value in request.items() if value is not None}
+
+    def prepare(self) -> None:
+        """Read the prompt and the key. Raises BotSpecError."""
+        try:
+            self._template = self.prompt.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            got = f"{self.prompt} ({getattr(error, 'strerror', None) or 'not UTF-8'})"
+            raise BotSpecError("bot 'llm', option prompt", got, "a text file", "check the path") from None
+        name = self.key_env or _USUAL_KEY
+        key = os.environ.get(name, "")
+        if not key and (self.key_env or self.url is None):
+            advice = f"export {name}, or name another variable by key_env=VAR; url=URL alone needs no key"
+            raise BotSpecError("bot 'llm', key", f"no environment variable {name}", "the key of the endpoint", advice)
+        self._endpoint = Endpoint(self.url, key or "none", timeout=self.timeout, patience=self.wait)
+
+    async def choose(self, position: Position) -> Move:
+        """Ask the model, and again after an answer that is not a legal move; its last answer counts in any case."""
+        view = view_of(position.variant)
+        messages = list(position.memo or ()) if self.memory == "game" else []
+        if not messages:
+            first = instructions(self._template, view, self._form.instructions)
+            messages.append({"role": "system", "content": first})
+        messages.append({"role": "user", "content": question(view, position, hints=self.hints == "legal")})
+        prompt = hashlib.sha256(json.dumps(messages, separators=(",", ":")).encode()).hexdigest()
+        answers: list[Answer] = []
+        waits: list[Wait] = []
+        verdict = Verdict("unparsable")
+        try:
+            async with self._endpoint.client() as client:
+                while verdict.kind != "legal" and len(answers) <= self.rethink:
+                    request = {**self._request, "messages": messages}
+                    message, seconds, *tokens = await self._endpoint.complete(client, request, waits)
+                    said = self._form.said(message)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
+                    verdict = self._form.judge(said, view, position)
+                    answers.append(Answer(said, verdict.kind, seconds, *tokens))
+                    messages.append({"role": "assistant", "content": said or "(no answer)"})
+                    if verdict.reason:
+                        again = f"{verdict.reason} Answer again, with a legal move."
+                        messages.append({"role": "user", "content": again})
+        except Resign as resignation:
+            resignation.comment = self._record(prompt, answers, waits)
+            raise
+        position.memo = messages
+        # An answer that names no cell is not a move, so the referee gets a cell that is not on the board.
+        return Move(-1 if verdict.cell is None else verdict.cell, comment=self._record(prompt, answers, waits))
+
+    def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
+        told = self.model, self.answer, self.rethink, prompt
+        return Question(*told, answers, waits, self._cost(answers)).write()
+
+    def _cost(self, answers: list[Answer]) -> float | None:
+        """Return what the tokens cost; None if a price or a number of tokens is unknown."""
+        total = Decimal(0)
+        for answer in answers:
+            for tokens, price in ((answer.input_tokens, self.input_price), (answer.output_tokens, self.output_price)):
+                if tokens is None or price is None:
+                    return None
+                total += tokens * Decimal(repr(price))
+        return float(total / 1_000_000)

@@ -1,0 +1,223 @@
+"""A language model plays against a real HTTP server that answers as told."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_bots import Move, Position, Resign, parse_variant
+from noughts_bots.errors import BotSpecError
+from noughts_bots.language_models.player import LanguageModel
+from noughts_bots.specs import make_bot, make_built_in, parse_spec
+from tests.support.model_endpoint import ModelEndpoint, Reply, cell, in_turn, model_endpoint, question_of
+
+TICTACTOE = parse_variant("tictactoe")
+
+
+def made(endpoint: ModelEndpoint, **options: object) -> LanguageModel:
+    written = ",".join(f"{name}={value}" for name, value in {"model": "m", "url": endpoint.url, **options}.items())
+    bot = make_built_in(parse_spec(f"llm{{{written}}}:"), TICTACTOE)
+    assert isinstance(bot, LanguageModel)
+    bot.prepare()
+    return bot
+
+
+def record(move: Move | Resign) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(move.comment)
+    return document
+
+
+def verdicts(move: Move | Resign) -> list[str]:
+    return [answer["verdict"] for answer in record(move)["answers"]]
+
+
+async def asked(*replies: Reply, moves: tuple[int, ...] = (), **options: object) -> tuple[Move, ModelEndpoint]:
+    """Return the player's move when the endpoint gives these replies in turn."""
+    with model_endpoint(m=in_turn(*replies)) as endpoint:
+        return await made(endpoint, **options).choose(Position.after(TICTACTOE, moves, seed=7)), endpoint
+
+
+async def test_answer_by_schema_is_played_and_recorded() -> None:
+    move, endpoint = await asked(cell("b2"), input_price="2.50", output_price=10)
+    assert move.cell == 4
+    told = record(move)
+    assert told["answers"] == [
+        {
+            "said": '{"move": "b2"}',
+            "verdict": "legal",
+            "seconds": told["answers"][0]["seconds"],
+            "input_tokens": 100,
+            "output_tokens": 10,
+        }
+    ]
+    assert (told["model"], told["answer"], told["waits"], len(told["prompt"])) == ("m", "schema", [], 64)
+    # 100 tokens at 2.50 and 10 at 10 a million.
+    assert told["cost"] == 0.00035
+    (request,) = endpoint.requests
+    assert request["response_format"]["json_schema"]["strict"] is True
+    assert "temperature" not in request
+
+
+@pytest.mark.parametrize(
+    "answer, reply",
+    [
+        ("schema", Reply('{"move": "B2"}')),
+        ("tool", Reply(tool='{"move": "b2"}')),
+        ("text", Reply("The corner a1 is tempting, but the centre is better.\n\nMOVE: b2\n")),
+    ],
+)
+async def test_each_form_of_answer_is_read(answer: str, reply: Reply) -> None:
+    move, _ = await asked(reply, answer=answer)
+    assert (move.cell, verdicts(move)) == (4, ["legal"])
+
+
+@pytest.mark.parametrize(
+    "answer, reply",
+    [
+        ("schema", Reply("I play b2.")),
+        ("schema", Reply('```json\n{"move": "b2"}\n```')),
+        ("schema", Reply('{"move": 4}')),
+        ("schema", Reply('{"move": "b2", "why": "centre"}')),
+        ("schema", Reply('{"move": "j9"}')),
+        ("schema", Reply('["b2"]')),
+        ("schema", Reply(refusal="I do not play games.")),
+        ("schema", Reply("")),
+        ("schema", Reply(tool='{"move": "b2"}')),
+        ("tool", Reply("b2")),
+        ("tool", Reply(tool='{"cell": "b2"}')),
+        ("tool", Reply(tool="{")),
+        ("text", Reply("MOVE: b2 is my move")),
+        ("text", Reply("MOVE: b2\nGood luck!")),
+        ("text", Reply("My move is b2")),
+    ],
+)
+async def test_an_answer_that_names_no_cell_is_unparsable_and_asked_again(answer: str, reply: Reply) -> None:
+    good = {"schema": cell("a1"), "tool": Reply(tool='{"move": "a1"}'), "text": Reply("MOVE: a1")}[answer]
+    move, endpoint = await asked(reply, good, answer=answer)
+    assert (move.cell, verdicts(move)) == (6, ["unparsable", "legal"])
+    assert question_of(endpoint.requests[1]).endswith("Answer again, with a legal move.")
+
+
+async def test_an_occupied_cell_is_illegal_and_asked_again_with_the_reason() -> None:
+    move, endpoint = await asked(cell("b2"), cell("a1"), moves=(4,))
+    assert (move.cell, verdicts(move)) == (6, ["illegal", "legal"])
+    assert question_of(endpoint.requests[1]) == "b2 is occupied. Answer again, with a legal move."
+
+
+async def test_after_the_last_rethink_the_answer_counts() -> None:
+    move, endpoint = await asked(*[cell("b2")] * 3, moves=(4,))
+    assert (move.cell, verdicts(move), len(endpoint.requests)) == (4, ["illegal"] * 3, 3)
+    move, endpoint = await asked(Reply("?"), rethink=0)
+    assert (move.cell, verdicts(move), len(endpoint.requests)) == (-1, ["unparsable"], 1)
+
+
+async def test_rate_limits_failures_and_lost_connections_are_waited_for_and_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    short = {"retry-after": "0.01"}
+    replies = [Reply(status=429, headers=short), Reply(status=500, headers=short), Reply(status=503, headers=short)]
+    with caplog.at_level(logging.WARNING, "noughts.bot"):
+        move, _ = await asked(Reply("cut", cut=True), *replies, cell("b2"), wait=30)
+    # With the cut answer came no time to wait.
+    assert [tuple(wait.values()) for wait in record(move)["waits"]] == [
+        ("connection", 1.0),
+        ("429", 0.01),
+        ("500", 0.01),
+        ("503", 0.01),
+    ]
+    assert move.cell == 4
+    assert "m: waiting 0.01 s (429)" in caplog.text
+
+
+async def test_a_slow_answer_is_asked_for_again() -> None:
+    move, _ = await asked(Reply("late", seconds=3), cell("b2"), timeout=0.5)
+    assert (move.cell, [wait["why"] for wait in record(move)["waits"]]) == (4, ["connection"])
+
+
+@pytest.mark.parametrize("seconds", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])
+async def test_a_longer_wait_than_the_limit_resigns_with_the_reason(seconds: str) -> None:
+    busy = Reply("Too many requests", status=429, headers={"retry-after": seconds})
+    with pytest.raises(Resign, match=r"did not answer within 5 s of waits \(429\): .*Too many requests") as resigned:
+        await asked(Reply("?"), busy, wait=5)
+    assert verdicts(resigned.value) == ["unparsable"]
+
+
+async def test_a_refused_request_resigns_at_once_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "sk-very-secret")
+    refusing = in_turn(Reply("Invalid key sk-very-secret", status=401))
+    refused = pytest.raises(Resign, match=r"the endpoint answered 401: .*\[key\]")
+    with model_endpoint(m=refusing) as endpoint, refused as resigned:
+        await made(endpoint, key_env="SECRET_KEY").choose(Position(TICTACTOE))
+    assert endpoint.keys == {"Bearer sk-very-secret"}
+    assert "very-secret" not in str(resigned.value) + resigned.value.comment
+
+
+async def test_unknown_tokens_have_no_cost() -> None:
+    move, _ = await asked(Reply('{"move": "b2"}', tokens=None), input_price=1, output_price=1)
+    assert (record(move)["answers"][0]["input_tokens"], record(move)["cost"]) == (None, None)
+    move, _ = await asked(cell("b2"))
+    assert record(move)["cost"] is None
+
+
+async def test_memory_keeps_the_conversation_of_a_game() -> None:
+    with model_endpoint(m=in_turn(cell("b2"), cell("a2"), cell("a1"))) as endpoint:
+        bot, position = made(endpoint, memory="game"), Position(TICTACTOE)
+        for reply in (0, 8):
+            position.play((await bot.choose(position)).cell)
+            position.play(reply)
+        await bot.choose(position)
+    roles = [[message["role"][0] for message in request["messages"]] for request in endpoint.requests]
+    assert roles == [["s", "u"], ["s", "u", "a", "u"], ["s", "u", "a", "u", "a", "u"]]
+
+
+async def test_legal_moves_are_told_only_on_request() -> None:
+    for hints in ("none", "legal"):
+        _, endpoint = await asked(cell("a1"), moves=(4, 0), hints=hints)
+        assert ("Legal moves: b3 c3 a2 c2 a1 b1 c1" in question_of(endpoint.requests[0])) == (hints == "legal")
+
+
+async def test_sampling_options_reach_the_endpoint() -> None:
+    _, endpoint = await asked(cell("b2"), temperature=0.5, seed=7)
+    assert (endpoint.requests[0]["temperature"], endpoint.requests[0]["seed"]) == (0.5, 7)
+
+
+async def test_a_prompt_of_your_own_replaces_the_first_message(tmp_path: Path) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_text("Play.\n$rules\n$answer\nIt costs $5.", encoding="utf-8")
+    _, endpoint = await asked(cell("b2"), prompt=file)
+    first = endpoint.requests[0]["messages"][0]["content"]
+    assert first.startswith("Play.\nThe game is called tictactoe.")
+    assert first.endswith("It costs $5.")
+    assert '{"move": "a3"}' in first
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        ("url=http://127.0.0.1:1/v1", r"got no model, expected llm\{model=NAME\["),
+        ("model=m,answer=prose", r"option answer: got prose, expected schema\|tool\|text"),
+        ("model=m,rethink=10", r"option rethink: got 10, expected 0\.\.9"),
+        ("model=m,temperature=3", r"option temperature: got 3, expected 0\.0\.\.2\.0"),
+        ("model=m,input_price=-1", "option input_price: got -1, expected 0.0..1000000.0"),
+        ("model=m,input_price=cheap", "option input_price: got cheap, expected 0.0..1000000.0"),
+        ("model=m,prompts=x", r"got option prompts, .*; did you mean prompt\?"),
+        ("model=m,key_env=NO_SUCH_KEY", "got no environment variable NO_SUCH_KEY"),
+        ("model=m", "got no environment variable OPENAI_API_KEY"),
+        ("model=m,url=http://127.0.0.1:1/v1,prompt=missing.txt", r"option prompt: got missing.txt \(No such file"),
+    ],
+)
+def test_wrong_options_are_refused_in_the_words_of_the_spec(
+    options: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BotSpecError, match=complaint):
+        make_built_in(parse_spec(f"llm{{{options}}}:")).prepare()
+
+
+def test_a_server_makes_no_language_models() -> None:
+    with pytest.raises(BotSpecError, match="use it in `noughts bot run`, `match` or `tournament run`"):
+        make_bot(parse_spec("llm{model=m}:"))

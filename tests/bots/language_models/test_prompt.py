@@ -1,0 +1,68 @@
+"""What a model gets to read: rules that follow from the variant's data, a board with names, and the moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from noughts_bots.language_models.prompt import question, rules
+from noughts_bots.language_models.view import View, view_of
+from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, cell_name, parse_variant
+
+
+def usual(variant: Variant) -> View:
+    return view_of(variant)
+
+
+@pytest.mark.parametrize(
+    "variant, sentence",
+    [
+        ("tictactoe", "A player who has 3 stones in an unbroken row, column or diagonal wins."),
+        ("gomoku", "A player who has 5 or more stones in an unbroken row, column or diagonal wins."),
+        ("gomoku:exact", "A player who has exactly 5 stones in an unbroken row, column or diagonal wins."),
+        ("connect4", "only the lowest free cell of a column can be played"),
+        ("caro", "A line of 5 does not win if the other player has stones directly before and after it."),
+        ("renju", "The first player must not make an overline"),
+        ("gomoku+pro", "The second stone of the first player must be outside the 5x5 square"),
+        ("qubic", "The board has 4 layers of 4 columns and 4 rows."),
+        ("qubic", "row, column or diagonal, also through several layers wins."),
+        ("mnk:7,6,4", "The board has 7 columns and 6 rows."),
+    ],
+)
+def test_rules_follow_from_the_variants_data(variant: str, sentence: str) -> None:
+    assert sentence in rules(usual(parse_variant(variant)))
+
+
+def test_lines_that_are_not_straight_and_stones_that_rest_on_others_are_listed() -> None:
+    board = Board(3, 2)
+    variant = Variant("odd", 3, 2, (0b000111, 0b100001), supports=(0, 0, 0, 0b1, 0, 0b110))
+    told = rules(usual(variant))
+    assert board.lines(3) != variant.lines
+    assert "A player who has stones on all cells of one of these sets wins:\na2 b2 c2\na2 c1" in told
+    assert "a1 can be played only if there are stones on a2." in told
+    assert "c1 can be played only if there are stones on b2 and c2." in told
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_cells_have_the_names_that_they_have_everywhere(name: str) -> None:
+    variant = parse_variant(name)
+    assert usual(variant).names == {cell: cell_name(variant, cell) for cell in range(variant.cells)}
+
+
+def test_a_question_has_the_board_the_moves_and_the_side() -> None:
+    variant = parse_variant("mnk:11,3,3")
+    position = Position.after(variant, [0, 32, 12])
+    assert question(usual(variant), position, hints=False) == (
+        "  a b c d e f g h i j k\n"
+        "3 X . . . . . . . . . .\n"
+        "2 . X . . . . . . . . .\n"
+        "1 . . . . . . . . . . O\n"
+        "\n"
+        "Moves so far: 1. X a3, 2. O k1, 3. X b2\n"
+        "You play O. It is your turn."
+    )
+    layers = Position.after(parse_variant("tictactoe3d"), [9])
+    assert question(usual(layers.variant), layers, hints=False).startswith(
+        "Layer 1:\n  a b c\n3 . . .\n2 . . .\n1 . . .\nLayer 2:\n  a b c\n3 X . .\n"
+    )
+    set_up = Position.parse(parse_variant("tictactoe"), "X...O...X O")
+    assert "Moves so far: unknown\n" in question(usual(set_up.variant), set_up, hints=False)

@@ -1,0 +1,167 @@
+"""A real HTTP server that speaks the contract of chat completions, and answers as a test tells it."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the endpoint does with one request."""
+
+    text: str | None = None
+    tool: str | None = None
+    """The arguments of a call of the function `play`."""
+    refusal: str | None = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tokens: tuple[int, int] | None = (100, 10)
+    """Of the prompt and of the answer; None reports none."""
+    seconds: float = 0.0
+    """How long it takes."""
+    cut: bool = False
+    """Whether the connection ends in the middle of the answer."""
+
+
+def cell(name: str) -> Reply:
+    return Reply(json.dumps({"move": name}))
+
+
+Answering = Callable[[Request], Reply]
+
+
+def in_turn(*replies: Reply) -> Answering:
+    """Give these replies, one after the other."""
+    left = iter(replies)
+    return lambda request: next(left)
+
+
+def free_cells(request: Request) -> list[str]:
+    """Read the names of the free cells from the board of the last question, as a model would have to."""
+    questions = [each["content"] for each in request["messages"] if each["role"] == "user"]
+    board = next(text for text in reversed(questions) if "\n\nMoves so far" in text).partition("\n\n")[0]
+    head, *rows = board.split("\n")
+    columns = head.split()
+    return [
+        column + row.split()[0]
+        for row in rows
+        for column, sign in zip(columns, row.split()[1:], strict=True)
+        if sign == "."
+    ]
+
+
+def question_of(request: Request) -> str:
+    """Return the last message."""
+    return str(request["messages"][-1]["content"])
+
+
+@dataclass
+class ModelEndpoint:
+    url: str
+    answering: dict[str, Answering]
+    """By model."""
+    requests: list[Request] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    """The keys that clients have sent."""
+
+
+@contextmanager
+def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
+    """Serve models by name on a free port inside the block."""
+    endpoint = ModelEndpoint("", answering)
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request: Request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            problem = _problem(self.path, request)
+            with lock:
+                endpoint.requests.append(request)
+                endpoint.keys.add(self.headers["authorization"])
+                reply = problem or answering[request["model"]](request)
+            time.sleep(reply.seconds)
+            self._send(reply, request["model"])
+
+        def _send(self, reply: Reply, model: str) -> None:
+            document = _completion(reply, model) if reply.status == 200 else _error(reply)
+            body = json.dumps(document).encode()
+            self.send_response(reply.status)
+            for name, value in {"content-type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            if reply.cut:
+                self.wfile.write(body[: len(body) // 2])
+                self.close_connection = True
+            else:
+                self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    endpoint.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _problem(path: str, request: Request) -> Reply | None:
+    """Return an error for a request that breaks the contract."""
+    if path != "/v1/chat/completions":
+        return Reply("there is nothing here", status=404)
+    roles = [message["role"] for message in request["messages"]]
+    good = roles[0] == "system" and set(roles[1:]) <= {"user", "assistant"} and roles[-1] == "user"
+    for message in request["messages"]:
+        good = good and isinstance(message["content"], str) and bool(message["content"])
+    if tools := request.get("tools"):
+        chosen = request["tool_choice"]["function"]["name"]
+        good = good and [tool["function"]["name"] for tool in tools] == [chosen]
+    if form := request.get("response_format"):
+        schema = form["json_schema"]
+        good = good and form["type"] == "json_schema" and schema["strict"] and re.fullmatch(r"\w+", schema["name"])
+        # A strict schema must name all properties and allow no others.
+        described = schema["schema"]
+        good = good and described["additionalProperties"] is False
+        good = good and described["required"] == list(described["properties"])
+    return None if good else Reply("the request breaks the contract", status=400)
+
+
+def _completion(reply: Reply, model: str) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.tool is not None:
+        function = {"name": "play", "arguments": reply.tool}
+        message["tool_calls"] = [{"id": "call_1", "type": "function", "function": function}]
+    document: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+    }
+    if reply.tokens is not None:
+        given, made = reply.tokens
+        document["usage"] = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+    return document
+
+
+def _error(reply: Reply) -> dict[str, Any]:
+    return {"error": {"message": reply.text or "no reason", "type": "error", "param": None, "code": None}}
