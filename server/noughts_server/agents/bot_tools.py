@@ -109,7 +109,8 @@ async def _run(folder: str, *words: str) -> Document:
             process.terminate()
             await process.wait()
     if not told:
-        message, _, hint = problem.decode().removeprefix("Error: ").strip().partition("\nFix: ")
+        text = problem.decode().replace(f"{folder}/", "").removeprefix("Error: ").strip()
+        message, _, hint = text.partition("\nFix: ")
         raise Failure(409, message, hint)
     return json.loads(told)  # type: ignore[no-any-return]
 

@@ -21,8 +21,8 @@ PATH = "/mcp"
 
 
 @asynccontextmanager
-async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
-    """Return the server with all tools; at the end of the block, all players are disconnected."""
+async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object], Players]]:
+    """Return the server with all tools, and the players, which are disconnected at the end of the block."""
     async with asyncio.TaskGroup() as tasks:
         bots, players = BotTools(backend), Players(backend, tasks)
         knowing = (show_position, read_docs, bots.new_bot, bots.explain_game)
@@ -39,21 +39,24 @@ async def mcp_server(backend: Backend) -> AsyncIterator[MCPServer[object]]:
         server.resource("noughts://rules/{variant}", mime_type="application/json")(rules)
         server.resource("noughts://docs/{+page}", mime_type="text/markdown")(docs)
         try:
-            yield server
+            yield server, players
         finally:
             players.close()
 
 
 async def serve_pipes(backend: Backend) -> None:
     """Serve the only client on standard input and output, until it closes them."""
-    async with mcp_server(backend) as server:
+    async with mcp_server(backend) as (server, _):
         await server.run_stdio_async()
 
 
 @asynccontextmanager
 async def serving_mcp(backend: Backend, listener: socket.socket) -> AsyncIterator[None]:
     """Serve clients over HTTP inside the block, on the socket, which it takes over. No client has a session."""
-    async with mcp_server(backend) as server:
+    async with mcp_server(backend) as (server, players):
         app = server.streamable_http_app(streamable_http_path=PATH, stateless_http=True)
         async with server.session_manager.run(), serving_http(app, listener, SiteLimits()):
-            yield
+            try:
+                yield
+            finally:
+                players.close()  # while clients that wait can still be answered

@@ -42,6 +42,16 @@ async def cup(agent: Agent) -> str:
     return next(str(each["name"]) for each in listed if each["title"] == "pascal - random")
 
 
+async def judged(agent: Agent) -> None:
+    """Return when the server has judged all games, which it does after they are over."""
+    async with asyncio.timeout(60):
+        while True:
+            rows = (await agent.call("get_leaderboard", variant="tictactoe", time_class="untimed"))["rows"]
+            if all(row["judged_games"] == row["games"] for row in rows):
+                return
+            await asyncio.sleep(0.05)
+
+
 async def read_all(agent: Agent) -> dict[str, Any]:
     tournament = await cup(agent)
     return {
@@ -53,6 +63,7 @@ async def read_all(agent: Agent) -> dict[str, Any]:
 async def test_every_reading_tool_answers_over_both_transports(server: ServerUnderTest, url: str) -> None:
     async with over_http(url) as agent:
         known = await agent.tools()
+        await judged(agent)
         over_web = await read_all(agent)
     async with over_pipes(server.address, server.token()) as agent:
         assert await agent.tools() == known
