@@ -80,7 +80,8 @@ def count_some(connection: Connection, most: int = 128) -> int:
     explored = found[-1].ordinal if len(found) == most else row.folded
     judged: dict[int, Accuracy] = {}
     try:
-        counts = _counted(variant := parse_variant(row.variant), found)
+        variant = parse_variant(row.variant)
+        counts = _counted(variant, found)
         judged = _judged(variant, found, Effort(most * _SEARCHED_A_GAME))
     except (ValueError, IndexError):
         # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
