@@ -11,6 +11,7 @@ import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import DatabaseTrouble, Draining
+from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave
 
@@ -53,15 +54,13 @@ class Membership:
     async def belonging(self) -> AsyncIterator[None]:
         """Belongs to the cluster inside the block."""
         self._learn(await self._store.write_patiently(lambda connection: beat(connection, self.node)))
-        async with asyncio.TaskGroup() as tasks:
-            beating = tasks.create_task(self._beat(), name="membership")
-            try:
+        try:
+            async with running(self._beat()):
                 yield
-            finally:
-                beating.cancel()
-                with suppress(DatabaseTrouble, Draining, TimeoutError):
-                    async with asyncio.timeout(_PERIOD_SECONDS):
-                        await self._store.write(lambda connection: leave(connection, self.node.name))
+        finally:
+            with suppress(DatabaseTrouble, Draining, TimeoutError):
+                async with asyncio.timeout(_PERIOD_SECONDS):
+                    await self._store.write(lambda connection: leave(connection, self.node.name))
 
     async def _beat(self) -> None:
         while True:

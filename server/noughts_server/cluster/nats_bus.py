@@ -22,6 +22,7 @@ from noughts_server.cluster.codecs import codec
 from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.errors import BusUnusable
 from noughts_server.runtime.bus import Handler, MemoryBus
+from noughts_server.runtime.endless_work import running
 
 logger = structlog.get_logger("noughts.bus")
 
@@ -94,13 +95,11 @@ class NatsBus:
         """Connected inside the block. Raises BadBusUrl, BusUnusable."""
         await self._connect()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                pump = tasks.create_task(self._pump(), name="bus")
+            async with running(self._pump()):
                 try:
                     yield
                 finally:
                     await self._flush()
-                    pump.cancel()
         finally:
             await self._client.close()
 

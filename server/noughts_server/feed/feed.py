@@ -15,6 +15,7 @@ from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.engine.database import Store
@@ -53,13 +54,11 @@ class Feed:
             listening(self._bus, COMMITTED, self._committed),
             listening(self._bus, CHANGED, self._changed),
         ):
-            async with asyncio.TaskGroup() as tasks:
-                ticking = tasks.create_task(self._tick(), name="feed")
+            async with running(self._tick()):
                 try:
                     yield
                 finally:
                     self.close()
-                    ticking.cancel()
 
     @asynccontextmanager
     async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
@@ -89,12 +90,8 @@ class Counters:
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
         with listening(self._bus, COMMITTED, self._committed):
-            async with asyncio.TaskGroup() as tasks:
-                timer = tasks.create_task(self._tick(), name="counters")
-                try:
-                    yield
-                finally:
-                    timer.cancel()
+            async with running(self._tick()):
+                yield
 
     @property
     def uptime(self) -> float:
