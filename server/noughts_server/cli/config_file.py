@@ -18,7 +18,7 @@ import typer
 from typer import Option
 
 from noughts_proto.transport import SERVER_VARIABLE
-from noughts_server.cli.errors import UsageProblem, reporting
+from noughts_server.cli.errors import UsageProblem, problems_with, reporting
 from noughts_server.cli.times import Seconds
 
 _WIDTH = 110
@@ -80,12 +80,9 @@ def _settings(command: Any) -> dict[str, Any]:
 
 def read_toml(file: Path) -> dict[str, Any]:
     """Return the document in a file of `--config`. Raises UsageProblem."""
-    try:
+    option = f"--config {file}"
+    with problems_with(option, OSError), problems_with(f"{option}: it is not TOML", ValueError):
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageProblem(f"--config {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageProblem(f"--config {file}: it is not TOML: {error}") from error
 
 
 def _keys(option: Any) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
-from noughts_server.cli.errors import NO_TOKEN, UsageProblem
+from noughts_server.cli.errors import NO_TOKEN, UsageProblem, problems_with
 from noughts_server.cli.output import warn
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def read_token(token: str | None, token_file: Path | None, source: str = "--toke
             warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
         return _checked_token(token, source)
     if token_file is not None:
-        return _checked_token(_first_line(token_file), f"--token-file {token_file}")
+        option = f"--token-file {token_file}"
+        with problems_with(option, OSError):
+            text = token_file.read_text(encoding="utf-8", errors="replace")
+        return _checked_token(text.partition("\n")[0], option)
     return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
 
 
@@ -88,15 +91,6 @@ def require_token(token: str | None, token_file: Path | None, source: str = "--t
     if not secret:
         raise UsageProblem(*NO_TOKEN)
     return secret
-
-
-def _first_line(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").partition("\n")[0]
-    except UnicodeDecodeError:
-        return ""
-    except OSError as error:
-        raise UsageProblem(f"--token-file {file}: {error.strerror}") from error
 
 
 def _checked_token(token: str, source: str, *, empty: bool = False) -> str:

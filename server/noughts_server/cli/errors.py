@@ -90,6 +90,18 @@ def reporting(line: str = "noughts") -> Iterator[None]:
         raise SystemExit(problem.exit_code) from None
 
 
+@contextmanager
+def problems_with(
+    subject: str, *kinds: type[Exception], raises: type[Problem] = UsageProblem, expected: str = "", hint: str = ""
+) -> Iterator[None]:
+    """Raise a problem with the subject, e.g. an option, for an error of these kinds in the `with` block."""
+    try:
+        yield
+    except kinds as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise raises(f"{subject}: {why}{expected and f', expected {expected}'}", hint) from error
+
+
 def show(problem: Problem) -> None:
     """Writes the problem to stderr."""
     from noughts_server.cli.output import show_error

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_server.cli import completion
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.competition.formats import FORMATS, TournamentFormat, format_named
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
@@ -32,18 +32,14 @@ ThroughputOption = Annotated[int, Option("--throughput", max=OPTIONS["throughput
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:
     """Return the test that `Sprt.parse` reads. Raises UsageProblem."""
-    try:
+    with problems_with(f"--sprt {text!r}", SprtError):
         return Sprt.parse(text, complete=complete)
-    except SprtError as error:
-        raise UsageProblem(f"--sprt {text!r}: {error}") from None
 
 
 def read_schedule(text: str, **options: Any) -> TournamentFormat:
     """Return the format with this name. Raise UsageProblem for another name, and for options that it does not have."""
-    try:
+    with problems_with("--schedule", ValueError):
         found = format_named(text)
-    except ValueError as error:
-        raise UsageProblem(f"--schedule: {error}") from error
     with usage_problems():
         found.check(TournamentSettings(**options))
     return found

@@ -8,7 +8,7 @@ from typer import Option
 
 from noughts_referee.rules import Variant
 from noughts_server.cli import completion, output
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
@@ -28,12 +28,10 @@ def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> 
             option = "--symmetries" if symmetries else f"--openings-order {order}"
             raise UsageProblem(f"{option}: got no openings, expected --openings as well")
         return Openings()
-    try:
+    with problems_with(f"--openings {text}", OpeningError, OpeningsFileError):
         openings = _read(text, order, symmetries, variant)
         check_openings(openings, variant)
-    except (OpeningError, OpeningsFileError) as error:
-        raise UsageProblem(f"--openings {text}: {error}") from error
-    return openings
+        return openings
 
 
 def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:

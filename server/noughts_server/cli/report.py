@@ -7,7 +7,7 @@ from typer import Option
 
 from noughts_server.cli import output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem, require_extra
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
 from noughts_server.cli.format_options import read_sprt
 from noughts_server.cli.game_sources import GameSource
 from noughts_server.records.formats import replacing
@@ -34,10 +34,8 @@ def report(
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)
     path = file if file.suffix == ".html" and not file.is_dir() else file / "report.html"
     # Before the games are read, not after them.
-    try:
+    with problems_with(f"-o {file}", OSError, raises=Problem, expected="a folder or file that can be created"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Problem(f"-o {file}: {error.strerror}, expected a folder or file that can be created") from None
     from noughts_server.report.page import page
 
     collected = games.read(
@@ -46,11 +44,9 @@ def report(
     if sprt is not None and collected.course is None:
         raise UsageProblem.of("sprt_of_a_tournament", sprt=sprt, bots=len(collected.tally.labels))
     written = page(collected, test)
-    try:
-        with replacing(path) as out:
-            out.write(written)
-    except OSError as error:
-        raise Problem(f"{path}: {error.strerror}, expected a file that can be written") from None
+    unwritable = problems_with(f"{path}", OSError, raises=Problem, expected="a file that can be written")
+    with unwritable, replacing(path) as out:
+        out.write(written)
     size = path.stat().st_size
     games_told = output.count(collected.tally.games, "game")
     output.show(

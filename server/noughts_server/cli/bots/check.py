@@ -16,7 +16,7 @@ from noughts_bots.specs import dials_in, parse_spec
 from noughts_server.cli import child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.errors import FAILED, Problem, UsageProblem
+from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_with
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
@@ -78,11 +78,9 @@ def check(
     output.show(document, "\n".join(lines))
     reports = {"--junit": (junit, _junit(found, taken)), "--markdown": (markdown, _markdown(found, taken, lines))}
     for option, (file, text) in reports.items():
-        try:
-            if file is not None:
+        if file is not None:
+            with problems_with(f"{option} {file}", OSError, raises=Problem):
                 file.write_text(text, encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise Problem(f"{option} {file}: {error.strerror}") from error
     if found.faults or any(step.outcome == "failed" for step in taken):
         raise SystemExit(FAILED)
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from noughts_server.cli import output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 
 
@@ -28,13 +28,11 @@ def new(
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Problem(f"{place}: it already exists, and is not empty", "Choose another name, or another --folder.")
     files = files_of(chosen, name)
-    try:
+    with problems_with(f"{place}", OSError, raises=Problem):
         for path, text in files.items():
             target = place / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{place}: {error.strerror}") from error
     found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
     spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=found[1] if found else name)
     made = {"name": name, "language": language, "folder": str(place), "spec": spec, "files": sorted(map(str, files))}

@@ -20,7 +20,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output
 from noughts_server.cli.command import command, declaration
 from noughts_server.cli.config_file import read_toml
-from noughts_server.cli.errors import Problem, UsageProblem, explain, show
+from noughts_server.cli.errors import Problem, UsageProblem, explain, problems_with, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, until_terminated
@@ -163,11 +163,9 @@ def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOpti
     for key, value in table.items():
         if key not in known:
             raise UsageProblem(f"{place}: got the key {key!r}, expected one of {', '.join(known)}")
-        try:
-            name, kind, declared = known[key]
+        name, kind, declared = known[key]
+        with problems_with(f"{place}, {key}", ValueError):
             values[name] = _read(value, kind, declared)
-        except ValueError as error:
-            raise UsageProblem(f"{place}, {key}: {error}") from error
     return replace(chosen, **values)
 
 

@@ -17,7 +17,7 @@ from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.cli import format_options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
@@ -128,12 +128,10 @@ def _require_version(client: Client, bot: str, version: str) -> None:
 
 def _read(file: Path) -> tuple[bytes, str]:
     """Return the bot's content and kind. Raises Problem for an unreadable file or another kind."""
-    try:
+    with problems_with(f"{file}", OSError, raises=Problem, expected="a file or a folder"):
         if file.is_dir():
             return _packed(file), "py"
         content = file.read_bytes()
-    except OSError as error:
-        raise Problem(f"{file}: {error.strerror}, expected a file or a folder") from error
     if not content:
         raise Problem(f"{file}: got an empty file, expected a bot")
     if (kind := kind_of(file.name, content)) is not None:

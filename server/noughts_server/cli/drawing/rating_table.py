@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import problems_with
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound, RatedPlayer, RatingTable
 from noughts_server.tables.standings import PairScores
 
@@ -149,7 +149,5 @@ def fit_of_pairs(labels: Iterable[str], scores: PairScores) -> "BatchRatings":
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import count_pairs
 
-    try:
+    with problems_with("--fit", FitError):
         return rate(count_pairs(((*pair, score.counts) for pair, score in scores.items()), labels))
-    except FitError as error:
-        raise UsageProblem(f"--fit: {error}") from None

@@ -17,7 +17,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli import child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import showing_progress
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, two_stages
@@ -155,7 +155,5 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
     template = Template(resources.files(__package__).joinpath("estimate.svg").read_text(encoding="utf-8"))
     title = escape(f"{spec} in the reference pool")
     picture = template.substitute(width=_WIDTH, height=top, title=title, parts="".join(parts))
-    try:
+    with problems_with(f"--svg {file}", OSError, raises=Problem):
         file.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"--svg {file}: {error.strerror}") from error

@@ -10,7 +10,7 @@ from noughts_server.cli import output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.errors import Problem
+from noughts_server.cli.errors import Problem, problems_with
 from noughts_server.cli.game_sources import record_of
 from noughts_server.cli.local.records import games_in, require_moves
 from noughts_server.cli.local.records_show import game_in
@@ -38,10 +38,7 @@ def explain(
         with at.connected() as client:
             game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name))).game)
         called = name
-    try:
-        with counting("Positions") as show:
-            told = explanation(game, show)
-    except RecordError as error:
-        raise Problem(f"{called}: {error}") from error
+    with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:
+        told = explanation(game, show)
     text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(told)]
     output.show({"game": called, "variant": game.variant, **told}, output.printable("\n".join(text)))

@@ -9,7 +9,7 @@ from noughts_server.cli import output
 from noughts_server.cli.anchors import read_anchors
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.records.results_file import ResultsError, read_results
 
@@ -45,10 +45,8 @@ def rate(
     games = count_pairs(((*pair, score.counts) for pair, score in tally.independent.items()), tally.labels)
     if not len(games.first):
         raise UsageProblem(f"{source}: got no game with a result, expected at least one")
-    try:
+    with problems_with(source, FitError):
         ratings = rate_games(games, anchors=anchors, prior=prior)
-    except FitError as error:
-        raise UsageProblem(f"{source}: {error}") from None
     forfeits = {name: kinds.total() for name, kinds in tally.faults.items()}
     if output.is_json():
         counts = {"forfeits": forfeits, "void": void, "repeats": tally.repeats}

@@ -9,7 +9,7 @@ from noughts_bots.reference.exact import MOST_FREE_CELLS, can_solve
 from noughts_referee.rules import Position, Variant, cell_name, cell_names
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening
 from noughts_server.records.explaining import VALUES
@@ -48,10 +48,8 @@ def solve_position(
 
 def _position(variant: Variant, moves: str) -> Position:
     """Return the position after these moves. Raises UsageProblem."""
-    try:
+    with problems_with("--moves", OpeningError, hint="Write legal moves by name, after which nobody has won."):
         cells = read_opening(moves.strip() or "[]", variant)
         if cells:
             check_opening(variant, cells)
-    except OpeningError as error:
-        raise UsageProblem(f"--moves: {error}", "Write legal moves by name, after which nobody has won.") from None
-    return Position.after(variant, cells)
+        return Position.after(variant, cells)

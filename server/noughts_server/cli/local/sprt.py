@@ -7,7 +7,7 @@ from typer import Option
 from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -39,10 +39,8 @@ def sprt(
     """
     if model not in set(SprtModel):
         raise UsageProblem(f"--model {model!r}: expected {' or '.join(f'`{name}`' for name in SprtModel)}")
-    try:
+    with problems_with("sprt", SprtError):
         test = Sprt(elo0, elo1, alpha, beta, SprtModel(model))
-    except SprtError as error:
-        raise UsageProblem(f"sprt: {error}") from None
     if plan is not None:
         if wins or draws or losses or penta is not None:
             raise UsageProblem("--plan: got counts as well, expected one of the two")
@@ -90,10 +88,8 @@ def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -
 
 
 def _plan(test: Sprt, elo: float, draw_rate: float, advantage: float) -> None:
-    try:
+    with problems_with("--plan", SprtError):
         planned = plan(test, TrueStrength(elo, draw_rate, advantage))
-    except SprtError as error:
-        raise UsageProblem(f"--plan: {error}") from None
     moving = f", moving first worth {advantage:+g}" if advantage else ""
     lines = (
         f"Test: {test}",

@@ -20,7 +20,7 @@ from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.dry_run import show_forecasts
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
 from noughts_server.cli.local.children import check_startable, engine_options
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
@@ -251,10 +251,8 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     from noughts_server.store.tournaments.local_runs import NotResumed, run_to_resume
 
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
-    try:
+    with problems_with("--resume", NotResumed, hint="Leave out --resume to begin another tournament there."):
         stored, settings = asyncio.run(run_to_resume(plan.database, plan.settings, versions, same_seed=same_seed))
-    except NotResumed as error:
-        raise UsageProblem(f"--resume: {error}", "Leave out --resume to begin another tournament there.") from error
     before, after = stored.settings, settings
     added = (after.games_per_pair, after.rounds, len(versions)) != (
         before.games_per_pair, before.rounds, len(stored.versions)

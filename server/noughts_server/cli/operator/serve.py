@@ -17,7 +17,7 @@ from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, require_extra
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, problems_with, require_extra
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
@@ -186,10 +186,8 @@ def read_limits(chosen: list[str]) -> Limits:
         if not (number.isascii() and number.isdecimal()):
             raise UsageProblem(f"--set-limit {text!r}: expected NAME=NUMBER, e.g. sessions=1000")
         numbers[name] = int(number)
-    try:
+    with problems_with("--set-limit", InvalidArgument):
         return Limits().changed(**numbers)
-    except InvalidArgument as error:
-        raise UsageProblem(f"--set-limit: {error}") from error
 
 
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:

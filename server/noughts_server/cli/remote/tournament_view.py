@@ -8,7 +8,7 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.estimate_lines import difference_text
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
-from noughts_server.cli.errors import Problem
+from noughts_server.cli.errors import Problem, problems_with
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
@@ -60,10 +60,9 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
 
 def _format(shown: pb.Tournament) -> TournamentFormat:
     """Return a tournament's format. Raise Problem for one that only a newer Noughts knows."""
-    try:
+    hint = "Install the version of Noughts that the server runs."
+    with problems_with(shown.name, ValueError, raises=Problem, hint=hint):
         return format_of(shown.schedule)
-    except ValueError as error:
-        raise Problem(f"{shown.name}: {error}", "Install the version of Noughts that the server runs.") from error
 
 
 def _tables(client: Client, shown: pb.Tournament) -> TournamentTables:
