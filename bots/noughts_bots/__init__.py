@@ -9,6 +9,7 @@ class Centre(Bot):
 run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # Must be imported before grpc; see that module.
@@ -43,15 +44,11 @@ __all__ = [
     "run_async",
 ]
 
+# These modules are imported on first use, because a child of the referee must start at once.
+_NEED_GRPC = {"run": "api", "run_async": "api", "BotRefused": "session"}
+
 
 def __getattr__(name: str) -> Any:
-    # These need grpc, so they are imported on first use: a child of the referee must start at once.
-    if name in ("run", "run_async"):
-        from noughts_bots import api
-
-        return getattr(api, name)
-    if name == "BotRefused":
-        from noughts_bots.session import BotRefused
-
-        return BotRefused
+    if name in _NEED_GRPC:
+        return getattr(import_module(f"{__name__}.{_NEED_GRPC[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

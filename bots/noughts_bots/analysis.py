@@ -3,20 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from noughts_bots.reference.exact import Solver, can_solve
+from noughts_bots.reference.exact import Solver, Verdict, can_solve
 from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.search import CERTAIN, WON
 from noughts_referee.rules import Position, Variant, base_name, covers, parse_variant
-
-
-class Verdict(NamedTuple):
-    """The value of a position for the side to move."""
-
-    result: int | None  # 1 win, 0 draw, -1 loss; None: unknown
-    plies: int | None  # half-moves until a win or loss if both sides play best; at most so many if not exact
-    best: tuple[int, ...]  # the best moves; if not exact, one move
-    exact: bool
 
 
 class Turn(NamedTuple):
@@ -48,7 +39,7 @@ class Analyst:
         """Return the value of the position; None if no solver reaches it."""
         if can_solve(position):
             try:
-                return Verdict(*self._solver.solution(position), exact=True)
+                return self._solver.solution(position)
             except Spent:
                 pass
         if self._threats is None:
@@ -70,7 +61,7 @@ class Analyst:
         for ply in range(last, first - 1, -1):
             show(last - ply, last - first + 1)
             if ply == last and outcome is not None:
-                found[ply] = Verdict(0 if outcome.winner is None else -1, 0, (), exact=True)
+                found[ply] = Verdict(0 if outcome.winner is None else -1, 0, ())
             elif verdict := self.verdict(Position.after(self._variant, moves[:ply])):
                 found[ply] = verdict
         for ply in range(first + 1, last):

@@ -114,12 +114,11 @@ def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
         if not brace:
             raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
         options = _parse_options(text, written)
-    if kind in BUILT_IN_KINDS and rest == ":":
-        return BotSpec(label, kind, "", options)
-    if kind in BUILT_IN_KINDS or not rest.startswith(":") or not rest[1:].strip():
+    target, is_built_in = rest[1:].strip(), kind in BUILT_IN_KINDS
+    if not rest.startswith(":") or bool(target) is is_built_in:
         expected = f"a colon at the end, as in {kind}{{key=value}}:"
-        raise _unreadable(text, expected if kind in BUILT_IN_KINDS else f"what to start, as in {kind}:TARGET")
-    return BotSpec(label, kind, rest[1:].strip(), options)
+        raise _unreadable(text, expected if is_built_in else f"what to start, as in {kind}:TARGET")
+    return BotSpec(label, kind, target, options)
 
 
 def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:

@@ -279,15 +279,16 @@ class Conversation:
 
     def _hear_who(self, line: str) -> Heard:
         """The terms were read when the engine names itself, or has complained more often than there were infos."""
-        if word_and_rest(line)[0] in REFUSALS:
+        word = word_and_rest(line)[0]
+        if word in REFUSALS:
             self._complaints.add(_NUMBERS.sub("", line))
-        if word_and_rest(line)[0] in REFUSALS and self._excused:
-            self._excused -= 1
+            if self._excused:
+                self._excused -= 1
+                return Heard.NOTE
+        elif word in _MESSAGES or not _ABOUT.search(line):
             return Heard.NOTE
-        if word_and_rest(line)[0] in REFUSALS or (_ABOUT.search(line) and word_and_rest(line)[0] not in _MESSAGES):
-            self.settle()
-            return Heard.READY
-        return Heard.NOTE
+        self.settle()
+        return Heard.READY
 
 
 def as_bytes(commands: Iterable[str], line_end: str) -> bytes:

@@ -231,8 +231,7 @@ class GomocupEngine:
     def _tell(self, position: Position) -> None:
         """Start the game for the bot, and again if the limits have changed."""
         bank = 0.0 if self._left_ms == UNLIMITED_MS else self._match_ms / 1000
-        move = 0.0 if self._turn_ms is None else max(_AT_ONCE_US / 1e6, self._turn_ms / 1000)
-        time = TimeLimits(move=move, bank=bank)
+        time = TimeLimits(move=self._turn_us() / 1e6, bank=bank)
         name = f"tournaments/gomocup/games/{self.games}"
         game = GameInfo(name, position.variant, position.side, "opponent", time)
         if game != self._told:

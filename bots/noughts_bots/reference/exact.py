@@ -13,10 +13,13 @@ from noughts_referee.rules import Board, Position, Variant, members
 MOST_FREE_CELLS = 28  # of a position that can be solved
 
 
-class Solution(NamedTuple):
-    result: int  # for the side to move: 1 win, 0 draw, -1 loss
-    plies: int | None  # half-moves until a win or loss if both sides play best; None for a draw
-    best: tuple[int, ...]  # the moves that keep the result, and win soonest or lose latest
+class Verdict(NamedTuple):
+    """The value of a position for the side to move."""
+
+    result: int | None  # 1 win, 0 draw, -1 loss; None: unknown
+    plies: int | None  # half-moves until a win or loss if both sides play best; at most so many if not exact
+    best: tuple[int, ...]  # the moves that keep the result, and win soonest or lose latest; if not exact, one move
+    exact: bool = True
 
 
 def can_solve(position: Position) -> bool:
@@ -52,7 +55,7 @@ class Solver:
             return score <= 0 or self._variant.completes(placed, cell)
         return not self._search.reaches(1 - score, other, placed)
 
-    def solution(self, position: Position) -> Solution:
+    def solution(self, position: Position) -> Verdict:
         own, other, free = position.own, position.opponent, self._variant.cells - position.ply
         score = result = self.result(position)
         # Near ends are tested first, because a short search can find them.
@@ -61,7 +64,7 @@ class Solver:
         elif result < 0:
             score = next(score for score in range(1 - free, 0, 2) if not self._search.reaches(score + 1, own, other))
         best = tuple(cell for cell in position.free if self.keeps(position, cell, score))
-        return Solution(result, free + 1 - abs(score) if score else None, best)
+        return Verdict(result, free + 1 - abs(score) if score else None, best)
 
 
 class _ColumnSearch:

@@ -25,12 +25,11 @@ class StartRetry:
 
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
         """Return what `start` returns. Raises its errors, except those of a machine without free resources."""
-        wait = _FIRST_WAIT
-        waiting = False
+        wait, waiting = _FIRST_WAIT, False
         try:
             while True:
                 try:
-                    made = await start()
+                    return await start()
                 except OSError as error:
                     if error.errno not in REFUSALS:
                         raise
@@ -40,8 +39,6 @@ class StartRetry:
                         if self._waiting == 1:
                             what = f"this machine cannot start more processes now: {error}"
                             self._tell(f"{what}; games wait, and Noughts tries again")
-                else:
-                    return made
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_WAIT)
         finally:

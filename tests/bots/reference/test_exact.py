@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from noughts_bots.reference.exact import Solution, Solver, can_solve
+from noughts_bots.reference.exact import Solver, Verdict, can_solve
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_referee.rules import Board, Position, Variant, parse_variant
@@ -19,7 +19,7 @@ def made(columns: int, rows: int, length: int, layers: int = 1, *, exact: bool =
     return Variant("made", columns, rows, board.lines(length), layers=layers, beside=ends, supports=supports)
 
 
-def solve(position: Position, effort: int | None = None) -> Solution:
+def solve(position: Position, effort: int | None = None) -> Verdict:
     return Solver(position.variant, Effort(effort)).solution(position)
 
 
@@ -30,11 +30,11 @@ class Recursion:
         self._variant = variant
         self.value = cache(self._value)
 
-    def solution(self, position: Position) -> Solution:
+    def solution(self, position: Position) -> Verdict:
         moves = self._moves(position.own, position.opponent)
         best = max(moves.values())
         found = tuple(cell for cell, value in moves.items() if value == best)
-        return Solution((best > 0) - (best < 0), round(abs(1 / best)) if best else None, found)
+        return Verdict((best > 0) - (best < 0), round(abs(1 / best)) if best else None, found)
 
     def _value(self, own: int, other: int) -> float:
         """Return 1 / plies for a win, its negative for a loss and 0 for a draw."""

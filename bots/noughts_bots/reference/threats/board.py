@@ -38,7 +38,8 @@ class Board:
         self.full = variant.full
         self.lines = variant.lines
         self.bits = tuple(1 << number for number in range(len(variant.lines)))
-        self.through = _through(variant)
+        self.bit_of = dict(zip(variant.lines, self.bits, strict=True))
+        self.through = tuple(sum(map(self.bit_of.__getitem__, lines)) for lines in variant.lines_through)
         self.near = _nearby(variant)
         """For each cell, the cells at most two places away on a line."""
         lengths = [line.bit_count() for line in variant.lines]
@@ -114,18 +115,17 @@ class RuledBoard(Board):
         second = variant.beside
         renju = base_name(variant.name).startswith("renju")
         first = Geometry(variant.columns, variant.rows).ends(5) if renju else second
-        numbers = {line: 1 << number for number, line in enumerate(variant.lines)}
         self._spoils: tuple[list[int], list[int]] = ([0] * variant.cells, [0] * variant.cells)
         """For each side and cell, the lines that a stone there spoils."""
         for spoils, beside in zip(self._spoils, (first, second), strict=True):
             for line, ends in beside.items():
                 for cell in members(ends):
-                    spoils[cell] |= numbers[line]
+                    spoils[cell] |= self.bit_of[line]
         self._shuts: list[list[tuple[int, int]]] = [[] for _ in range(variant.cells)]
         """For each cell, the lines whose end it is: the other end, and the line."""
         for line, ends in variant.blocked_ends.items():
             for cell in members(ends):
-                self._shuts[cell].append((ends ^ 1 << cell, numbers[line]))
+                self._shuts[cell].append((ends ^ 1 << cell, self.bit_of[line]))
 
     def placed(self, stones: Stones, cell: int) -> Stones:
         cells, touched, ones, twos, fours, eights, sixteens, side = super().placed(stones, cell)
@@ -151,14 +151,6 @@ def missing_three(own: Stones, other: Stones) -> int:
     """Return the lines that miss three stones and hold none of the other side."""
     _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & twos & ~(fours | eights | sixteens | other.touched)
-
-
-def _through(variant: Variant) -> tuple[int, ...]:
-    through = [0] * variant.cells
-    for number, line in enumerate(variant.line_cells):
-        for cell in line:
-            through[cell] |= 1 << number
-    return tuple(through)
 
 
 def _nearby(variant: Variant) -> tuple[int, ...]:
