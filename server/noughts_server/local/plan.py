@@ -16,7 +16,7 @@ from noughts_server.launching.launcher import Locking
 
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics
-    from noughts_server.statistics.sprt import Sprt, SprtState
+    from noughts_server.statistics.sprt import SprtState
     from noughts_server.store.games.standings import CrosstableCell as PairScore
     from noughts_server.tables.pairings import MatchRow
     from noughts_server.tables.standings import Standing
@@ -101,9 +101,6 @@ class LocalPlan:
     fatal: bool = False
     """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
 
-    sprt: "Sprt | None" = None
-    """A test that ends a match of two as soon as it is decided."""
-
     def processes_of(self, spec: BotSpec) -> int:
         """How many processes this bot has.
 
@@ -160,7 +157,7 @@ class LocalProgress:
     plies: int
     standings: "tuple[Standing, ...]"
     sprt: "SprtState | None" = None
-    """How the test of `LocalPlan.sprt` stands."""
+    """The state of the test of a match, if there is one."""
 
 
 class PlayedGame(NamedTuple):
@@ -172,10 +169,6 @@ class PlayedGame(NamedTuple):
     outcome: Outcome
     fault: str = ""
     """What the loser did, a phrase that follows "it", as far as that was known when the game was stored."""
-    moves: bytes = b""
-    """As it is stored."""
-    opening: bytes = b""
-    """The first of them, which were on the board when the game began."""
 
     @property
     def is_fault(self) -> bool:

@@ -23,6 +23,7 @@ from noughts_server.local.bot_process import bot_process
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
 if TYPE_CHECKING:
+    from noughts_server.statistics.match_games import MatchGames
     from noughts_server.store.engine.database import Store
     from noughts_server.store.games.games import ExportedGame
 
@@ -34,11 +35,12 @@ async def play_locally(
     stop: LocalStop,
     export: "Callable[[Iterator[ExportedGame]], None]" = lambda games: None,
     on_note: Callable[[str], None] = lambda note: None,
-    on_game: Callable[[PlayedGame], None] | None = None,
+    on_game: "Callable[[PlayedGame, MatchGames], None]" = lambda game, match: None,
 ) -> LocalOutcome:
     """Plays the plan to its end or to `stop`. Raises LocalError, LockIncomplete, or what keeps a server from starting.
 
-    `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored.
+    `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored,
+    with the counts of all games if there are two bots.
 
     `export` gets the stored games in slot order, as far as there is no gap; at the end all that are left. A run that
     resumes an earlier one begins with the games of that.

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import InitVar, dataclass
 from typing import Any
@@ -16,13 +16,13 @@ from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
-from noughts_server.local.match import LocalMatch
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.statistics.match_games import opening_of
+from noughts_server.statistics.match_games import MatchGames, counted_game
+from noughts_server.statistics.sprt import Sprt
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
@@ -70,7 +70,7 @@ class RunAtServer:
     on_progress: Callable[[LocalProgress], None]
     stop: LocalStop
     patience: StartRetry
-    on_game: Callable[[PlayedGame], None] | None = None
+    on_game: Callable[[PlayedGame, MatchGames], None] = lambda game, match: None
     write: Callable[[Iterator[ExportedGame]], None] = lambda games: None
     """Gets the stored games, see `WrittenGames`."""
 
@@ -80,7 +80,9 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self.specs.items()}
         self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
-        self._match = LocalMatch(self.plan)
+        sprt = self.plan.settings.sprt
+        self._match = MatchGames(Sprt.parse(sprt) if sprt else None)
+        """The games of a match; with more bots, nothing is counted."""
         self.children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
 
     async def play(self) -> None:
@@ -88,14 +90,11 @@ class RunAtServer:
         await self._tournament.create()
         if self.plan.resumes:
             await self.server.store.read(self._recall)
-            self._stop_if_over()
         for label, margin_us in self.plan.own_margins_us.items():
             version = self._tournament.bots[label].id
             self.server.referee.player(version).margin_us = margin_us
         async with AsyncExitStack() as stack:
-            self.server.recorder.admit = self._admit
-            if self.on_game is not None or self.plan.fatal:
-                stack.enter_context(listening(self.server.bus, COMMITTED, self._committed))
+            stack.enter_context(listening(self.server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = []
             for label, spec in self.specs.items():
@@ -107,7 +106,6 @@ class RunAtServer:
                     if not await self._unless(self.stop.finishing, games):
                         await self._unless(self.stop.aborting, self.server.drain())
                         self.server.abandon()
-                    self.server.recorder.record(self._match.release())
                     await self.server.recorder.flush()
             finally:
                 for process in processes:
@@ -122,7 +120,7 @@ class RunAtServer:
         """What is stored; the games that are not written yet are now."""
         store = self.server.store
         await self.server.recorder.flush()
-        await self.children.faults.keep(self._match.counts)
+        await self.children.faults.keep(lambda game: not self._match.over or game <= self._match.known)
 
         def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -133,11 +131,11 @@ class RunAtServer:
         tournament, crosstable, ends = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
-        match = self._match.games
+        finished = tournament.state is TournamentState.FINISHED
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
-            interrupted=tournament.state is not TournamentState.FINISHED and not match.over,
+            interrupted=not finished,
             standings=table,
             pairs=tuple(crosstable.cells),
             matches=(*crosstable.matches, *crosstable.encounters),
@@ -145,41 +143,34 @@ class RunAtServer:
             faults=self.children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
-            kept="" if tournament.state is TournamentState.FINISHED or match.over else self.server.store.url,
-            match=self._match.statistics(),
-            exhausted=match.exhausted,
+            kept="" if finished else self.server.store.url,
+            match=self._match.statistics() if len(self.specs) == 2 else None,
+            exhausted=self._match.exhausted,
         )
 
     def _committed(self, report: CommitReport) -> None:
         for game in report.games:
+            self._count([game])
             played = self._played(game)
-            if self.on_game is not None:
-                self.on_game(played)
+            self.on_game(played, self._match)
             if self.plan.fatal and self._fatal is None and played.is_fault:
                 self._fatal = played
                 self.stop.finish()
 
     def _recall(self, connection: Any) -> None:
-        """Takes the games of a match that were played before this run."""
-        self._match.recall(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
+        """Count the games that were played before this run."""
+        self._count(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
+
+    def _count(self, games: Iterable[FinishedGame]) -> None:
+        """Count stored games, if this is a match, for the bot that was named first."""
+        if len(self.specs) == 2:
+            self._match.add({game.ordinal: counted_game(game, self.plan.settings.variant, base=1) for game in games})
 
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
         labels = tuple(self.specs)
         first, second = labels[game.first], labels[game.second]
-        opening = opening_of(game, self.plan.settings.variant)
-        return PlayedGame(game.ordinal, first, second, game.outcome, game.fault, game.moves, opening)
-
-    def _admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
-        """Hands games to the statistics of a match, if it is one; returns those to store now."""
-        admitted = self._match.admit(games)
-        self._stop_if_over()
-        return admitted
-
-    def _stop_if_over(self) -> None:
-        """A test that has ended ends the run at once: games that are running would count nowhere."""
-        if self._match.games.over:
-            self.stop.abort()
+        return PlayedGame(game.ordinal, first, second, game.outcome, game.fault)
 
     # The bots' processes.
 
@@ -222,7 +213,7 @@ class RunAtServer:
                 games_total=tournament.games_total if tournament else 0,
                 plies=self.server.referee.plies,
                 standings=table,
-                sprt=self._match.games.state,
+                sprt=self._match.state,
             )
         )
 

@@ -144,5 +144,5 @@ class LocalTournament:
         if tournament.state is TournamentState.OPEN:
             more = rounds = 0
         if more or rounds or late:
-            extend_tournament(connection, self.slug, games_per_pair=more, rounds=rounds)
+            extend_tournament(connection, self.slug, games_per_pair=more, rounds=rounds, any_format=True)
         return late

@@ -78,8 +78,6 @@ class Recorder:
         """Journaled games that got further since the last commit, by tournament and slot."""
         self._recorded = 0
         self._committed = 0
-        self.admit: Callable[[list[FinishedGame]], list[FinishedGame]] = lambda games: games
-        """Gets the games that have ended, and returns those to store now."""
         self._closed = False
         self._running = False
         self._failure: BaseException | None = None
@@ -96,7 +94,6 @@ class Recorder:
         """Takes games over and returns at once. Raises Draining after `close`."""
         if self._closed:
             raise Draining()
-        games = self.admit(games)
         self._waiting += games
         self._recorded += len(games)
         self._wake.set()

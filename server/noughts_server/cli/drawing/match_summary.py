@@ -25,8 +25,8 @@ class MatchSummary:
     """The number of games by termination."""
     statistics: MatchStatistics | None = None
     """Statistics of pairs; None if only scores are known."""
-    sprt: Sprt | None = None
-    """The test, if there was one."""
+    sprt: str = ""
+    """The test, as `Sprt.parse` reads it; empty if there was none."""
 
     def show(self, more: dict[str, Any]) -> None:
         """Print the summary; `more` is added to the document."""
@@ -94,7 +94,7 @@ class MatchSummary:
             )
         if counted.sprt is not None:
             lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
-            lines.append(f"Test: {self.sprt}")
+            lines.append(f"Test: {Sprt.parse(self.sprt)}")
         return lines
 
 

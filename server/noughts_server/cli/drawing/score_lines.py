@@ -8,43 +8,37 @@ from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.output import note, points, stderr
 from noughts_server.competition.score import Score
 from noughts_server.local.plan import LocalPlan, PlayedGame
-from noughts_server.statistics.match_games import MatchGames, MatchStatistics, match_game
-from noughts_server.statistics.sprt import Sprt
+from noughts_server.statistics.match_games import MatchGames, MatchStatistics
 
 _MOST_BOTS = 16
 
 
-def score_lines(plan: LocalPlan, every: int | None) -> Callable[[PlayedGame], None] | None:
-    """Return a function that takes each game and prints the score on stderr after every N; None on a terminal."""
+def score_lines(plan: LocalPlan, every: int | None) -> Callable[[PlayedGame, MatchGames], None]:
+    """Return a function that takes each game and prints the score on stderr after every N, but not on a terminal."""
     if every is None or stderr().is_terminal:
-        return None
+        return lambda game, match: None
     settings = plan.settings
     total = settings.schedule.most_games(settings, len(plan.specs))
     of_all = "" if settings.schedule.follows_results else f" of {total:,}"
-    return _ScoreLines(unique_labels(plan.specs), every, of_all, plan.sprt).heard
+    return _ScoreLines(unique_labels(plan.specs), every, of_all).heard
 
 
 class _ScoreLines:
-    def __init__(self, labels: list[str], every: int, of_all: str, sprt: Sprt | None) -> None:
+    def __init__(self, labels: list[str], every: int, of_all: str) -> None:
         self._labels = labels
         self._every = every
         self._of_all = of_all
         self._done = 0
         self._scores: defaultdict[str, Score] = defaultdict(Score)
-        self._match = MatchGames(sprt) if len(labels) == 2 else None
 
-    def heard(self, game: PlayedGame) -> None:
+    def heard(self, game: PlayedGame, match: MatchGames) -> None:
         winner = game.outcome.winner
         score = Score(wins=winner == 0, draws=winner is None, losses=winner == 1)
         self._scores[game.first] += score
         self._scores[game.second] += score.mirrored
         self._done += 1
-        if self._match is not None:
-            outcome, side = game.outcome, int(game.first != self._labels[0])
-            counts = match_game(outcome.result, outcome.termination, side, game.moves, game.opening)
-            self._match.add({game.number: counts})
-        if self._done % self._every == 0 or (self._match is not None and self._match.decided):
-            standing = self._table() if self._match is None else self._of_two(self._match.statistics())
+        if self._done % self._every == 0 or match.decided:
+            standing = self._of_two(match.statistics()) if len(self._labels) == 2 else self._table()
             note(f"{self._done:,}{self._of_all} games: {standing}")
 
     def _of_two(self, statistics: MatchStatistics) -> str:

@@ -28,7 +28,7 @@ from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
-from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST
+from noughts_server.competition.formats import MATCH
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import scores_of
 
@@ -98,6 +98,11 @@ class MatchOptions(LocalOptions):
     games: Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)] = 2
     sprt: str | None = None
 
+    def _format_settings(self) -> dict[str, Any]:
+        if self.sprt is None:
+            return {}
+        return FormatOptions(games=self.games, schedule=str(MATCH), sprt=self.sprt)._format_settings()
+
 
 @command(extra="server")
 def demo(games: PerPairOption = 2, seed: int | None = None) -> None:
@@ -118,19 +123,21 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
     limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    test = None
-    if playing.sprt is not None:
-        test = format_options.read_sprt(playing.sprt)
-        if playing.games == MatchOptions().games:
-            playing = replace(playing, games=GAMES_OF_A_TEST)
-    plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
+    plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     if playing.dry_run:
         _show_forecast(plan)
         return
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
-        settings.variant, settings.seed, first, second, outcome.pairs, outcome.terminations, outcome.match, test
+        settings.variant,
+        settings.seed,
+        first,
+        second,
+        outcome.pairs,
+        outcome.terminations,
+        outcome.match,
+        settings.sprt,
     )
     with beside_games(playing.games_file):
         result.show({**_conditions_document(plan), **faults_document(plan, outcome)})

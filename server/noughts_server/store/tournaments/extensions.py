@@ -27,12 +27,18 @@ _HINT = "Create another tournament for more."
 
 
 def extend_tournament(
-    connection: Connection, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None
+    connection: Connection,
+    slug: str,
+    *,
+    games_per_pair: int = 0,
+    rounds: int = 0,
+    owner_id: int | None = None,
+    any_format: bool = False,
 ) -> Tournament:
     """Add games to each pair, or rounds to a Swiss tournament; a finished tournament is set to paused.
 
-    With `owner_id`, it must be this owner's. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
-    ResourceExhausted.
+    With `owner_id`, it must be this owner's. With `any_format`, a match can get more games, too. Raises NotFound,
+    PermissionDenied, WrongState, InvalidArgument, ResourceExhausted.
     """
     tournament = owned_tournament(connection, slug, owner_id)
     kind = tournament.settings.schedule
@@ -43,7 +49,7 @@ def extend_tournament(
     require_state(tournament, TournamentState.RUNNING, TournamentState.PAUSED, TournamentState.FINISHED)
     if games_per_pair and not isinstance(kind, FixedPairings):
         raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: results determine the pairings in a {kind}")
-    if not kind.extendable:
+    if not kind.extendable and not any_format:
         raise WrongState(tournament.name, got=f"a {kind}", expected="a format that can be extended", hint=_HINT)
     if games_per_pair and isinstance(kind, FixedPairings):
         _add_games(connection, tournament, kind, games_per_pair)

@@ -79,6 +79,14 @@ def test_a_test_that_is_decided_stays_so_when_the_match_goes_on(noughts: Any, tm
     after = json.loads(noughts(f"{line} --resume --format json").stdout)
     assert (after["sprt"], after["pentanomial"]) == (before["sprt"], before["pentanomial"])
     assert after["games"] == before["games"]
+    more = json.loads(noughts(f"{line.replace('5000', '6000')} --resume --format json").stdout)
+    assert (more["sprt"], more["games"]) == (before["sprt"], before["games"])
+
+
+def test_a_test_that_is_not_decided_gets_more_games_when_the_match_goes_on(noughts: Any, tmp_path: Path) -> None:
+    line = f"match random random --seed 1 --sprt elo0=0,elo1=5 --db {tmp_path / 'm.db'} --format json --games"
+    noughts(f"{line} 10")
+    assert json.loads(noughts(f"{line} 14 --resume").stdout)["games"] == 14
 
 
 def test_an_interrupted_test_goes_on_to_the_same_result(noughts: Any, start: Any, tmp_path: Path) -> None:
@@ -99,6 +107,10 @@ def test_the_end_of_a_test_can_be_copied_and_its_way_is_told(noughts: Any) -> No
     assert "H1 accepted after" in done.stdout
     assert "Test: elo0=0,elo1=60,alpha=0.1,beta=0.05,model=logistic" in done.stdout
     assert "pairs of games: LL 0" in done.stdout
+
+
+def test_a_test_counts_pairs_so_its_limit_is_even(noughts: Any) -> None:
+    assert "their number must be even" in noughts("match random random --games 41 --sprt elo0=0,elo1=5", code=2).stderr
 
 
 def test_a_test_that_is_not_decided_says_so(noughts: Any) -> None:
