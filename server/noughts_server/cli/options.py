@@ -26,19 +26,8 @@ MARGIN = f"{MARGIN_US // 1_000}ms"
 _ROWS_OF_TEXT = 50
 
 
-class LogLevel(StrEnum):
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    AUTO = "auto"
-    CONSOLE = "console"
-    LOGFMT = "logfmt"
-    JSON = "json"
-
+LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])
+LogFormat = StrEnum("LogFormat", ["AUTO", "CONSOLE", "LOGFMT", "JSON"])
 
 AnyVariantOption = Annotated[str | None, Option("--variant", autocompletion=completion.variants)]
 """A variant, or none if the default depends on other options."""

@@ -20,11 +20,7 @@ _SHORTEST_TEXT = 8
 """Characters of a text that a table shows on a line, however narrow the output is."""
 
 
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
+Format = StrEnum("Format", ["TEXT", "JSON"])
 _format: ContextVar[Format] = ContextVar("format", default=Format.TEXT)
 
 

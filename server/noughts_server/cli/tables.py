@@ -18,13 +18,7 @@ from noughts_server.tables.tally import Tally
 _OPENINGS_SHOWN = 20
 
 
-class TablesFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
+TablesFormat = StrEnum("TablesFormat", ["TEXT", "JSON", "CSV", "MARKDOWN"])
 Kind = StrEnum("Kind", ["ALL", "STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "TERMINATIONS", "OPENINGS", "TIMES"])
 """`TableKind`, or all."""
 

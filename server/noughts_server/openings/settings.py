@@ -15,16 +15,8 @@ MOST_CHARACTERS = 1_000_000
 LONGEST_NAME = 100
 
 
-class OpeningsKind(StrEnum):
-    NONE = "none"
-    RANDOM = "random"
-    BALANCED = "balanced"
-    LIST = "list"
-
-
-class OpeningsOrder(StrEnum):
-    SEQUENTIAL = "sequential"
-    RANDOM = "random"
+OpeningsKind = StrEnum("OpeningsKind", ["NONE", "RANDOM", "BALANCED", "LIST"])
+OpeningsOrder = StrEnum("OpeningsOrder", ["SEQUENTIAL", "RANDOM"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,7 @@ LEAST_ELO = 0.01
 LEAST_ERROR = 1e-9
 
 
-class SprtModel(StrEnum):
-    LOGISTIC = "logistic"
-    NORMALIZED = "normalized"
+SprtModel = StrEnum("SprtModel", ["LOGISTIC", "NORMALIZED"])
 
 
 class Decision(StrEnum):

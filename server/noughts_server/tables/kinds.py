@@ -12,16 +12,7 @@ from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
 
-
-class TableKind(StrEnum):
-    STANDINGS = "standings"
-    CROSSTABLE = "crosstable"
-    PAIRINGS = "pairings"
-    SIDES = "sides"
-    TERMINATIONS = "terminations"
-    OPENINGS = "openings"
-    TIMES = "times"
-
+TableKind = StrEnum("TableKind", ["STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "TERMINATIONS", "OPENINGS", "TIMES"])
 
 _MOST_NOTES = 20
 

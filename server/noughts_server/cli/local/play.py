@@ -27,11 +27,8 @@ _PERSON = "person"
 _SERVERS_TIME = "900+10"
 
 
-class First(StrEnum):
-    ME = "me"
-    OPPONENT = "opponent"
-    RANDOM = "random"
-    LOT = "lot"  # its former name
+First = StrEnum("First", ["ME", "OPPONENT", "RANDOM", "LOT"])
+"""LOT is the former name of RANDOM."""
 
 
 class Mark(StrEnum):

@@ -2,11 +2,12 @@
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import ColumnElement, Connection, Select, or_, tuple_
 
 from noughts_server.errors import InvalidArgument
 from noughts_server.store.validation import check_text
@@ -38,6 +39,32 @@ def page_size(requested: int) -> int:
     if requested < 0:
         raise InvalidArgument.of("page_size", requested, "0 or more")
     return min(requested, LARGEST_SIZE) or DEFAULT_SIZE
+
+
+def read_page(
+    connection: Connection,
+    statement: Select[Any],
+    read: Callable[[Any], Item],
+    method: str,
+    order: Sequence[ColumnElement[Any]],
+    *,
+    size: int,
+    page_token: str,
+    descending: bool = False,
+) -> Page[Item]:
+    """Return a page of a list of `method`; `order` are columns of the statement, `read` makes an item of a row.
+
+    Raises InvalidArgument (size, token).
+    """
+    limit = page_size(size)
+    after = read_page_token(method, page_token, [column.type.python_type() for column in order])
+    if after is not None:
+        place, last = tuple_(*order), tuple_(*after)
+        statement = statement.where(place < last if descending else place > last)
+    ordered = statement.order_by(*(column.desc() if descending else column for column in order))
+    rows = connection.execute(ordered.limit(limit + 1)).all()
+    more = write_page_token(method, [rows[limit - 1]._mapping[column] for column in order]) if len(rows) > limit else ""
+    return Page([read(row) for row in rows[:limit]], more)
 
 
 def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:

@@ -10,6 +10,7 @@
 """
 
 from enum import IntEnum
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -66,13 +67,14 @@ metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", **_NAMES})
 _Key = BigInteger().with_variant(Integer, "sqlite")
 
 
-def _key(*names: str) -> list[Column[int]]:
+def _key(*names: str, kind: Any = BigInteger) -> list[Column[Any]]:
     """Return columns of a key without row numbers."""
-    return [Column(name, BigInteger, primary_key=True, autoincrement=False) for name in names]
+    return [Column(name, kind, primary_key=True, autoincrement=False) for name in names]
 
 
-def _numbers(*names: str) -> list[Column[int]]:
-    return [Column(name, BigInteger, nullable=False) for name in names]
+def _required(*names: str, kind: Any = BigInteger) -> list[Column[Any]]:
+    """Return columns that are never null."""
+    return [Column(name, kind, nullable=False) for name in names]
 
 
 owners = Table(
@@ -159,10 +161,9 @@ tournaments = Table(
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("state", SmallInteger, nullable=False),
     Column("variant", String(63), nullable=False),
-    *_numbers("move_us", "bank_us", "increment_us"),
+    *_required("move_us", "bank_us", "increment_us"),
     Column("schedule", SmallInteger, nullable=False),
-    Column("games_per_pair", Integer, nullable=False),
-    Column("concurrency", Integer, nullable=False),
+    *_required("games_per_pair", "concurrency", kind=Integer),
     # Unsigned 64 bits, stored as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
     Column("rated", Boolean(create_constraint=False), nullable=False),
@@ -170,7 +171,7 @@ tournaments = Table(
     Column("started_at", BigInteger),
     Column("ended_at", BigInteger),
     # Both are 0 until the start.
-    *_numbers("games_total", "games_done"),
+    *_required("games_total", "games_done"),
     # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
     Column("unit_games", Integer, nullable=False),
     # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
@@ -219,7 +220,7 @@ entries = Table(
     "entries",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
+    *_key("number", kind=Integer),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
     # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
@@ -238,8 +239,7 @@ pairings = Table(
     "pairings",
     metadata,
     *_key("tournament_id", "ordinal"),
-    Column("first_entry", Integer, nullable=False),
-    Column("second_entry", Integer, nullable=False),
+    *_required("first_entry", "second_entry", kind=Integer),
     # The number, from 0, of the pairing: its games, with alternating colours, share it.
     Column("encounter", BigInteger, nullable=False),
     # From 1; 0: outside any round.
@@ -253,9 +253,8 @@ pairings = Table(
 byes = Table(
     "byes",
     metadata,
-    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("round", Integer, primary_key=True, autoincrement=False),
-    Column("entry", Integer, primary_key=True, autoincrement=False),
+    *_key("tournament_id"),
+    *_key("round", "entry", kind=Integer),
 )
 
 # The attempt of the last claim of a unit; no row: never claimed.
@@ -263,7 +262,7 @@ units = Table(
     "units",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    *_key("number"),
     Column("attempt", Integer, nullable=False),
     # In a cluster: the referee that plays it (`nodes.name`); null: none, or not in a cluster.
     Column("holder", String(80)),
@@ -281,7 +280,7 @@ nodes = Table(
     # A NodeKind.
     Column("kind", SmallInteger, nullable=False),
     # Times are by the database's clock, because the machines' clocks can differ.
-    *_numbers("started_at", "seen_at"),
+    *_required("started_at", "seen_at"),
     # Its capacity: concurrent games of bots that it starts itself.
     Column("seats", Integer, nullable=False),
     # The kinds of submitted bots that it runs, separated by commas.
@@ -297,13 +296,9 @@ games = Table(
     "games",
     metadata,
     *_key("tournament_id", "ordinal"),
-    Column("attempt", Integer, nullable=False),
-    Column("first_entry", Integer, nullable=False),
-    Column("second_entry", Integer, nullable=False),
-    Column("result", SmallInteger, nullable=False),
-    Column("termination", SmallInteger, nullable=False),
-    Column("moves", LargeBinary, nullable=False),
-    Column("times", LargeBinary, nullable=False),
+    *_required("attempt", "first_entry", "second_entry", kind=Integer),
+    *_required("result", "termination", kind=SmallInteger),
+    *_required("moves", "times", kind=LargeBinary),
     Column("ended_at", BigInteger, nullable=False),
     # Why the loser lost through its own fault, if known: a phrase that follows "it".
     Column("fault", Text),
@@ -339,12 +334,10 @@ journal = Table(
     "journal",
     metadata,
     *_key("tournament_id", "ordinal"),
-    Column("first_entry", Integer, nullable=False),
-    Column("second_entry", Integer, nullable=False),
-    Column("moves", LargeBinary, nullable=False),
-    Column("times", LargeBinary, nullable=False),
+    *_required("first_entry", "second_entry", kind=Integer),
+    *_required("moves", "times", kind=LargeBinary),
     # The clocks after the last move; 0 for a side without a limit.
-    *_numbers("first_clock_us", "second_clock_us"),
+    *_required("first_clock_us", "second_clock_us"),
     Column("opening_plies", SmallInteger, nullable=False),
     Column("scores", LargeBinary),
     Column("comments", LargeBinary),
@@ -357,7 +350,7 @@ game_notes = Table(
     metadata,
     *_key("tournament_id", "ordinal"),
     # 0: the first mover, 1: the second.
-    Column("side", SmallInteger, primary_key=True, autoincrement=False),
+    *_key("side", kind=SmallInteger),
     Column("text", Text, nullable=False),
 )
 
@@ -366,9 +359,8 @@ pair_scores = Table(
     "pair_scores",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    Column("first_entry", Integer, primary_key=True, autoincrement=False),
-    Column("second_entry", Integer, primary_key=True, autoincrement=False),
-    *_numbers("wins", "draws", "losses"),
+    *_key("first_entry", "second_entry", kind=Integer),
+    *_required("wins", "draws", "losses"),
 )
 
 # Sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
@@ -376,8 +368,8 @@ entry_scores = Table(
     "entry_scores",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    Column("entry", Integer, primary_key=True, autoincrement=False),
-    *_numbers("wins", "draws", "losses"),
+    *_key("entry", kind=Integer),
+    *_required("wins", "draws", "losses"),
 )
 
 rating_lists = Table(
@@ -397,7 +389,7 @@ ratings = Table(
     Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
     Column("rating", Float(53), nullable=False),
-    *_numbers("games", "wins", "draws", "losses"),
+    *_required("games", "wins", "draws", "losses"),
     # The order of a leaderboard.
     Index(None, "list_id", "rating", "bot_id"),
     Index(None, "bot_id"),
@@ -409,7 +401,7 @@ rating_history = Table(
     metadata,
     Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
-    Column("games", BigInteger, primary_key=True, autoincrement=False),
+    *_key("games"),
     Column("rating", Float(53), nullable=False),
     Column("at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -421,10 +413,10 @@ rating_history = Table(
 rating_runs = Table(
     "rating_runs",
     metadata,
-    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    *_key("first_seq"),
     Column("list_id", ForeignKey("rating_lists.id"), nullable=False),
     Column("tournament_id", ForeignKey("tournaments.id"), nullable=False),
-    *_numbers("first_ordinal", "games"),
+    *_required("first_ordinal", "games"),
     Index(None, "tournament_id", "first_ordinal"),
 )
 
@@ -434,10 +426,9 @@ explorer_moves = Table(
     metadata,
     *_key("list_id", "position"),
     # The cell on the canonical board; -1: the game ended in this position.
-    Column("move", SmallInteger, primary_key=True, autoincrement=False),
-    Column("result", SmallInteger, primary_key=True, autoincrement=False),
+    *_key("move", "result", kind=SmallInteger),
     Column("games", Integer, nullable=False),
-    *_numbers("tournament_id", "ordinal"),
+    *_required("tournament_id", "ordinal"),
     sqlite_with_rowid=False,
 )
 
@@ -445,11 +436,8 @@ explorer_moves = Table(
 accuracies = Table(
     "accuracies",
     metadata,
-    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("bot_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("judged_games", BigInteger, nullable=False),
-    Column("decisions", BigInteger, nullable=False),
-    Column("blunders", BigInteger, nullable=False),
+    *_key("list_id", "bot_id"),
+    *_required("judged_games", "decisions", "blunders"),
     sqlite_with_rowid=False,
 )
 
@@ -457,7 +445,7 @@ accuracies = Table(
 processor_times = Table(
     "processor_times",
     metadata,
-    Column("day", Integer, primary_key=True, autoincrement=False),
+    *_key("day", kind=Integer),
     Column("owner_id", ForeignKey("owners.id"), primary_key=True),
     Column("milliseconds", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -474,12 +462,9 @@ webhooks = Table(
     Column("secret", String(64), nullable=False),
     # Names of events, separated by spaces; empty: all.
     Column("events", String(400), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    # When the last request ended, or at the latest will have ended; how many have failed since the last success.
-    Column("tried_at", BigInteger, nullable=False),
-    Column("failures", BigInteger, nullable=False),
-    # Events that were dropped because too many waited.
-    Column("dropped", BigInteger, nullable=False),
+    # When the last request ended, or at the latest will have ended; how many have failed since the last success; events
+    # that were dropped because too many waited.
+    *_required("created_at", "tried_at", "failures", "dropped"),
     # Why the last request failed.
     Column("problem", String(400)),
 )

@@ -1,7 +1,7 @@
 """Bots and their versions."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
@@ -10,7 +10,7 @@ from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, Wro
 from noughts_server.limits import Limits
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_name
-from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, owners, tokens, tournaments
 from noughts_server.store.validation import check_name
 
@@ -196,11 +196,7 @@ def list_bots(
 
     `search` is a part of the name; `retired` includes retired bots. Raises InvalidArgument (size, page token).
     """
-    limit = page_size(size)
-    statement = _bots().order_by(bots.c.name).limit(limit + 1)
-    after = read_page_token("bots", page_token, [""])
-    if after is not None:
-        statement = statement.where(bots.c.name > after[0])
+    statement = _bots()
     if bot_ids is not None:
         statement = statement.where(bots.c.id.in_(bot_ids))
     if owner:
@@ -209,9 +205,9 @@ def list_bots(
         statement = statement.where(contains(search, bots.c.name))
     if not retired:
         statement = statement.where(bots.c.retired_at.is_(None))
-    found = [Bot(*row) for row in connection.execute(statement)]
-    more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
-    return Page(sorted(found[:limit], key=lambda bot: natural_key(bot.name)), more)
+    order = (bots.c.name,)
+    page = read_page(connection, statement, lambda row: Bot(*row), "bots", order, size=size, page_token=page_token)
+    return replace(page, items=sorted(page.items, key=lambda bot: natural_key(bot.name)))
 
 
 def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[Version]:

@@ -12,7 +12,7 @@ from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, Toke
 from noughts_server.limits import Limits
 from noughts_server.resource_names import token_name
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import owners, tokens
 from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, permits
 from noughts_server.store.validation import check_name
@@ -144,16 +144,8 @@ def list_tokens(connection: Connection) -> list[Token]:
 
 def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, page_token: str = "") -> Page[Token]:
     """Return a page of one owner's tokens, or of all, oldest first. Raises InvalidArgument for a bad size or token."""
-    limit = page_size(size)
-    statement = _tokens().order_by(tokens.c.id).limit(limit + 1)
-    if owner_id is not None:
-        statement = statement.where(tokens.c.owner_id == owner_id)
-    after = read_page_token("tokens", page_token, [0])
-    if after is not None:
-        statement = statement.where(tokens.c.id > after[0])
-    found = [_token(row) for row in connection.execute(statement)]
-    more = write_page_token("tokens", [found[limit - 1].id]) if len(found) > limit else ""
-    return Page(found[:limit], more)
+    chosen = _tokens() if owner_id is None else _tokens().where(tokens.c.owner_id == owner_id)
+    return read_page(connection, chosen, _token, "tokens", (tokens.c.id,), size=size, page_token=page_token)
 
 
 def get_token(connection: Connection, token_id: int, *, owner_id: int | None = None) -> Token:

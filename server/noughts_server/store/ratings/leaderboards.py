@@ -11,7 +11,7 @@ from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, contains, page_size, read_page, read_page_token, write_page_token
 from noughts_server.store.engine.schema import accuracies, bots, owners, rating_lists, ratings
 from noughts_server.store.engine.schema import rating_history as history
 from noughts_server.store.people.bots import get_bot
@@ -22,6 +22,7 @@ Places = Mapping[int, tuple[int, Estimate]]
 """Ranks and estimates of bots in a view of a list, by key."""
 
 _FEWEST_FOR_TREND = 10
+_LIST = rating_lists.c.variant, rating_lists.c.time_class
 _JUDGED = ("judged_games", "decisions", "blunders")
 
 
@@ -194,19 +195,16 @@ def list_bots(connection: Connection, name: str) -> dict[str, tuple[int, bool]]:
 
 def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[RatingList]:
     """Return a page of the rating lists, by variant and time class. Raises InvalidArgument (size, page token)."""
-    limit = page_size(size)
-    columns = (rating_lists.c.variant, rating_lists.c.time_class)
     of_list = ratings.c.list_id == rating_lists.c.id
     count = select(func.count()).where(of_list).scalar_subquery()
     # Each game counts for both bots.
     games = select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery()
-    statement = select(*columns, count, games).order_by(*columns).limit(limit + 1)
-    after = read_page_token("rating_lists", page_token, ["", ""])
-    if after is not None:
-        statement = statement.where(tuple_(*columns) > (str(after[0]), str(after[1])))
-    found = [RatingList(*row[:3], int(row[3])) for row in connection.execute(statement)]
-    more = write_page_token("rating_lists", list(found[limit - 1][:2])) if len(found) > limit else ""
-    return Page(found[:limit], more)
+    chosen = select(*_LIST, count, games)
+
+    def read(row: Any) -> RatingList:
+        return RatingList(*row)._replace(games=int(row[3]))
+
+    return read_page(connection, chosen, read, "rating_lists", _LIST, size=size, page_token=page_token)
 
 
 def list_bot_ratings(
@@ -216,22 +214,13 @@ def list_bot_ratings(
 
     Raises NotFound, and InvalidArgument for a bad size or page token.
     """
-    limit = page_size(size)
-    method = f"bots/{bot}/ratings"
-    after = read_page_token(method, page_token, ["", ""])
     bot_id = get_bot(connection, bot).id
-    columns = (rating_lists.c.variant, rating_lists.c.time_class)
-    of_bot = _rows().join(rating_lists).add_columns(*columns).where(ratings.c.bot_id == bot_id)
-    statement = of_bot.order_by(*columns).limit(limit + 1)
-    if after is not None:
-        statement = statement.where(tuple_(*columns) > (str(after[0]), str(after[1])))
-    found = connection.execute(statement).all()
-    items = [
-        (f"{row.variant}/{row.time_class}", _leaderboard_row(_active_above(connection, row) + 1, row))
-        for row in found[:limit]
-    ]
-    last = found[limit - 1] if len(found) > limit else None
-    return Page(items, write_page_token(method, [last.variant, last.time_class]) if last else "")
+    chosen = _rows().join(rating_lists).add_columns(*_LIST).where(ratings.c.bot_id == bot_id)
+
+    def read(row: Row[Any]) -> tuple[str, LeaderboardRow]:
+        return f"{row.variant}/{row.time_class}", _leaderboard_row(_active_above(connection, row) + 1, row)
+
+    return read_page(connection, chosen, read, f"bots/{bot}/ratings", _LIST, size=size, page_token=page_token)
 
 
 def rating_history(connection: Connection, bot: str, *, variant: str = "", time_class: str = "") -> RatingHistory:

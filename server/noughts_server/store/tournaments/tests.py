@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sqlalchemy import Connection, case, func, select, tuple_
+from sqlalchemy import Connection, case, func, select
 
 from noughts_server.errors import AlreadyExists, NotFound
 from noughts_server.limits import Limits
 from noughts_server.resource_names import bot_name, test_name
-from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.tournaments.entries import Entry, join_tournament
@@ -32,9 +32,9 @@ _PART = 25
 _RUNNING = tournaments.c.state == TournamentState.RUNNING
 _PRIORITY = func.coalesce(tournaments.c.options["priority"].as_integer(), 0)
 _QUEUE = (
-    case((_RUNNING, 0), else_=1),
-    case((_RUNNING, -_PRIORITY), else_=func.coalesce(-tournaments.c.ended_at, -LATEST)),
-    case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id),
+    case((_RUNNING, 0), else_=1).label("stopped"),
+    case((_RUNNING, -_PRIORITY), else_=func.coalesce(-tournaments.c.ended_at, -LATEST)).label("urgency"),
+    case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id).label("age"),
 )
 _UNKNOWN = "`noughts test list` shows the tests."
 
@@ -83,16 +83,8 @@ def list_tests(
 
     Raises InvalidArgument (size, token, search).
     """
-    limit = page_size(size)
-    chosen = matching_tournaments(Kind.TEST, owner=owner, search=search, state=state)
-    after = read_page_token("tests", page_token, [0, 0, 0])
-    if after is not None:
-        chosen = chosen.where(tuple_(*_QUEUE) > tuple_(*after))
-    keys = [key.label(f"key{number}") for number, key in enumerate(_QUEUE)]
-    rows = connection.execute(chosen.add_columns(*keys).order_by(*_QUEUE).limit(limit + 1)).all()
-    last = rows[limit - 1] if len(rows) > limit else None
-    more = write_page_token("tests", [last.key0, last.key1, last.key2]) if last else ""
-    return Page([read_row(row) for row in rows[:limit]], more)
+    chosen = matching_tournaments(Kind.TEST, owner=owner, search=search, state=state).add_columns(*_QUEUE)
+    return read_page(connection, chosen, read_row, "tests", _QUEUE, size=size, page_token=page_token)
 
 
 def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, list[Entry]]:

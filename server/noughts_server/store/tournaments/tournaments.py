@@ -17,7 +17,7 @@ from noughts_server.competition.units import unit_games
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
 from noughts_server.limits import Limits
 from noughts_server.resource_names import tournament_name
-from noughts_server.store.engine.pages import Page, contains, page_size, read_page_token, write_page_token
+from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, owners, tournaments, units
 from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
@@ -150,15 +150,10 @@ def list_tournaments(
     state: int = 0,
 ) -> Page[Tournament]:
     """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search)."""
-    limit = page_size(size)
-    statement = matching_tournaments(kind, owner=owner, search=search, state=state)
-    after = read_page_token("tournaments", page_token, [0])
-    if after is not None:
-        statement = statement.where(tournaments.c.id < after[0])
-    newest = statement.order_by(tournaments.c.id.desc()).limit(limit + 1)
-    found = [read_row(row) for row in connection.execute(newest)]
-    more = write_page_token("tournaments", [found[limit - 1].id]) if len(found) > limit else ""
-    return Page(found[:limit], more)
+    chosen, order = matching_tournaments(kind, owner=owner, search=search, state=state), (tournaments.c.id,)
+    return read_page(
+        connection, chosen, read_row, "tournaments", order, size=size, page_token=page_token, descending=True
+    )
 
 
 def matching_tournaments(kind: Kind, *, owner: str, search: str, state: int) -> Select[Any]:
