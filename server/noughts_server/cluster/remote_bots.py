@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.arbiter import Answers
 from noughts_referee.frame_encoding import choice, choice_reason
@@ -275,20 +276,16 @@ def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
         for handle in outbox.turn_game:
             game = running(handle)
             clocks = (0, 0) if game is None else (game.left_us[0], game.left_us[1])
-            asks.first_clock_us.append(clocks[0])
-            asks.second_clock_us.append(clocks[1])
+            append_row(asks, first_clock_us=clocks[0], second_clock_us=clocks[1])
     if wire.spent_us:
         now, since = microseconds(), wire.spent_us
         asks.spent_us.extend([now - since.get(handle, now) for handle in outbox.turn_game])
         wire.spent_us = {}
     for game in outbox.ends:
-        asks.end_game.append(game.handle)
-        asks.end_result.append(game.result)
-        asks.end_termination.append(game.termination)
-        asks.end_plies.append(game.ply)
-        asks.end_cell.append(game.moves[-1] if game.moves else 0)
         told = game.termination in FAULTS and game.players[game.result.loser or 0] is player
-        asks.end_fault.append(game.fault if told else "")
+        last, fault = game.moves[-1] if game.moves else 0, game.fault if told else ""
+        append_row(asks, end_game=game.handle, end_plies=game.ply, end_cell=last, end_fault=fault)
+        append_row(asks, end_result=game.result, end_termination=game.termination)
 
 
 def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> None:
@@ -299,14 +296,7 @@ def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> Non
         starts = by_tournament.get(key)
         if starts is None:
             starts = by_tournament[key] = messages.add(tournament=key)  # type: ignore[attr-defined]
-        starts.game.append(game.handle)
-        ordinal, first, second = game.slot
-        starts.ordinal.append(ordinal)
-        starts.first.append(first)
-        starts.second.append(second)
-        starts.ply.append(game.ply)
-        starts.move_count.append(len(game.moves))
+        append_row(starts, game=game.handle, **game.slot._asdict(), ply=game.ply, move_count=len(game.moves))
         starts.moves.extend(game.moves)
         if game.conditions.timed:
-            starts.first_clock_us.append(game.left_us[0])
-            starts.second_clock_us.append(game.left_us[1])
+            append_row(starts, first_clock_us=game.left_us[0], second_clock_us=game.left_us[1])

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
+from noughts_proto.columns import append_row
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
@@ -23,22 +24,6 @@ _AHEAD_SECONDS = 3.0
 _AHEAD = 8
 
 
-class _Watched:
-    """A game that is watched, as far as it is known."""
-
-    def __init__(self) -> None:
-        self.view = View()
-        self.name = ""
-
-    @property
-    def game(self) -> feed_pb2.WatchedGame | None:
-        return self.view.games.get(self.name)
-
-    def set(self, game: feed_pb2.WatchedGame) -> None:
-        self.name = game.name
-        self.view.games[game.name] = feed_pb2.WatchedGame.FromString(game.SerializeToString())
-
-
 class RemoteObserver:
     """Stands where a `FeedObserver` stands in a server that is alone."""
 
@@ -47,7 +32,10 @@ class RemoteObserver:
         self._bus = bus
         self._server = server
         self._wanted: Counter[SlotKey] = Counter()
-        self._watched: dict[SlotKey, _Watched] = {}
+        self._view = View()
+        """The games that are watched, as far as they are known."""
+        self._names: dict[SlotKey, str] = {}
+        """The names of these games."""
         self._ahead: dict[SlotKey, float] = {}
         """Slots that a watcher may choose soon, and until when that is waited for."""
         self._unknown: set[SlotKey] = set()
@@ -80,13 +68,11 @@ class RemoteObserver:
     def want(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
         """As `Observed.want`; the referee learns a little later of a game without earlier watchers."""
         self._wanted[slot] += 1
-        watched = self._watched.get(slot)
-        if watched is None:
-            self._watched[slot] = _Watched()
+        if self._wanted[slot] == 1:
             self._unknown.add(slot)
             self._soon()
             return None
-        game = watched.game
+        game = self._game(slot)
         # Theirs to change, as this one is ours.
         return game and feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
@@ -95,14 +81,13 @@ class RemoteObserver:
         self._wanted[slot] -= 1
         if self._wanted[slot] <= 0:
             del self._wanted[slot]
-            self._watched.pop(slot, None)
+            self._view.games.pop(self._names.pop(slot, ""), None)
             self._unknown.discard(slot)
             self._soon()
 
     def follows(self, slot: SlotKey) -> bool:
         """As `Observed.follows`."""
-        watched = self._watched.get(slot)
-        return watched is not None and watched.game is not None and slot.ordinal in self._desk.slots(slot.tournament)
+        return self._game(slot) is not None and slot.ordinal in self._desk.slots(slot.tournament)
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
         """Those that can be shown at once; others will be with the next look."""
@@ -112,23 +97,26 @@ class RemoteObserver:
             if slot not in self._ahead:
                 self.want(slot)
             self._ahead[slot] = until
-            if self._watched[slot].game is not None:
+            if self._game(slot) is not None:
                 yield slot
 
     def in_flight(self, tournament: int) -> int:
         """As `Observed.in_flight`."""
         return self._desk.in_flight(tournament)
 
+    def _game(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
+        return self._view.games.get(self._names.get(slot, ""))
+
     def _is_new(self, played: GameEvent) -> bool:
-        watched = self._watched.get(played.slot)
-        if watched is None:
+        if played.slot not in self._wanted:
             return False
-        event, known = played.event, watched.game
+        event, known = played.event, self._game(played.slot)
         if isinstance(event, feed_pb2.WatchedGame):
             self._unknown.discard(played.slot)
             # Others wanted to know how it stands, too.
             same = known is not None and event.moves == known.moves and event.times_us == known.times_us
-            watched.set(event)
+            self._names[played.slot] = event.name
+            self._view.apply(feed_pb2.Increments(games=[event]))
             return not same or bool(event.scores)
         if known is None or event.ply < len(known.moves):
             return False
@@ -136,7 +124,7 @@ class RemoteObserver:
             self._unknown.add(played.slot)
             self._soon()
             return False
-        watched.view.apply(feed_pb2.Increments(plies=[event]))
+        self._view.apply(feed_pb2.Increments(plies=[event]))
         return True
 
     def _soon(self) -> None:
@@ -148,8 +136,7 @@ class RemoteObserver:
         self._telling = False
         message = pb.FeedWants(server=self._server)
         for row, slot in enumerate(self._wanted):
-            message.tournament.append(slot.tournament)
-            message.ordinal.append(slot.ordinal)
+            append_row(message, **slot._asdict())
             if slot in self._unknown:
                 message.unknown.append(row)
         self._bus.publish(WANTS, message)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import structlog
 
+from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
@@ -50,21 +51,15 @@ class _Answer(NamedTuple):
     def add_to(self, answers: pb.BotAnswers, far: int) -> None:
         """Tells it of a game, by the referee's handle."""
         row = len(answers.game)
-        answers.game.append(far)
-        answers.ply.append(self.ply)
-        answers.cell.append(self.cell)
-        answers.time_us.append(self.took)
+        append_row(answers, game=far, ply=self.ply, cell=self.cell, time_us=self.took)
         if self.reason is not None:
-            answers.resigned.append(row)
-            answers.reason.append(self.reason)
+            append_row(answers, resigned=row, reason=self.reason)
             if self.exhausted:
                 answers.exhausted.append(row)
         if self.score is not None:
-            answers.scored.append(row)
-            answers.score.append(self.score)
+            append_row(answers, scored=row, score=self.score)
         if self.comment:
-            answers.commented.append(row)
-            answers.comment.append(self.comment)
+            append_row(answers, commented=row, comment=self.comment)
 
 
 class _Choice(NamedTuple):
@@ -433,9 +428,7 @@ class RemoteReferee:
             game = self._running.get(handle)
             if game is not None:
                 answers = self._answer(game.judge, player.key)
-                answers.silent_game.append(game.far)
-                answers.silent_ply.append(ply)
-                answers.silent_us.append(took)
+                append_row(answers, silent_game=game.far, silent_ply=ply, silent_us=took)
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
         """The bot will not come back: its referees end its games."""
@@ -449,8 +442,7 @@ class RemoteReferee:
         for game in self._games_of(player):
             if game.mover is player and game.handle in open_us:
                 answers = self._answer(game.judge, version)
-                answers.left_game.append(game.far)
-                answers.left_us.append(open_us[game.handle])
+                append_row(answers, left_game=game.far, left_us=open_us[game.handle])
             self._end(player, game)
         player.take_outbox()
 

@@ -6,16 +6,15 @@ One turn of the event loop reads and judges an engine's move, and writes the nex
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
-from noughts_bots.gomocup.options import EngineOptions, Swap2
+from noughts_bots.gomocup.options import Swap2
 from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.arbiter import Answers
-from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game, LostGame, Outbox, running_games
@@ -26,8 +25,7 @@ from noughts_referee.stalls import LEAST_US
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
 from noughts_server.engines.game_cores import GameCores
-from noughts_server.engines.seat import EngineSeat
-from noughts_server.engines.transcript import Transcript
+from noughts_server.engines.seat import EngineSeat, Owner
 
 _SCORE_WORDS = "ev|eval|score"
 _NUMBER = r"\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)"
@@ -55,34 +53,24 @@ def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
     return Terms(variant.columns, variant.rows, rule, limits)
 
 
+@dataclass(eq=False)
 class EngineConnection:
     """The connection to an engine's process, for one game at a time."""
 
-    def __init__(
-        self,
-        player: ConnectedPlayer,
-        referee: PlayerReferee,
-        command: ChildCommand,
-        options: EngineOptions,
-        launcher: Launcher,
-        settings: ChildSettings,
-        *,
-        on_ready: Callable[[], None],
-        on_died: Callable[[Death, tuple[LostGame, ...], bool], None],
-        transcript: Transcript | None = None,
-        cores: GameCores | None = None,
-    ) -> None:
-        """Connect an engine; `cores` moves its process to a core at the start of each game."""
-        self.player = player
+    player: ConnectedPlayer
+    referee: PlayerReferee
+    new_seat: Callable[[Owner], EngineSeat]
+    on_ready: Callable[[], None]
+    on_died: Callable[[Death, tuple[LostGame, ...], bool], None]
+    cores: GameCores | None = None
+    """Moves the process to a core at the start of each game."""
+
+    def __post_init__(self) -> None:
         self.capacity_timed = self.capacity_untimed = 0
-        self.seat = EngineSeat(command, options, launcher, settings, self, transcript)
-        self._referee = referee
-        self._settings = settings
-        self._on_ready = on_ready
-        self._on_died = on_died
+        self.seat = self.new_seat(self)
+        self._settings = self.seat.settings
         self._loop = asyncio.get_running_loop()
-        self._cores = cores
-        self._silence_us = round(settings.silence * 1e6)
+        self._silence_us = round(self._settings.silence * 1e6)
         self._game: Game | None = None
         self._conditions: GameConditions | None = None
         self._terms: Terms | None = None
@@ -116,7 +104,7 @@ class EngineConnection:
     def dismiss(self) -> None:
         """Stop playing: the engine loses its running game."""
         self.capacity_timed = self.capacity_untimed = 0
-        self._referee.forfeit(self.player, Termination.DISCONNECTED)
+        self.referee.forfeit(self.player, Termination.DISCONNECTED)
 
     def shut(self, closed: StreamClosed) -> None:
         """Stop all timers, because the server stops."""
@@ -136,8 +124,8 @@ class EngineConnection:
         if game is None:
             return
         is_first = self._timer is None and (chooses or is_turn)
-        if is_first and self._cores is not None and self.seat.process is not None:
-            self._cores.asked(self.seat.process)
+        if is_first and self.cores is not None and self.seat.process is not None:
+            self.cores.asked(self.seat.process)
         if chooses:
             self._is_asked = True
             self.seat.ask_choice(game.opening)
@@ -155,10 +143,10 @@ class EngineConnection:
 
     def _change_game(self, outbox: Outbox) -> None:
         if outbox.ends:
-            if self._cores is not None and (game := self._game) is not None:
+            if self.cores is not None and (game := self._game) is not None:
                 if self.seat.process is not None:
-                    self._cores.thought(self.seat.process, game.times_us[game.side_of(self.player) :: 2])
-                self._cores.end(game.handle, game.times_us)
+                    self.cores.thought(self.seat.process, game.times_us[game.side_of(self.player) :: 2])
+                self.cores.end(game.handle, game.times_us)
             self._game, self._is_asked, self._chosen_cell = None, False, None
             self.seat.finish()
             if self.seat.transcript is not None:
@@ -170,8 +158,8 @@ class EngineConnection:
     def _begin(self, game: Game) -> None:
         self._game = game
         self._stop_timer()
-        if self._cores is not None and self.seat.process is not None:
-            self._cores.begin(game.handle, self.seat.process)
+        if self.cores is not None and self.seat.process is not None:
+            self.cores.begin(game.handle, self.seat.process)
         if self.seat.transcript is not None:
             self.seat.transcript.begin(game)
         if game.conditions is not self._conditions:
@@ -185,8 +173,8 @@ class EngineConnection:
     def ready(self) -> None:
         if not self.capacity_timed:
             self.capacity_timed = self.capacity_untimed = 1
-            self._referee.joined(self.player, self)
-            self._on_ready()
+            self.referee.joined(self.player, self)
+            self.on_ready()
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
         game = self._game
@@ -196,7 +184,7 @@ class EngineConnection:
         took_us = self._credited_us(took_us)
         score = score_in(message, self.seat.options.score) if message else None
         scores = () if score is None else ((0, score),)
-        self._referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
+        self.referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         game = self._game
@@ -206,15 +194,15 @@ class EngineConnection:
         took_us = self._credited_us(took_us)
         self._chosen_cell = answer.move
         chosen = ((game.handle, game.opening.step, answer.choice, ""),)
-        self._referee.chosen(self.player, chosen, (took_us,))
+        self.referee.chosen(self.player, chosen, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
         lost = running_games(self.player)
-        self._referee.forfeit(self.player, Termination.CRASHED)
+        self.referee.forfeit(self.player, Termination.CRASHED)
         return lost
 
     def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        self._on_died(death, lost, benched)
+        self.on_died(death, lost, benched)
 
     # Timers.
 
@@ -227,7 +215,7 @@ class EngineConnection:
         if took <= LEAST_US:
             return took
         now = self._settings.now()
-        return took - self._referee.stalls.within(now - took, now)
+        return took - self.referee.stalls.within(now - took, now)
 
     def _patience_us(self, game: Game) -> int:
         """Return how long the referee waits for this move."""
@@ -254,4 +242,4 @@ class EngineConnection:
         elif game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")
         else:
-            self._referee.silent(self.player, ((game.handle, game.ply, took),))
+            self.referee.silent(self.player, ((game.handle, game.ply, took),))

@@ -16,6 +16,7 @@ from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.position_boards import PositionBoards
 from noughts_bots.specs import BotSpec
+from noughts_proto.columns import append_row
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
@@ -146,11 +147,8 @@ class EngineFrames(ChildFrames):
         moves, known = self._outgoing.moves, self._boards.moves(game.handle)
         score = None if game.seat is None else score_in(message, game.seat.engine.options.score)
         if score is not None:
-            moves.scored.append(len(moves.game))
-            moves.score.append(score)
-        moves.game.append(game.handle)
-        moves.ply.append(len(known))
-        moves.cell.append(cell)
+            append_row(moves, scored=len(moves.game), score=score)
+        append_row(moves, game=game.handle, ply=len(known), cell=cell)
         if cell != OFF_BOARD:
             known.append(cell)
         self._outgoing.done_through = self._frame
@@ -215,9 +213,7 @@ class EngineFrames(ChildFrames):
     def _resign(self, game: _Game) -> None:
         moves = self._outgoing.moves
         moves.resigned.append(len(moves.game))
-        moves.game.append(game.handle)
-        moves.ply.append(len(self._boards.moves(game.handle)))
-        moves.cell.append(0)
+        append_row(moves, game=game.handle, ply=len(self._boards.moves(game.handle)), cell=0)
         self._has_news.set()
 
     def _end(self, reason: str) -> None:

@@ -6,6 +6,7 @@ question, and only then does the engine's clock start.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
@@ -73,25 +74,20 @@ class Owner(Protocol):
         """A process has ended by itself or for a fault; if `benched`, there will be no other."""
 
 
+@dataclass(eq=False)
 class EngineSeat:
     """The seat of an engine: `play` keeps a process running; the other methods are requests of the owner."""
 
-    def __init__(
-        self,
-        command: ChildCommand,
-        options: EngineOptions,
-        launcher: Launcher,
-        settings: ChildSettings,
-        owner: Owner,
-        transcript: Transcript | None = None,
-        heard: Callable[[bytes], None] | None = None,
-    ) -> None:
-        """Prepare the seat. `heard` receives stderr, and lines other than moves, as they come."""
-        self.options = options
-        self.settings = settings
-        self.owner = owner
-        self.transcript = transcript
-        self.heard = heard
+    command: ChildCommand
+    options: EngineOptions
+    launcher: Launcher
+    settings: ChildSettings
+    owner: Owner
+    transcript: Transcript | None = None
+    heard: Callable[[bytes], None] | None = None
+    """Receives stderr, and lines other than moves, as they come."""
+
+    def __post_init__(self) -> None:
         self.line_end = _LINE_ENDS[0]
         self.manners: dict[str, None] = {}
         """The engine's peculiarities, in the order in which they were seen."""
@@ -103,16 +99,14 @@ class EngineSeat:
         """When the last question was written."""
         self.repeats = 0
         """The number of questions that were repeated because the engine answered ERROR or UNKNOWN."""
-        self.pause_us = options.settle_us
+        self.pause_us = self.options.settle_us
         """The pause between its last line and the next question; no clock runs."""
         self.answers_once: bool | None = None
         """See `Conversation`."""
-        self.restarts = options.restart is not Restart.ON
+        self.restarts = self.options.restart is not Restart.ON
         """Whether a process plays several games in turn."""
         self._lost_us = 0
         """When the last question was written of which the engine lost words."""
-        self._command = command
-        self._launcher = launcher
         self._loop = asyncio.get_running_loop()
         self._terms: Terms | None = None
         self._wanted = asyncio.Event()
@@ -225,7 +219,7 @@ class EngineSeat:
                     await asyncio.wait(self._endings, return_when=asyncio.FIRST_COMPLETED)
                 assert self._terms is not None
                 began = self.settings.now()
-                life = self._life = _Life(self, await self._launcher.start(self._command), self._terms)
+                life = self._life = _Life(self, await self.launcher.start(self.command), self._terms)
                 life.start(self.settings.start - (self.settings.now() - began) / 1e6)
                 reason = await life.over
                 self._raise_failure()

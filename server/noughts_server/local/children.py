@@ -22,7 +22,7 @@ from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.game_cores import GameCores
-from noughts_server.engines.seat import EngineRefused
+from noughts_server.engines.seat import EngineRefused, EngineSeat
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
@@ -109,9 +109,9 @@ class LocalChildren:
         for member in members:
             command, options = engine_command(spec, next(self._cores))
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
-            wire = partial(EngineConnection, member, referee, command, options, self._launcher, self._times)
             ready, transcript = partial(sessions.present_changed, version), self._transcripts.of(label)
-            wires.append(wire(on_ready=ready, on_died=died, transcript=transcript, cores=self._game_cores))
+            seat = partial(EngineSeat, command, options, self._launcher, self._times, transcript=transcript)
+            wires.append(EngineConnection(member, referee, seat, ready, died, self._game_cores))
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)
