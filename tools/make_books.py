@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from noughts_bots.reference.threats.bot import ThreatsBot
-from noughts_referee.rules import Draws, Position, Variant, cell_names, parse_variant
+from noughts_referee.rules import Draws, Position, Variant, cell_names, parse_variant, symmetries
 from noughts_server.openings.balance import lead
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.reading import read_opening
-from noughts_server.openings.symmetries import symmetries
 
 FOLDER = Path(__file__).parent.parent / "server/noughts_server/openings/books"
 VARIANTS = {"balanced15": "gomoku", "balanced20": "gomoku20"}

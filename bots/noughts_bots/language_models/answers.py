@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noughts_bots.language_models.view import View
-from noughts_referee.rules import Position, placed_wrongly
+from noughts_bots.language_models.record import Question
+from noughts_bots.language_models.view import View, view_of
+from noughts_referee.rules import Position, Variant, placed_wrongly, side_seed
 
 _LAST_LINE = re.compile(r"MOVE: *(\S+)")
 
@@ -23,12 +25,10 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    named: Callable[[str], str | None]
-    """Return the name in an answer; None if the answer has another form."""
     instructions: str
     """For the prompt; `$cell` stands for the name of a cell."""
     request: Mapping[str, Any]
-    """Parameters of the request."""
+    """Parameters of the request. With any, the endpoint sends the answer as JSON."""
 
     def said(self, message: Any) -> str:
         """Return the text of the model's message that counts as its answer."""
@@ -39,7 +39,7 @@ class AnswerForm:
 
     def judge(self, said: str, view: View, position: Position) -> Verdict:
         """Return the verdict on an answer. It depends on nothing else, so that records can be checked."""
-        name = self.named(said)
+        name = _in_json(said) if self.request else _in_last_line(said)
         if name is None:
             return Verdict("unparsable", None, "The answer does not have the required form.")
         cell = {each: cell for cell, each in view.names.items()}.get(name.strip().lower())
@@ -52,12 +52,11 @@ class AnswerForm:
 
 
 def _in_json(said: str) -> str | None:
-    try:
-        document = json.loads(said)
-    except (ValueError, RecursionError):
-        return None
-    move = document.get("move") if isinstance(document, dict) and len(document) == 1 else None
-    return move if isinstance(move, str) else None
+    with suppress(ValueError, RecursionError):
+        match json.loads(said):
+            case {"move": str(move), **others} if not others:
+                return move
+    return None
 
 
 def _in_last_line(said: str) -> str | None:
@@ -65,9 +64,21 @@ def _in_last_line(said: str) -> str | None:
     return found and found[1]
 
 
-_NAMED = {"schema": _in_json, "tool": _in_json, "text": _in_last_line}
-FORMS: Mapping[str, AnswerForm] = {
-    name: AnswerForm(_NAMED[name], **form)
-    for name, form in json.loads(Path(__file__).with_name("forms.json").read_text()).items()
-}
+_TABLE = json.loads(Path(__file__).with_name("forms.json").read_text())
+FORMS: Mapping[str, AnswerForm] = {name: AnswerForm(**form) for name, form in _TABLE.items()}
 """By the value of the option `answer`."""
+
+
+def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], ply: int, seed: int) -> Iterator[str]:
+    """Judge recorded answers again, and yield what differs. `moves` are the game's up to the model's own at `ply`."""
+    if question.answer not in FORMS or ply > len(moves):
+        yield f"got answers as {question.answer!r} after {ply} moves, expected {' or '.join(FORMS)} and a known ply"
+        return
+    position = Position.after(variant, moves[:ply], seed=side_seed(seed, ply & 1))
+    view = view_of(variant, position.seed, scrambled=question.scramble)
+    for answer in question.answers:
+        verdict = FORMS[question.answer].judge(answer.said, view, position)
+        if verdict.kind != answer.verdict:
+            yield f"got verdict {answer.verdict} on {answer.said!r}, expected {verdict.kind}"
+        elif verdict.kind == "legal" and list(moves[ply:]) not in ([], [verdict.cell]):
+            yield f"got {answer.said!r}, expected an answer that names the move"

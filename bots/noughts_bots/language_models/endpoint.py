@@ -31,41 +31,40 @@ class Endpoint:
         # Certificates take most of the time that it takes to make a client.
         self._tls = ssl.create_default_context()
 
-    def client(self) -> openai.AsyncOpenAI:
-        """Return a client for one question: it must be closed in the event loop in which it was used."""
-        return openai.AsyncOpenAI(**self._options, http_client=openai.DefaultAsyncHttpx2Client(verify=self._tls))
-
     async def complete(
-        self, client: openai.AsyncOpenAI, request: Mapping[str, Any], waits: list[Wait]
+        self, request: Mapping[str, Any], waits: list[Wait]
     ) -> tuple[Any, float, int | None, int | None]:
         """Return the model's message, the seconds of its request, and its tokens; None if unknown.
 
         Add to `waits` each wait after a rate limit, a failure or a lost connection. Raises Resign for any other error,
         or if the waits together would exceed the limit.
         """
-        while True:
-            began, wanted = time.monotonic(), None
-            try:
-                answer = await client.chat.completions.create(**request)
-                if not getattr(answer, "choices", None):
-                    raise Resign("the endpoint sent something else than a chat completion (check url)")
-                tokens = (answer.usage.prompt_tokens, answer.usage.completion_tokens) if answer.usage else (None, None)
-                return answer.choices[0].message, round(time.monotonic() - began, 3), *tokens
-            except openai.APIStatusError as error:
-                why, failure = str(error.status_code), str(error)
-                if error.status_code not in _TRANSIENT and error.status_code < 500:
-                    raise self._gives_up(f"the endpoint answered {why}", failure) from None
-                wanted = _retry_after(error.response.headers)
-            except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
-                why, failure = "connection", str(error)
-            seconds = min(_FIRST_WAIT * 2 ** len(waits), _LONGEST_WAIT) if wanted is None else max(0.0, wanted)
-            if sum(wait.seconds for wait in waits) + seconds > self._patience:
-                raise self._gives_up(
-                    f"the endpoint did not answer within {self._patience:g} s of waits ({why})", failure
-                )
-            logger.warning("%s: waiting %g s (%s)", request["model"], seconds, why)
-            waits.append(Wait(why, seconds))
-            await asyncio.sleep(seconds)
+        # A client must be closed in the event loop in which it was used.
+        http = openai.DefaultAsyncHttpx2Client(verify=self._tls)
+        async with openai.AsyncOpenAI(**self._options, http_client=http) as client:
+            while True:
+                began, wanted = time.monotonic(), None
+                try:
+                    answer = await client.chat.completions.create(**request)
+                    if not getattr(answer, "choices", None):
+                        raise Resign("the endpoint sent something else than a chat completion (check url)")
+                    used = answer.usage
+                    tokens = (used.prompt_tokens, used.completion_tokens) if used else (None, None)
+                    return answer.choices[0].message, round(time.monotonic() - began, 3), *tokens
+                except openai.APIStatusError as error:
+                    why, failure = str(error.status_code), str(error)
+                    if error.status_code not in _TRANSIENT and error.status_code < 500:
+                        raise self._gives_up(f"the endpoint answered {why}", failure) from None
+                    wanted = _retry_after(error.response.headers)
+                except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
+                    why, failure = "connection", str(error)
+                seconds = min(_FIRST_WAIT * 2 ** len(waits), _LONGEST_WAIT) if wanted is None else max(0.0, wanted)
+                if sum(wait.seconds for wait in waits) + seconds > self._patience:
+                    what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
+                    raise self._gives_up(what, failure)
+                logger.warning("%s: waiting %g s (%s)", request["model"], seconds, why)
+                waits.append(Wait(why, seconds))
+                await asyncio.sleep(seconds)
 
     def _gives_up(self, what: str, why: str) -> Resign:
         return Resign(f"{what}: {' '.join(why.replace(self._key, '[key]').split())}")

@@ -40,18 +40,17 @@ class LanguageModel(BuiltInBot):
     seed: int | None = None
     memory: str = "none"
     hints: str = "none"
+    scramble: bool = False
     timeout: float = 600.0
     wait: float = 300.0
     input_price: float | None = None
     output_price: float | None = None
 
-    def __post_init__(self) -> None:
+    def prepare(self) -> None:
+        """Read the prompt and the key. Raises BotSpecError."""
         self._form = FORMS[self.answer]
         request = {"model": self.model, "temperature": self.temperature, "seed": self.seed, **self._form.request}
         self._request = {name: value for name, value in request.items() if value is not None}
-
-    def prepare(self) -> None:
-        """Read the prompt and the key. Raises BotSpecError."""
         try:
             self._template = self.prompt.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -66,7 +65,7 @@ class LanguageModel(BuiltInBot):
 
     async def choose(self, position: Position) -> Move:
         """Ask the model, and again after an answer that is not a legal move; its last answer counts in any case."""
-        view = view_of(position.variant)
+        view = view_of(position.variant, position.seed, scrambled=self.scramble)
         messages = list(position.memo or ()) if self.memory == "game" else []
         if not messages:
             first = instructions(self._template, view, self._form.instructions)
@@ -77,17 +76,16 @@ class LanguageModel(BuiltInBot):
         waits: list[Wait] = []
         verdict = Verdict("unparsable")
         try:
-            async with self._endpoint.client() as client:
-                while verdict.kind != "legal" and len(answers) <= self.rethink:
-                    request = {**self._request, "messages": messages}
-                    message, seconds, *tokens = await self._endpoint.complete(client, request, waits)
-                    said = self._form.said(message)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
-                    verdict = self._form.judge(said, view, position)
-                    answers.append(Answer(said, verdict.kind, seconds, *tokens))
-                    messages.append({"role": "assistant", "content": said or "(no answer)"})
-                    if verdict.reason:
-                        again = f"{verdict.reason} Answer again, with a legal move."
-                        messages.append({"role": "user", "content": again})
+            while verdict.kind != "legal" and len(answers) <= self.rethink:
+                request = {**self._request, "messages": messages}
+                message, seconds, *tokens = await self._endpoint.complete(request, waits)
+                said = self._form.said(message)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
+                verdict = self._form.judge(said, view, position)
+                answers.append(Answer(said, verdict.kind, seconds, *tokens))
+                messages.append({"role": "assistant", "content": said or "(no answer)"})
+                if verdict.reason:
+                    again = f"{verdict.reason} Answer again, with a legal move."
+                    messages.append({"role": "user", "content": again})
         except Resign as resignation:
             resignation.comment = self._record(prompt, answers, waits)
             raise
@@ -96,15 +94,12 @@ class LanguageModel(BuiltInBot):
         return Move(-1 if verdict.cell is None else verdict.cell, comment=self._record(prompt, answers, waits))
 
     def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
-        told = self.model, self.answer, self.rethink, prompt
+        told = self.model, self.answer, self.rethink, self.scramble, prompt
         return Question(*told, answers, waits, self._cost(answers)).write()
 
     def _cost(self, answers: list[Answer]) -> float | None:
         """Return what the tokens cost; None if a price or a number of tokens is unknown."""
-        total = Decimal(0)
-        for answer in answers:
-            for tokens, price in ((answer.input_tokens, self.input_price), (answer.output_tokens, self.output_price)):
-                if tokens is None or price is None:
-                    return None
-                total += tokens * Decimal(repr(price))
-        return float(total / 1_000_000)
+        prices = self.input_price, self.output_price
+        parts = [pair for answer in answers for pair in zip(answer[3:], prices, strict=True)]
+        known = [tokens * Decimal(repr(price)) for tokens, price in parts if tokens is not None and price is not None]
+        return float(sum(known) / 1_000_000) if len(known) == len(parts) else None

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+_TOO_MUCH = 1e15
+
 
 class Wait(NamedTuple):
     why: str
@@ -27,6 +29,7 @@ class Question(NamedTuple):
     answer: str
     """The form of the answers."""
     rethink: int
+    scramble: bool
     prompt: str
     """The SHA-256 of the messages before the first answer."""
     answers: Sequence[Answer]
@@ -37,3 +40,18 @@ class Question(NamedTuple):
     def write(self) -> str:
         parts = {name: [each._asdict() for each in getattr(self, name)] for name in ("answers", "waits")}
         return json.dumps(self._asdict() | parts, separators=(",", ":"), ensure_ascii=False)
+
+
+def read_question(comment: str) -> Question | None:
+    """Return the record in a comment; None if it is another text, because other bots can send any comment."""
+    try:
+        found = json.loads(comment)
+        answers, waits = [Answer(**each) for each in found["answers"]], [Wait(**each) for each in found["waits"]]
+        texts = found["answer"], *(answer.said for answer in answers)
+        numbers = found["cost"], *(tokens for answer in answers for tokens in answer[3:])
+        known = *filter(None, numbers), *(wait.seconds for wait in waits)
+        if all(isinstance(text, str) for text in texts) and all(0 <= number < _TOO_MUCH for number in known):
+            return Question(**found | {"answers": answers, "waits": waits})
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return None

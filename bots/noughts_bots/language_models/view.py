@@ -1,9 +1,10 @@
 """How a model sees a board: the name of each cell, the marks of the two sides, and where each cell is drawn."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from noughts_referee.rules import Variant, column_name
+from noughts_referee.rules import Draws, Variant, column_name, symmetries
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class View:
     columns: tuple[str, ...]
     rows: tuple[str, ...]
     marks: tuple[str, str] = ("X", "O")
+    is_scrambled: bool = False
 
     @property
     def names(self) -> dict[int, str]:
@@ -25,7 +27,19 @@ class View:
         return {cell: layer + column + row for cell, (layer, row, column) in zip(self.drawn, places, strict=True)}
 
 
-def view_of(variant: Variant) -> View:
-    """Return the view with the names of cells that Noughts uses everywhere: `h8`, or `2b3` in the second layer."""
-    columns = tuple(map(column_name, range(variant.columns)))
-    return View(variant, tuple(range(variant.cells)), columns, tuple(map(str, range(variant.rows, 0, -1))))
+def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
+    """Return the view of a game with this seed of the model's side; unless scrambled, cells are named as everywhere.
+
+    A scrambled board is turned or mirrored so that all rules stay true, and has random names and marks.
+    """
+    if not scrambled:
+        columns = tuple(map(column_name, range(variant.columns)))
+        return View(variant, tuple(range(variant.cells)), columns, tuple(map(str, range(variant.rows, 0, -1))))
+    rng = Draws(seed, variant.cells)
+
+    def some(names: Iterable[str], count: int) -> tuple[str, ...]:
+        return tuple(sorted(names, key=lambda _: rng.bits())[:count])
+
+    columns, rows = some(map(column_name, range(52)), variant.columns), some(map(str, range(1, 61)), variant.rows)
+    first, second = some("ABCDEFGHJKLMNPQRSTUVWYZ", 2)
+    return View(variant, rng.choice(symmetries(variant)), columns, rows, (first, second), is_scrambled=True)

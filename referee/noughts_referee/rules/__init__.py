@@ -40,6 +40,7 @@ from noughts_referee.rules.outcome import won as won
 from noughts_referee.rules.position import Position as Position
 from noughts_referee.rules.position import PositionError as PositionError
 from noughts_referee.rules.position import free_of_each as free_of_each
+from noughts_referee.rules.symmetries import symmetries as symmetries
 from noughts_referee.rules.variant import Variant as Variant
 from noughts_referee.rules.variant import VariantError as VariantError
 from noughts_referee.rules.variant import members as members

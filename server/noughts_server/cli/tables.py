@@ -19,7 +19,7 @@ _OPENINGS_SHOWN = 20
 
 
 TablesFormat = StrEnum("TablesFormat", ["TEXT", "JSON", "CSV", "MARKDOWN"])
-Kind = StrEnum("Kind", ["ALL", "STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "TERMINATIONS", "OPENINGS", "TIMES"])
+Kind = StrEnum("Kind", "ALL STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPENINGS TIMES MODELS")
 """`TableKind`, or all."""
 
 
@@ -41,8 +41,9 @@ def tables(
         raise UsageProblem("--format csv: got no table, expected --kind as well", f"Choose one of {kinds}.")
     title, tally = games.read(lambda found: (found.title, found.tally()))
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
-    if kind is Kind.ALL and not tally.about.matches and output_format is not TablesFormat.JSON:
-        wanted.remove(TableKind.PAIRINGS)
+    if kind is Kind.ALL and output_format is not TablesFormat.JSON:
+        optional = {TableKind.PAIRINGS: tally.about.matches, TableKind.MODELS: tally.models}
+        wanted = [each for each in wanted if optional.get(each, True)]
     # People who want more than a screen of openings ask for them.
     openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
     made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in wanted]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from noughts_server.store.games.standings import CrosstableCell as PairScore
     from noughts_server.tables.pairings import MatchRow
     from noughts_server.tables.standings import Standing
+    from noughts_server.tables.table import Table
 
 
 TOO_SLOW = Termination.TIMEOUT.deed
@@ -202,6 +203,8 @@ class LocalOutcome:
     kept: str = ""
     """Where its database is, if it can be gone on with; empty: nowhere, or there is no game left."""
 
+    models: "Table | None" = None
+    """What language models did; without rows if there are none."""
     match: "MatchStatistics | None" = None
     """What the games of two bots say about their strength."""
     exhausted: bool = False

@@ -18,6 +18,7 @@ from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
+from noughts_server.records.replay import recorded
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
@@ -29,7 +30,9 @@ from noughts_server.store.games.games import ExportedGame, export, finished_game
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
+from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import Standing
+from noughts_server.tables.tally import Tally
 
 _START_SECONDS = 30.0
 _ATTEMPTS = 3
@@ -122,13 +125,14 @@ class RunAtServer:
         await self.server.recorder.flush()
         await self.children.faults.keep(lambda game: not self._match.over or game <= self._match.known)
 
-        def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int]]:
+        def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int], Tally]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
             self._written.add_rest(connection, tournament)
-            return tournament, table, terminations(connection, tournament.id)
+            commented = export(connection, tournament.id) if tournament.settings.keep_scores else ()
+            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, commented))
 
-        tournament, crosstable, ends = await store.read(read)
+        tournament, crosstable, ends, tally = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
         finished = tournament.state is TournamentState.FINISHED
@@ -144,6 +148,7 @@ class RunAtServer:
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
             kept="" if finished else self.server.store.url,
+            models=make_table(TableKind.MODELS, tally),
             match=self._match.statistics() if len(self.specs) == 2 else None,
             exhausted=self._match.exhausted,
         )

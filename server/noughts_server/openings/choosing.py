@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from noughts_referee.rules import Draws, Variant, apart, game_seed
+from noughts_referee.rules import Draws, Variant, apart, game_seed, symmetries
 from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
-from noughts_server.openings.symmetries import symmetries
 
 # They separate the random numbers of openings from those of games and from each other.
 _ENCOUNTERS = 0x6A09E667F3BCC909

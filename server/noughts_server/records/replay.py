@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
 from noughts_server.records.recorded_game import Placed, RecordError, comments_by_ply, score_column, variant_of
@@ -152,6 +153,9 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
                 yield f"{name}: got {error.got!r}, expected {error.expected}"
     if "fault" in record.more:
         yield from _told_fault(record, record.more["fault"])
+    for ply, question in record.questions.items():
+        wrong = wrong_verdicts(question, variant, record.moves[: ply + 1], ply, record.seed or 0)
+        yield from (f"comment at ply {ply}: {error}" for error in wrong)
     seed, text = record.seed, record.more.get("seed_text")
     if text is not None and text != str(seed):
         yield f"seed_text: got {text!r}, expected the seed, {seed}"

@@ -1,6 +1,7 @@
 """The tables of a tournament, each made from the counts of `Tally`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 
 from noughts_referee.rules import VariantError, cell_name, in_words, parse_variant
@@ -12,7 +13,7 @@ from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
 
-TableKind = StrEnum("TableKind", ["STANDINGS", "CROSSTABLE", "PAIRINGS", "SIDES", "TERMINATIONS", "OPENINGS", "TIMES"])
+TableKind = StrEnum("TableKind", "STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPENINGS TIMES MODELS")
 
 _MOST_NOTES = 20
 
@@ -185,6 +186,70 @@ def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
     yield tally.time_losses(row.label)
 
 
+def _models(tally: Tally, limit: int | None) -> Table:
+    found = [row for row in tally.standings() if row.label in tally.models]
+    ratings = _ratings(tally) if found else {}
+    rows = [(row.rank, row.label, ratings.get(row.label), *_model_row(row.label, tally)) for row in found[:limit]]
+    notes = [
+        "legal at once: moves whose first answer was legal. Tokens and cost: the mean of a game.",
+        "Ratings come from all games together, with two virtual draws for each bot.",
+    ]
+    if not found:
+        notes = ["No comment in these games is the record of a language model."]
+    columns = (
+        *_NAME,
+        Column("rating", "rating", Unit.COUNT),
+        Column("moves", "moves", Unit.COUNT),
+        Column("first_try_legal", "legal at once", Unit.SHARE),
+        *(Column(name, name, Unit.COUNT) for name in ("rethinks", "illegal", "unparsable")),
+        Column("input_tokens_per_game", "tokens in", Unit.NUMBER),
+        Column("output_tokens_per_game", "tokens out", Unit.NUMBER),
+        Column("cost_per_game", "cost", Unit.COST),
+        Column("waits", "waits", Unit.COUNT),
+        Column("waited_s", "waited s", Unit.NUMBER),
+    )
+    return Table(
+        TableKind.MODELS, "Language models", columns, rows, notes + _left_out(len(rows), len(found), "entries")
+    )
+
+
+def _model_row(label: str, tally: Tally) -> tuple[Value, ...]:
+    """Return the values after the rating; None for a mean if a part of its sum is unknown."""
+    questions = tally.models[label]
+    games = sum(counts.games for pair, counts in tally.pairs.items() if label in pair)
+
+    def mean(values: Iterable[float | None]) -> float | None:
+        known = list(values)
+        return None if None in known else sum(filter(None, known)) / games
+
+    verdicts = [[answer.verdict for answer in question.answers] for question in questions if question.answers]
+    answers = [answer for question in questions for answer in question.answers]
+    waits = [wait.seconds for question in questions for wait in question.waits]
+    return (
+        len(verdicts),
+        sum(each[0] == "legal" for each in verdicts) / len(verdicts) if verdicts else None,
+        len(answers) - len(verdicts),
+        *(sum(each.count(kind) for each in verdicts) for kind in ("illegal", "unparsable")),
+        mean(answer.input_tokens for answer in answers),
+        mean(answer.output_tokens for answer in answers),
+        mean(question.cost for question in questions),
+        len(waits),
+        sum(waits),
+    )
+
+
+def _ratings(tally: Tally) -> dict[str, int]:
+    """Return the ratings of all bots; none if the games cannot be fitted."""
+    # These load numpy, which the other tables do not need.
+    from noughts_server.statistics.batch_ratings import rate
+    from noughts_server.statistics.rated_games import count_pairs
+
+    pairs = ((*pair, score.counts) for pair, score in tally.independent.items())
+    with suppress(ValueError):
+        return {each.name: round(each.rating or 0) for each in rate(count_pairs(pairs), prior=True).players}
+    return {}
+
+
 def _left_out(shown: int, there: int, what: str) -> list[str]:
     return [f"The first {shown:,} of {there:,} {what}."] if shown < there else []
 
@@ -197,4 +262,5 @@ _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
     TableKind.TERMINATIONS: _terminations,
     TableKind.OPENINGS: _openings,
     TableKind.TIMES: _times,
+    TableKind.MODELS: _models,
 }

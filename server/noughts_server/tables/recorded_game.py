@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from noughts_bots.language_models.record import Question, read_question
 from noughts_referee.rules import FAULTS
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
@@ -79,6 +80,14 @@ class RecordedGame:
         scores = self.more.get("scores")
         valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE
         return scores if valid and isinstance(scores, list) else []
+
+    @property
+    def questions(self) -> dict[int, Question]:
+        """Return the records of questions to language models by ply, from the comments that hold one."""
+        comments = self.more.get("comments")
+        found = comments.items() if isinstance(comments, dict) else ()
+        read = {int(ply): read_question(text) for ply, text in found if ply.isdecimal() and isinstance(text, str)}
+        return {ply: question for ply, question in read.items() if question is not None}
 
     def lost_by(self, loser: int) -> dict[str, Any]:
         """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""

@@ -25,6 +25,8 @@ class Unit(StrEnum):
     NUMBER = "number"
     """Shown with one decimal."""
     MILLISECONDS = "ms"
+    COST = "cost"
+    """Shown with six decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ def text(value: Value, unit: Unit) -> str:
     if unit is Unit.SHARE:
         # Only 100 % is shown as 100 %.
         return ">99.9%" if 0.9995 <= value < 1 else "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
-    if unit is Unit.NUMBER:
-        return f"{value:.1f}"
+    if unit is Unit.NUMBER or unit is Unit.COST:
+        return f"{value:.{1 if unit is Unit.NUMBER else 6}f}"
     if unit is Unit.MILLISECONDS:
         return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
     return f"{value:,}"

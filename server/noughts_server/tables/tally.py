@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from noughts_bots.language_models.record import Question
 from noughts_referee.rules import Termination
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
@@ -75,6 +76,8 @@ class Tally:
         """By label, without the moves of openings."""
         self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The number of games lost by label and fault."""
+        self.models: defaultdict[str, list[Question]] = defaultdict(list)
+        """The questions to language models, by label."""
         self._distinct: set[int] = set()
         # By (first mover, second mover, opening): the one game that was always played from there, or None for several.
         self._same: dict[tuple[str, str, tuple[int, ...]], _Repeated | None] = {}
@@ -94,6 +97,8 @@ class Tally:
                 return
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
+        for ply, question in game.questions.items():
+            self.models[(first, second)[ply & 1]].append(question)
         self.terminations[game.termination].add(game.result, plies)
         if moves or game.termination != "adjudicated":  # else an entry was withdrawn before the game began
             self.openings[game.opening].add(game.result, plies)

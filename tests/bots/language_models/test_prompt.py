@@ -6,11 +6,11 @@ import pytest
 
 from noughts_bots.language_models.prompt import question, rules
 from noughts_bots.language_models.view import View, view_of
-from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, cell_name, parse_variant
+from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, base_name, cell_name, members, parse_variant
 
 
 def usual(variant: Variant) -> View:
-    return view_of(variant)
+    return view_of(variant, 0, scrambled=False)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,32 @@ def test_a_question_has_the_board_the_moves_and_the_side() -> None:
     )
     set_up = Position.parse(parse_variant("tictactoe"), "X...O...X O")
     assert "Moves so far: unknown\n" in question(usual(set_up.variant), set_up, hints=False)
+
+
+@pytest.mark.parametrize("name", [*OWN_NAMES, "mnk:26,3,3", "mnk:30,30,5"])
+def test_a_scrambled_board_keeps_its_lines_and_what_rests_on_what(name: str) -> None:
+    variant = parse_variant(name)
+    layouts = set()
+    for seed in range(120):
+        view = view_of(variant, seed, scrambled=True)
+        layouts.add(view.drawn)
+        assert sorted(view.names) == list(range(variant.cells))
+        assert len({each.lower() for each in view.names.values()}) == variant.cells
+        # The lines of the drawing, taken as an ordinary board, are the lines of the variant.
+        drawn = {sum(1 << view.drawn[place] for place in members(line)) for line in variant.lines}
+        assert drawn == set(variant.lines)
+        if variant.gravity:
+            place_of = {cell: place for place, cell in enumerate(view.drawn)}
+            for cell, below in enumerate(variant.supports):
+                assert sum(1 << place_of[each] for each in members(below)) == variant.supports[place_of[cell]]
+        assert base_name(variant.name) not in rules(view)
+        assert not {*view.marks} & {"X", "O"}
+    assert len(layouts) > 1
+
+
+def test_a_scrambled_view_follows_from_the_seed() -> None:
+    variant = parse_variant("gomoku")
+    one, again, other = (view_of(variant, seed, scrambled=True) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+    assert view_of(variant, 1, scrambled=False) == view_of(variant, 2, scrambled=False)

@@ -4,12 +4,11 @@ from collections import Counter
 
 import pytest
 
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import parse_variant, symmetries
 from noughts_server.openings.balance import MOST_LEAD, imbalance
 from noughts_server.openings.choosing import check_openings, opening_of
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
-from noughts_server.openings.symmetries import symmetries
 
 GOMOKU = parse_variant("gomoku")
 VARIANTS = ("tictactoe", "gomoku", "renju", "gomoku+pro", "connect4", "tictactoe3d", "qubic", "mnk:5,4,4", "caro:20")

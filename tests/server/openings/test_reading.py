@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from noughts_referee.rules import Variant, cell_names, parse_variant
+from noughts_referee.rules import Variant, cell_names, parse_variant, symmetries
 from noughts_server.openings import settings
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.reading import OpeningsFileError, read_opening, read_openings, read_openings_file
 from noughts_server.openings.settings import Openings
-from noughts_server.openings.symmetries import symmetries
 from tests.support.root import ROOT
 
 GOMOKU, GOMOKU20 = parse_variant("gomoku"), parse_variant("gomoku20")

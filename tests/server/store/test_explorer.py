@@ -17,7 +17,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.errors import InvalidArgument
-from noughts_server.openings.symmetries import canonical_positions
+from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import UNEXPLORED, Kind
 from noughts_server.store.games.explorer import ENDED, PLIES, count_some, explore, forget_all, unexplored

@@ -19,6 +19,7 @@ from noughts_server.cli.command import command, declaration
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
+from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.dry_run import show_forecasts
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
 from noughts_server.cli.local.children import check_startable, engine_options
@@ -140,9 +141,9 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
         settings.sprt,
     )
     with beside_games(playing.games_file):
-        result.show({**_conditions_document(plan), **faults_document(plan, outcome)})
+        result.show({**_more_document(plan, outcome), **faults_document(plan, outcome)})
         if not output.is_json():
-            _print_conditions(plan)
+            _print_more(plan, outcome)
             show_faults(plan, outcome)
     if outcome.exhausted:
         output.warn(
@@ -295,7 +296,7 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
                 "variant": plan.settings.variant,
                 **output.seed_document(plan.settings.seed),
                 "terminations": outcome.terminations,
-                **_conditions_document(plan),
+                **_more_document(plan, outcome),
             }
             output.print_json({**document, **fit, **faults_document(plan, outcome)})
         else:
@@ -307,19 +308,24 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
     leave_if_benched(outcome)
 
 
-def _conditions_document(plan: LocalPlan) -> dict[str, Any]:
-    """`{"own_times": {LABEL: T}}` where bots have times of their own, and `"openings"` where there are any."""
+def _more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
+    """`{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, where there are any."""
     own = {label: str(time) for label, time in plan.settings.own_times.items()}
     openings = openings_document(plan.settings.openings)
-    return {**({"own_times": own} if own else {}), **({"openings": openings} if openings else {})}
+    models = outcome.models.document() if outcome.models else []
+    more = {"own_times": own, "openings": openings, "models": models}
+    return {name: value for name, value in more.items() if value}
 
 
-def _print_conditions(plan: LocalPlan) -> None:
+def _print_more(plan: LocalPlan, outcome: LocalOutcome) -> None:
     own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
     if openings := openings_wording(plan.settings.openings):
         output.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
     if own:
         output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
+    if outcome.models and outcome.models.rows:
+        output.stdout().print()
+        show_table(output.stdout(), outcome.models)
 
 
 def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: TournamentTables, hint: str) -> None:
@@ -336,6 +342,6 @@ def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: Tournament
     tables.print_standings(console)
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
-    _print_conditions(plan)
+    _print_more(plan, outcome)
     if hint:
         console.print(hint)

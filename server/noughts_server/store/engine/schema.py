@@ -420,7 +420,7 @@ rating_runs = Table(
     Index(None, "tournament_id", "first_ordinal"),
 )
 
-# The games with a move in a position (see `openings.symmetries`) of one list, by result.
+# The games with a move in a position (see `openings.canonical_positions`) of one list, by result.
 explorer_moves = Table(
     "explorer_moves",
     metadata,
