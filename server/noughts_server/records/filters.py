@@ -25,22 +25,14 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.against is not None and self.bot is None:
             raise ValueError(f"--opponent {self.against}: requires --bot, the other bot")
-        if (
-            self.result is not None
-            and self.result not in RESULTS
-            and (self.result not in _OF_A_BOT or self.bot is None)
-        ):
+        if self.result not in (None, *RESULTS, *(_OF_A_BOT if self.bot is not None else ())):
             of_bot = f", or with --bot {', '.join(_OF_A_BOT)}"
             raise ValueError(f"--result {self.result!r}: expected {', '.join(RESULTS)}{of_bot}")
         endings = [str(each) for each in Termination]
-        if self.termination is not None and self.termination not in endings:
+        if self.termination not in (None, *endings):
             raise ValueError(f"--termination {self.termination!r}: expected {', '.join(endings)}")
-        if (
-            self.opening is not None
-            and self.variant is None
-            and self.opening[:1] not in "[{"
-            and not self.opening[:1].isalpha()
-        ):
+        begin = (self.opening or "")[:1]
+        if self.variant is None and begin not in "[{" and not begin.isalpha():
             raise ValueError(f"--opening {self.opening!r}: expected cells as in `h8i9` or `[112, 98]`")
         if self.variant is not None:
             try:
@@ -50,17 +42,14 @@ class Wanted:
 
     def __call__(self, game: RecordedGame) -> bool:
         names = (game.first, game.second)
-        if self.bot is not None and self.bot not in names:
-            return False
-        if self.against is not None and {self.bot, self.against} != set(names):
-            return False
-        if self.variant is not None and game.variant != self.variant:
-            return False
-        if self.termination is not None and game.termination != self.termination:
-            return False
-        if self.result is not None and not self._has_result(game):
-            return False
-        return self.opening is None or self._begins_so(game)
+        return (
+            (self.bot is None or self.bot in names)
+            and (self.against is None or {self.bot, self.against} == set(names))
+            and self.variant in (None, game.variant)
+            and self.termination in (None, game.termination)
+            and (self.result is None or self._has_result(game))
+            and (self.opening is None or self._begins_so(game))
+        )
 
     def _has_result(self, game: RecordedGame) -> bool:
         if self.result in RESULTS:

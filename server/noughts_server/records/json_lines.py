@@ -13,6 +13,7 @@ LINE_KEYS = (
 )
 """The keys of a line, in order."""
 _NEEDED = ("variant", "first", "second", "moves", "result")
+_TEXTS = ("result", "variant", "first", "second", "termination", "first_time", "second_time")
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
@@ -50,9 +51,9 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         _ENCODE_UNICODE(rest).encode()
     except (ValueError, RecursionError) as error:
         raise RecordError(f"a value that JSON cannot hold ({error})", "numbers and Unicode text") from error
-    result = _text(rest.pop("result"), "result")
-    if result not in RESULTS:
-        raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
+    texts: dict[str, Any] = {name: _text(rest.pop(name, ""), name) for name in _TEXTS}
+    if texts["result"] not in RESULTS:
+        raise RecordError(f"the result {texts['result']!r}", f"one of {', '.join(RESULTS)}")
     opening = rest.get("opening")
     plies = 0
     # An agreement of players is an object and stays unchanged.
@@ -66,44 +67,28 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
     if seed is not None and type(seed) is not int:
         raise RecordError(f"the seed {seed!r}", "a whole number")
     fault = rest.get("fault")
-    return RecordedGame(
-        variant=_text(rest.pop("variant"), "variant"),
-        first=_text(rest.pop("first"), "first"),
-        second=_text(rest.pop("second"), "second"),
-        result=result,
-        moves=moves,
-        termination=_text(rest.pop("termination", ""), "termination"),
-        seed=seed,
-        opening_plies=plies,
-        times_ms=times,
-        first_time=_text(rest.pop("first_time", ""), "first_time"),
-        second_time=_text(rest.pop("second_time", ""), "second_time"),
-        fault=str(fault.get("reason", "")) if isinstance(fault, dict) else "",
-        more=rest,
-    )
+    reason = str(fault.get("reason", "")) if isinstance(fault, dict) else ""
+    played: dict[str, Any] = {"moves": moves, "opening_plies": plies, "times_ms": times}
+    return RecordedGame(**texts, **played, seed=seed, fault=reason, more=rest)
 
 
 def json_document(record: RecordedGame) -> dict[str, Any]:
     """Return the JSON object of a game, the inverse of `read_document`."""
-    document: dict[str, Any] = {"variant": record.variant, "first": record.first, "second": record.second}
-    if record.seed is not None:
-        document["seed"] = record.seed
-    document |= {"moves": list(record.moves), "result": record.result}
-    if record.termination:
-        document["termination"] = record.termination
-    if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
-        document["winning_cells"] = winning
+    document: dict[str, Any] = {name: getattr(record, name) for name in ("variant", "first", "second", "result")}
+    document["moves"] = list(record.moves)
     if record.seed is not None:
         # Many programs read only 53 of the 64 bits.
-        document["seed_text"] = str(record.seed)
-    if record.opening_plies:
-        document["opening"] = list(record.opening)
+        document |= {"seed": record.seed, "seed_text": str(record.seed)}
+    if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
+        document["winning_cells"] = winning
     if record.first_time or record.second_time:
         document |= {"first_time": record.first_time, "second_time": record.second_time}
     if record.fault and record.loser is not None and "fault" not in record.more:
         document["fault"] = record.lost_by(record.loser) | {"reason": record.fault}
-    if record.times_ms:
-        document["times_ms"] = list(record.times_ms)
+    if record.termination:
+        document["termination"] = record.termination
+    lists = {"opening": list(record.opening), "times_ms": list(record.times_ms)}
+    document |= {name: values for name, values in lists.items() if values}
     document |= record.more
     # In the order of the original.
     return {name: document.pop(name) for name in LINE_KEYS if name in document} | document

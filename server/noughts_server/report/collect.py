@@ -1,6 +1,6 @@
 """Collect the content of a report in one pass over the games, in little memory."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -162,7 +162,3 @@ def _printable(game: RecordedGame) -> RecordedGame:
         return game
     variant, first, second, termination, fault = map(printable, texts)
     return replace(game, variant=variant, first=first, second=second, termination=termination, fault=fault)
-
-
-def faults_of(shown: Iterable[ShownGame]) -> Iterator[ShownGame]:
-    return (each for each in shown if each.game.by_fault)
