@@ -26,8 +26,8 @@ from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 120.0
 
-Content = Annotated[str, Field(min_length=1, description="Python source, or a WebAssembly module as base64")]
-Entry = Annotated[str, Field(pattern=r"^\w*$", description="Class of the bot; required if there are several")]
+Content = Annotated[str, Field(min_length=1)]
+Entry = Annotated[str, Field(pattern=r"^\w*$")]
 Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 

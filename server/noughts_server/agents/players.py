@@ -19,9 +19,9 @@ _IDLE_SECONDS = 600.0
 _TOKEN_MOST = 4
 """Players of a token at a time."""
 
-Bot = Annotated[str, Field(min_length=1, max_length=63, description="Name of your player, e.g. `my-agent`")]
-Seconds = Annotated[int, Field(ge=0, le=60, description="How long to wait at most")]
-Move = Annotated[str, Field(max_length=10, description="A cell, e.g. `b2`, or `resign`")]
+Bot = Annotated[str, Field(min_length=1, max_length=63)]
+Seconds = Annotated[int, Field(ge=0, le=60)]
+Move = Annotated[str, Field(max_length=10)]
 
 
 class AgentPlayer(BrowserPlayer):

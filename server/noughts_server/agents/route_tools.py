@@ -13,7 +13,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from noughts_referee.clock import parse_time_control
-from noughts_server.agents.tools import Backend, Caller
+from noughts_server.agents.tools import Backend, Caller, meaning
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.web.api_routes import ROUTES, Route
 from noughts_server.web.documents import Document, document, enum_number, enum_words
@@ -32,7 +32,6 @@ class Action(Route):
 _ACTIONS = [Action(**row) for row in tomllib.loads((files(__package__) / "actions.toml").read_text())["actions"]]
 _IN_PATH = re.compile(r"\{(\w+)(:int)?\}")
 _COLLECTION = re.compile(r"^(?:tournaments|tests|bots)/")
-_NOT_SHOWN = "request_id"
 
 
 def route_tools(backend: Backend) -> Iterator[Tool]:
@@ -48,7 +47,7 @@ def route_tools(backend: Backend) -> Iterator[Tool]:
 def _tool(backend: Backend, route: Route, name: str) -> Tool:
     action = route if isinstance(route, Action) else None
     required, also = dict(_IN_PATH.findall(route.path)), action.also if action else ()
-    flat = [field.name for field in query_fields(route) if field.name not in (*required, _NOT_SHOWN)]
+    flat = [field.name for field in query_fields(route) if field.name not in required and meaning(name, field.name)]
     optional = {path.rpartition(".")[2]: path for path in (*flat, *also)}
 
     async def ask(caller: Caller, **arguments: Any) -> Document:
@@ -102,6 +101,5 @@ def _kind(field: FieldDescriptor) -> Any:
         return Literal[tuple(enum_words(field.enum_type))]
     kind: Any = bool if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL else str
     if field.cpp_type in INTEGERS:
-        least, above = INTEGERS[field.cpp_type]
-        kind = Annotated[int, Field(ge=least, lt=above)]
+        kind = Annotated[int, Field(ge=0, lt=INTEGERS[field.cpp_type][1])]
     return list.__class_getitem__(kind) if field.is_repeated else kind

@@ -12,10 +12,10 @@ from noughts_server.web import handbook
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
-Moves = Annotated[list[str], Field(max_length=900, description="Cells in the order played, e.g. `b2`")]
+Moves = Annotated[list[str | int], Field(max_length=900)]
 
 
-async def read_docs(page: Annotated[str, Field(description="Page, e.g. `/docs/reference/rules.md`")] = "") -> Document:
+async def read_docs(page: str = "") -> Document:
     """Read a page of the documentation; without a page, the list of all pages."""
     path = page.removeprefix("noughts://").removeprefix("/").removeprefix("docs/") or "llms.txt"
     body = handbook.contents().get(path)
@@ -31,7 +31,7 @@ async def show_position(variant: str, moves: Moves = []) -> Document:  # noqa: B
     position = Position(parse_variant(variant))
     known = position.variant
     for ply, move in enumerate(moves, 1):
-        cell = read_cell(known, move)
+        cell = move if isinstance(move, int) else read_cell(known, move)
         if cell not in position.free or position.outcome() is not None:
             raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
         position.play(cell)

@@ -1,9 +1,11 @@
 """What all tools have in common: the caller's token, and errors that say what to do."""
 
 import json
+import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
+from importlib.resources import files
 from typing import Any
 
 from mcp.server.mcpserver import Context
@@ -16,6 +18,8 @@ from noughts_server.web.upstream import Failure, Upstream
 
 Caller = Context[Any, Any]
 """The request of a tool's caller."""
+
+_ARGUMENTS: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "arguments.toml").read_text())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +73,11 @@ class Backend:
             name or answered.__name__, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}}
         )
         made.fn_metadata.arg_model, made.parameters = strict, strict.model_json_schema()
+        for argument, schema in made.parameters["properties"].items():
+            schema["description"] = meaning(made.name, argument)
         return made
+
+
+def meaning(tool: str, argument: str) -> str:
+    """Return the description of an argument; empty if agents cannot set it."""
+    return _ARGUMENTS.get(tool, {}).get(argument, _ARGUMENTS["all"].get(argument, ""))

@@ -48,7 +48,7 @@ async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest,
 
 async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> None:
     async with over_http(url) as agent:
-        shown = await agent.call("show_position", variant="tictactoe", moves=["a1", "a2", "b1", "b2", "c1"])
+        shown = await agent.call("show_position", variant="tictactoe", moves=["a1", 3, "b1", 4, "c1"])
         assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, "")
         assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
         shown = await agent.call("show_position", variant="tictactoe3d")

@@ -2,19 +2,23 @@
 
 import asyncio
 import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+import noughts_server.agents
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import ROUTES
 from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
 from tests.support.background import online
 from tests.support.root import ROOT
 
+ARGUMENTS = Path(noughts_server.agents.__file__).with_name("arguments.toml")
 READING: dict[str, dict[str, Any]] = {
     "get_status": {},
     "list_tournaments": {},
@@ -98,7 +102,18 @@ async def test_descriptions_and_schemas_come_from_the_contract(url: str) -> None
     assert tool.input_schema["required"] == ["tournament"]
     (results, _) = tool.input_schema["properties"]["result"]["anyOf"]
     assert results["enum"] == ["1-0", "1/2-1/2", "0-1", "*"]
-    assert "request_id" not in tools["join_tournament"].input_schema["properties"]
+    assert [*tools["join_tournament"].input_schema["properties"]] == ["tournament", "bot", "label"]
+    assert [*tools["list_games_of_bot"].input_schema["properties"]][-3:] == ["result", "termination", "won"]
+
+
+async def test_every_argument_has_a_description(url: str) -> None:
+    async with over_http(url) as agent:
+        tools = await agent.tools()
+    shown = {name: tool.input_schema["properties"] for name, tool in tools.items()}
+    assert not [(tool, name) for tool, given in shown.items() for name in given if not given[name].get("description")]
+    for tool, texts in tomllib.loads(ARGUMENTS.read_text(encoding="utf-8")).items():
+        known = shown[tool] if tool in shown else {name for given in shown.values() for name in given}
+        assert {name for name, text in texts.items() if text} <= {*known}
 
 
 @pytest.mark.parametrize(
