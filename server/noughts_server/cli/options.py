@@ -1,7 +1,9 @@
 """Options that several commands share, and how their texts are read."""
 
+import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +22,7 @@ from noughts_server.cli.times import read_seconds
 _Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
+_LARGEST_RATING = 100_000
 MARGIN = f"{MARGIN_US // 1_000}ms"
 """The usual `--margin`."""
 
@@ -95,7 +98,7 @@ def read_time(text: str, option: str = "--time") -> TimeControl:
 
 def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
     """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
-    own = _by_label(texts, "--time-of", "T", labels)
+    own = _by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
     return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
 
 
@@ -107,18 +110,30 @@ def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> dict[
 
 def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
     """The margins written as `LABEL=TIME`, in microseconds, by label; `labels` are those there are."""
-    own = _by_label(texts, "--margin-of", "TIME", labels)
+    own = _by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
     return {label: read_margin(text, f"--margin-of {label}") for label, text in own.items()}
 
 
-def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence[str] | None) -> dict[str, str]:
+def read_anchors(texts: list[str] | None) -> dict[str, float]:
+    """The ratings that a fit holds, written as `NAME=RATING`, by name. Raises UsageProblem."""
+    expected = "NAME=RATING, e.g. `minimax=2000`"
+    anchors: dict[str, float] = {}
+    for name, text in _by_label(texts, "--anchor", expected, None).items():
+        with suppress(ValueError):
+            anchors[name] = float(text)
+        if not abs(anchors.get(name, math.nan)) <= _LARGEST_RATING:
+            raise UsageProblem(f"--anchor {f'{name}={text}'!r}: expected {expected}")
+    return anchors
+
+
+def _by_label(texts: list[str] | None, option: str, expected: str, labels: Sequence[str] | None) -> dict[str, str]:
     """The values of an option that is given for single bots. Raises UsageProblem, also for a bot that is not there."""
     own: dict[str, str] = {}
     for text in texts or ():
         # Labels may have a `=` of their own (`nextstep:depth=3`), values have none.
         label, _, own_value = text.rpartition("=")
         if not label:
-            raise UsageProblem(f"{option} {text!r}: expected LABEL={value}, the name of a bot and its value")
+            raise UsageProblem(f"{option} {text!r}: expected {expected}")
         if labels is not None and label not in labels:
             raise UsageProblem.of("unknown_label", option=option, text=text, label=label, labels=", ".join(labels))
         if label in own:

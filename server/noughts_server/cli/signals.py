@@ -96,6 +96,14 @@ class Stop:
         return not self._at_once.is_set()
 
 
+async def announced(document: dict[str, str], title: str) -> None:
+    """Announce what runs until a signal, and wait for the signal."""
+    stop = Stop()
+    with stop.on_signals():
+        output.announce(document, title, "Stop: Ctrl-C")
+        await stop.asked.wait()
+
+
 async def until_terminated(work: Coroutine[Any, Any, None]) -> None:
     """Does the work; SIGTERM, by which service managers and containers stop a bot, ends it in peace."""
     task = asyncio.current_task()

@@ -1,7 +1,7 @@
 """The organiser's choice of openings, as stored with a tournament."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -54,23 +54,13 @@ class Openings:
 
     def document(self) -> dict[str, Any] | None:
         """Return the value for JSON without defaults; None if there are no openings."""
-        if not self:
-            return None
-        values: dict[str, Any] = {"kind": str(self.kind), "plies": self.plies, "name": self.name, "text": self.text}
-        if self.kind is OpeningsKind.LIST:
-            values["order"] = str(self.order)
-        return {name: value for name, value in values.items() if value} | (
-            {"symmetries": True} if self.symmetries else {}
-        )
+        return {name: value for name, value in asdict(self).items() if value != getattr(Openings(), name)} or None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any] | None) -> "Openings":
         """Return the value of a document, the inverse of `document`."""
-        if not document:
-            return cls()
-        order = OpeningsOrder(document.get("order", OpeningsOrder.SEQUENTIAL))
-        rest = {name: document[name] for name in ("plies", "name", "symmetries", "text") if name in document}
-        return cls(OpeningsKind(document["kind"]), order=order, **rest)
+        found = cls(**(document or {}))
+        return replace(found, kind=OpeningsKind(found.kind), order=OpeningsOrder(found.order))
 
 
 @lru_cache(maxsize=8)

@@ -150,14 +150,15 @@ def _junit(found: "ConformanceReport", taken: "Sequence[StepResult]") -> str:
     )  # fmt: skip
     games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name=_GAMES)
     if found.faults:
-        ElementTree.SubElement(games, "failure", message=_for_xml("; ".join(found.faults))).text = _for_xml(found.said)
+        failure = ElementTree.SubElement(games, "failure", message=output.printable("; ".join(found.faults)))
+        failure.text = output.printable(found.said)
     for step in taken:
         case = ElementTree.SubElement(
             suite, "testcase", classname=found.spec, name=step.name, time=f"{step.seconds:.3f}"
         )
         if step.outcome == "failed":
             text = f"{step.advice}\n{step.said}"
-            ElementTree.SubElement(case, "failure", message=_for_xml(step.detail)).text = _for_xml(text)
+            ElementTree.SubElement(case, "failure", message=output.printable(step.detail)).text = output.printable(text)
         elif step.outcome == "skipped":
             ElementTree.SubElement(case, "skipped", message=step.detail)
     return ElementTree.tostring(suite, "unicode")
@@ -172,11 +173,6 @@ def _markdown(found: "ConformanceReport", taken: "Sequence[StepResult]", lines: 
     # No line of an indented block of code can end it.
     code = textwrap.indent("\n".join(lines), "    ")[:_LONGEST_OUTPUT]
     return f"{table}\n<details><summary>Output</summary>\n\n{code}\n\n</details>\n"
-
-
-def _for_xml(text: str) -> str:
-    """Return the text without characters that XML does not allow."""
-    return "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def _counted(said: Sequence[str]) -> Iterator[str]:

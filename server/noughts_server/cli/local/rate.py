@@ -5,8 +5,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from noughts_server.cli import output
-from noughts_server.cli.anchors import read_anchors
+from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
@@ -32,7 +31,7 @@ def rate(
     `1/2-1/2`, or `*` for a game that does not count. A header can name more columns; `termination` marks forfeits. If
     the moves are known and the same bots play an identical game again, it counts only once. Games can be in any order.
     """
-    anchors = read_anchors(anchor)
+    anchors = options.read_anchors(anchor)
     try:
         with place.file(source) as file:
             tally, void = read_results(Path(file), forfeits=not without_forfeits)

@@ -240,14 +240,9 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         own_margins_us=own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
-        locking=playing.locking,
-        processes=playing.processes,
-        affinity=playing.affinity,
+        **output.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),
         memory_bytes=memory_bytes,
         all_memory_bytes=all_memory_bytes,
-        log=playing.log,
-        messages=playing.messages,
-        fatal=playing.fatal,
     )
     return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
 

@@ -4,12 +4,12 @@ import os
 import socket
 
 from noughts_proto.security import Dialling, is_loopback
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import connection_options
 from noughts_server.cli.client import HINTS, AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, explain, require_extra
 from noughts_server.cli.operator.web import web_listener
-from noughts_server.cli.signals import Stop, run_loop, until_terminated
+from noughts_server.cli.signals import announced, run_loop, until_terminated
 from noughts_server.web.listener import address_of
 
 
@@ -39,7 +39,7 @@ async def _serve(address: str, dialling: Dialling, token: str | None, listener: 
     from noughts_server.agents.tools import Backend
     from noughts_server.web.upstream import Upstream
 
-    upstream, stop = Upstream(address, dialling, HINTS), Stop()
+    upstream = Upstream(address, dialling, HINTS)
     backend = Backend(upstream, explain, token)
     try:
         if listener is None:
@@ -47,8 +47,6 @@ async def _serve(address: str, dialling: Dialling, token: str | None, listener: 
             return
         async with serving_mcp(backend, listener):
             place = f"{address_of(listener)}{PATH}"
-            with stop.on_signals():
-                output.announce({"mcp": place}, f"The tools of the server at {address} are at {place}", "Stop: Ctrl-C")
-                await stop.asked.wait()
+            await announced({"mcp": place}, f"The tools of the server at {address} are at {place}")
     finally:
         await upstream.close()

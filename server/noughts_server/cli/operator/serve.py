@@ -96,21 +96,16 @@ def run_server(
     from noughts_server.settings import ServerSettings
 
     logs.configure()
+    same = ("listen", "grace", "reflection", "explorer", "private_webhooks", "metrics", "rate_own_games")
     settings = ServerSettings(
-        listen=chosen.listen,
+        **output.picked(chosen, *same),
         database=options.read_database(chosen.database),
         bus=bus,
         margin_us=options.read_margin(chosen.margin),
         network_cap_us=options.read_margin(chosen.network_cap, "--network-cap"),
-        grace=chosen.grace,
-        reflection=chosen.reflection,
-        explorer=chosen.explorer,
-        private_webhooks=chosen.private_webhooks,
         identity=identity,
         client_authorities=chosen.tls_client_ca,
-        metrics=chosen.metrics,
         absence=read_absence(chosen.absence),
-        rate_own_games=chosen.rate_own_games,
         limits=read_limits(chosen.limit or []),
         proxies=read_proxies(chosen.proxy),
     )

@@ -3,16 +3,13 @@
 import errno
 import socket
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from functools import partial
 from pathlib import Path
 
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import connection_options
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
-from noughts_server.cli.signals import Stop, run_loop
+from noughts_server.cli.signals import announced, run_loop
 from noughts_server.web.listener import address_of, listening
 
 DEFAULT_WEB = "127.0.0.1:7480"
@@ -42,8 +39,7 @@ def web(
     listener = web_listener(listen, "--listen")
     from noughts_server.web.serving import running_site
 
-    site = partial(
-        running_site,
+    site = running_site(
         address,
         dialling,
         listener,
@@ -53,7 +49,13 @@ def web(
         proxies=proxies,
         public_url=public,
     )
-    run_loop(_serve(site, address, listener))
+
+    async def serve() -> None:
+        async with site:
+            place = address_of(listener)
+            await announced({"web": place}, f"The website of the server at {address} is at {place}")
+
+    run_loop(serve())
 
 
 def web_listener(listen: str, option: str) -> socket.socket:
@@ -67,15 +69,3 @@ def web_listener(listen: str, option: str) -> socket.socket:
             if error.errno != errno.EADDRINUSE or time.monotonic() > latest:
                 raise Problem.of("cannot_listen", option=option, listen=listen, why=error.strerror or error) from error
         time.sleep(_RELEASE_SECONDS / 20)
-
-
-async def _serve(
-    running_site: Callable[[], AbstractAsyncContextManager[object]], address: str, listener: socket.socket
-) -> None:
-    stop = Stop()
-    async with running_site():
-        with stop.on_signals():
-            place = address_of(listener)
-            title = f"The website of the server at {address} is at {place}"
-            output.announce({"web": place}, title, "Stop: Ctrl-C")
-            await stop.asked.wait()

@@ -8,7 +8,6 @@ from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import options, output
-from noughts_server.cli.anchors import read_anchors
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
@@ -72,7 +71,7 @@ def leaderboard(
     games each on average, all games at once decide the order, and "1-3" are the ranks that they allow.
     Filters do not change ranks. See also `noughts bot show` and `noughts rating-lists`.
     """
-    anchors = read_anchors(anchor)
+    anchors = options.read_anchors(anchor)
     if (anchors or prior) and not fit:
         raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: requires --fit as well")
     if fit and (owner or online or settled or view):

@@ -72,8 +72,7 @@ def create(
         rated=False,
         schedule=MATCH,
         sprt=playing.sprt or "",
-        priority=playing.priority,
-        throughput=playing.throughput,
+        **output.picked(playing, "priority", "throughput"),
         title=title.encode(errors="replace").decode(),
     )
     changes: dict[str, Any] = {} if settings.openings else {"openings": _NO_OPENINGS}

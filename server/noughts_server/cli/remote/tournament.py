@@ -61,10 +61,7 @@ def create(
     own_times = options.read_times_of(playing.time_of)
     settings = playing.settings(
         own_times,
-        live_scores=playing.live_scores,
-        keep_scores=playing.keep_scores,
-        priority=playing.priority,
-        throughput=playing.throughput,
+        **output.picked(playing, "live_scores", "keep_scores", "priority", "throughput"),
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
 from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
-from noughts_server.store.engine.schema import Kind, TournamentState, tournaments
+from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.tournaments.tournaments import (
@@ -16,6 +16,7 @@ from noughts_server.store.tournaments.tournaments import (
     Tournament,
     base_schedule,
     change_settings,
+    change_tournament,
     count_entries,
     get_tournament_by_id,
     owned_tournament,
@@ -61,8 +62,7 @@ def extend_tournament(
 def reopen(connection: Connection, tournament: Tournament) -> Tournament:
     """Set a finished tournament to paused, so that it can be started again."""
     if tournament.state is TournamentState.FINISHED:
-        this = update(tournaments).where(tournaments.c.id == tournament.id)
-        connection.execute(this.values(state=TournamentState.PAUSED, ended_at=None))
+        return change_tournament(connection, tournament, state=TournamentState.PAUSED, ended_at=None)
     return get_tournament_by_id(connection, tournament.id)
 
 
@@ -76,7 +76,7 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
         return
     if tournament.base_entries is None:
         base = {"base_entries": number, "base_games_per_pair": tournament.settings.games_per_pair}
-        connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(base))
+        change_tournament(connection, tournament, **base)
     whole = kind.schedule(number + 1, tournament.settings.games_per_pair)
     new = sorted(whole.slots_of(number, whole.total + 1))
     _append(connection, get_tournament_by_id(connection, tournament.id), whole, new)
@@ -87,12 +87,10 @@ def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairin
     wanted = check_number("games_per_pair", settings.games_per_pair + games_per_pair, 1, MOST_GAMES_PER_PAIR)
     if tournament.base_entries is None:
         # All slots are still computed, so only their number grows.
-        change_settings(connection, tournament, games_per_pair=wanted)
-        base = base_schedule(connection, get_tournament_by_id(connection, tournament.id))
+        base = base_schedule(connection, change_settings(connection, tournament, games_per_pair=wanted))
         assert base is not None
         _check_total(tournament, base.total)
-        this = update(tournaments).where(tournaments.c.id == tournament.id)
-        connection.execute(this.values(games_total=base.total))
+        change_tournament(connection, tournament, games_total=base.total)
         return
     count = count_entries(connection, tournament)
     before = kind.schedule(count, settings.games_per_pair)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, Update, func, insert, select, update
+from sqlalchemy import Connection, Select, func, insert, select, update
 
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import parse_variant
@@ -189,7 +189,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
             tournament = get_tournament_by_id(connection, tournament.id)
         if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
             return _end(connection, tournament, now_ms, state=TournamentState.FINISHED)
-        return _set_state(connection, tournament, state=TournamentState.RUNNING, reason=None)
+        return change_tournament(connection, tournament, state=TournamentState.RUNNING, reason=None)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)
     if waiting_for:
@@ -215,7 +215,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         # Pairings of an endless tournament come one by one: each is a whole unit.
         unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
     running = {"state": TournamentState.RUNNING, "started_at": now_ms, "games_total": total, "unit_games": unit}
-    _set_state(connection, tournament, **running)
+    change_tournament(connection, tournament, **running)
     if kind.follows_results:
         pair_next(connection, tournament.id)
     report_event(connection, "tournament.started", tournament.id, now_ms)
@@ -237,7 +237,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     is_open = tournament.state is TournamentState.OPEN
     hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
     require_state(tournament, TournamentState.RUNNING, hint=hint)
-    return _set_state(connection, tournament, state=TournamentState.PAUSED, reason=reason or None)
+    return change_tournament(connection, tournament, state=TournamentState.PAUSED, reason=reason or None)
 
 
 def cancel_tournament(
@@ -257,7 +257,7 @@ def cancel_tournament(
 
 
 def _end(connection: Connection, tournament: Tournament, now_ms: int, **values: Any) -> Tournament:
-    ended = _set_state(connection, tournament, ended_at=now_ms, **values)
+    ended = change_tournament(connection, tournament, ended_at=now_ms, **values)
     report_event(connection, "tournament.finished", tournament.id, now_ms)
     return ended
 
@@ -346,7 +346,7 @@ def change_settings(connection: Connection, tournament: Tournament, **changes: A
     """Change settings of a started tournament that concern only future games."""
     settings = replace(tournament.settings, **changes)
     values = {"games_per_pair": settings.games_per_pair, "options": options_document(settings)}
-    return _set_state(connection, tournament, **values)
+    return change_tournament(connection, tournament, **values)
 
 
 def owned_tournament(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
@@ -357,9 +357,9 @@ def owned_tournament(connection: Connection, slug: str, owner_id: int | None) ->
     return tournament
 
 
-def _set_state(connection: Connection, tournament: Tournament, **values: Any) -> Tournament:
-    statement: Update = update(tournaments).where(tournaments.c.id == tournament.id).values(**values)
-    connection.execute(statement)
+def change_tournament(connection: Connection, tournament: Tournament, **values: Any) -> Tournament:
+    """Change columns of a tournament's row, and return the tournament."""
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(**values))
     return get_tournament_by_id(connection, tournament.id)
 
 
