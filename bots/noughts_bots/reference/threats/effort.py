@@ -38,11 +38,6 @@ class Effort:
         now = self._clock()
         return Effort(nodes, deadline=now + (self._deadline - now) * share, clock=self._clock)
 
-    @property
-    def left(self) -> bool:
-        """Return whether some nodes are left."""
-        return self._most is None or self.nodes < self._most
-
     def add(self, part: "Effort") -> None:
         self.nodes += part.nodes
         self._next_look = self.nodes
