@@ -4,6 +4,7 @@ Files end with `.template`; `$NAME` in them, and in their names, is the bot's na
 """
 
 import re
+import tomllib
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -21,21 +22,12 @@ class Language(NamedTuple):
     """What has to be installed for it."""
     spec: str
     """The bot's spec in its folder, once it is built."""
-    build: str
+    build: str = ""
     """The command that builds it; empty where nothing is built."""
 
 
-LANGUAGES = {
-    each.name: each
-    for each in (
-        Language("python", "Noughts", "py:./bot.py:$CLASS", ""),
-        Language("c", "Noughts, and a C compiler (for WebAssembly Zig or clang)", "dll:./$NAME.so", "make"),
-        Language("zig", "Noughts, and Zig 0.14 or newer", "dll:./$NAME.so", "make"),
-        Language("rust", "Noughts, and Rust 1.78 or newer", "dll:./target/release/libbot.so", "make"),
-        Language("node", "Noughts, and Node.js 18 or newer", "exec{frames=json}:node --jitless bot.js", ""),
-        Language("go", "Noughts, and Go 1.21 or newer", "exec{frames=json}:./bot", "make"),
-    )
-}
+_TABLE = tomllib.loads((resources.files(__name__) / "languages.toml").read_text())
+LANGUAGES = {name: Language(name, **row) for name, row in _TABLE.items()}
 
 
 def files_of(language: Language, name: str) -> dict[Path, str]:

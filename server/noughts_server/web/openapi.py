@@ -10,7 +10,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from noughts_server.version import software_version
 from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, Route
 from noughts_server.web.documents import Document, enum_words, messages_in, schema
-from noughts_server.web.queries import FORMAT, query_fields
+from noughts_server.web.queries import query_fields
 
 _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
 
@@ -20,34 +20,22 @@ def openapi() -> Document:
     document = fixed["document"]
     document["info"]["version"] = software_version()
     document["components"]["schemas"] = _schemas()
-    routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
+    routes = {PREFIX + _plain(route.path): {"get": _operation(route, fixed)} for route in ROUTES}
     events = {PREFIX + _plain(path): {"get": _common(path, summary) | fixed["stream"]} for path, summary in EVENTS}
     document["paths"] = routes | events | document["paths"]
     return document
 
 
-def _operation(route: Route) -> Document:
+def _operation(route: Route, fixed: dict[str, Document]) -> Document:
     schema_of = f"#/components/schemas/{route.answered.name}"
     content: Document = {"application/json": {"schema": {"$ref": schema_of}}}
     operation = _common(route.path, route.summary)
     operation["parameters"] += map(_query_parameter, query_fields(route))
     if route.rows:
         content["text/csv"] = {"schema": {"type": "string"}}
-        described = "Instead of an Accept header."
-        operation["parameters"].append(
-            {"name": FORMAT, "in": "query", "description": described, "schema": {"enum": ["json", "csv"]}}
-        )
-    return operation | {
-        "responses": {
-            "200": {
-                "description": "What was asked for.",
-                "headers": {"ETag": {"schema": {"type": "string"}}},
-                "content": content,
-            },
-            "304": {"description": "What If-None-Match names is still true."},
-            "default": {"$ref": "#/components/responses/Failed"},
-        },
-    }
+        operation["parameters"].append(fixed["format"])
+    answers = fixed["responses"]
+    return operation | {"responses": answers | {"200": answers["200"] | {"content": content}}}
 
 
 def _common(path: str, summary: str) -> Document:

@@ -1,7 +1,9 @@
 """Filters of the page templates, which put values into words."""
 
 import re
+import tomllib
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
@@ -11,17 +13,7 @@ from noughts_server.competition.formats import format_named
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
 
-_GAMES = {
-    "tictactoe": "Noughts and crosses",
-    "tictactoe3d": "3D noughts and crosses",
-    "qubic": "Qubic",
-    "connect4": "Connect Four",
-    "gomoku": "Gomoku",
-    "gomoku20": "Gomoku, 20x20",
-    "renju": "Renju",
-    "caro": "Caro",
-}
-_RULES = {"exact": "exactly five in a row", "20": "20x20"}
+NAMES: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "names.toml").read_text())
 
 
 def short(name: str) -> str:
@@ -55,9 +47,9 @@ def game(variant: str) -> str:
     name, _, opening = variant.partition("+")
     shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
     base, *rules = name.split(":")
-    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [_GAMES.get(base, base)]
+    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [NAMES["games"].get(base, base)]
     if not shape:
-        words += (_RULES.get(rule, rule) for rule in rules)
+        words += (NAMES["rules"].get(rule, rule) for rule in rules)
     return ", ".join([*words, f"{opening} opening"] if opening else words)
 
 
