@@ -65,7 +65,7 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     kinds = {each: (Annotated[int, Field(ge=0)] if whole else str) for each, whole in required.items()}
     parameters = [Parameter(each, Parameter.KEYWORD_ONLY, annotation=kind) for each, kind in kinds.items()]
     for each, path in optional.items():
-        kind = _kind(_field(route.request.DESCRIPTOR, path)) | None
+        kind = _kind(_place(route.request(), path)[1]) | None
         parameters.append(Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
     caller = Parameter("caller", Parameter.KEYWORD_ONLY, annotation=Caller)
     vars(ask)["__signature__"] = Signature([caller, *parameters])
@@ -75,24 +75,22 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     )
 
 
-def _field(message: Any, path: str) -> FieldDescriptor:
-    *outer, last = path.split(".")
-    for each in outer:
-        message = message.fields_by_name[each].message_type
-    return message.fields_by_name[last]  # type: ignore[no-any-return]
-
-
-def _set(request: Any, path: str, value: Any) -> None:
+def _place(request: Any, path: str) -> tuple[Any, FieldDescriptor]:
+    """Return the message that holds the field, and the field."""
     *outer, last = path.split(".")
     for each in outer:
         request = getattr(request, each)
-    field = request.DESCRIPTOR.fields_by_name[last]
+    return request, request.DESCRIPTOR.fields_by_name[last]
+
+
+def _set(request: Any, path: str, value: Any) -> None:
+    holder, field = _place(request, path)
     if field.message_type is not None:  # all are time controls
-        getattr(request, last).CopyFrom(time_control_message(parse_time_control(value)))
+        getattr(holder, field.name).CopyFrom(time_control_message(parse_time_control(value)))
     elif field.is_repeated:
-        getattr(request, last).extend(value)
+        getattr(holder, field.name).extend(value)
     else:
-        setattr(request, last, value if field.enum_type is None else enum_number(field.enum_type, value))
+        setattr(holder, field.name, value if field.enum_type is None else enum_number(field.enum_type, value))
 
 
 def _kind(field: FieldDescriptor) -> Any:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from rich.text import Text
@@ -188,24 +190,19 @@ class _Canvas:
     """A rectangle of styled characters."""
 
     def __init__(self, width: int, height: int) -> None:
-        self._characters = [[" "] * width for _ in range(height)]
-        self._styles = [[""] * width for _ in range(height)]
+        self._lines = [[(" ", "")] * width for _ in range(height)]
+        """The character and the style of each place, line by line."""
 
     def write(self, column: int, line: int, text: str, style: str) -> None:
         """Write the text, cut at the edge."""
-        for offset, character in enumerate(text):
-            if 0 <= column + offset < len(self._characters[line]):
-                self._characters[line][column + offset] = character
-                self._styles[line][column + offset] = style
+        for place, character in enumerate(text, column):
+            if 0 <= place < len(self._lines[line]):
+                self._lines[line][place] = character, style
 
     def text(self) -> Text:
         text = Text(no_wrap=True, end="")
-        for number, (characters, styles) in enumerate(zip(self._characters, self._styles, strict=True)):
-            if number:
-                text.append("\n")
-            begin = 0
-            for end in range(1, len(characters) + 1):
-                if end == len(characters) or styles[end] != styles[begin]:
-                    text.append("".join(characters[begin:end]), style=styles[begin])
-                    begin = end
+        for number, line in enumerate(self._lines):
+            text.append("\n" if number else "")
+            for style, run in groupby(line, key=itemgetter(1)):
+                text.append("".join(character for character, _ in run), style)
         return text

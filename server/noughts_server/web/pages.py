@@ -359,11 +359,8 @@ def _pictured(request: Request, game: Document, drawn: bytes, kind: str) -> Resp
 
 
 def _next_page(request: Request, found: Document) -> str:
-    token = found["next_page_token"]
-    if not token:
-        return ""
-    kept = [(name, text) for name, text in request.query_params.multi_items() if name != "page_token"]
-    return f"{request.url.path}?{urlencode([*kept, ('page_token', token)])}"
+    url = request.url.include_query_params(page_token=found["next_page_token"])
+    return f"{url.path}?{url.query}" if found["next_page_token"] else ""
 
 
 def _crosstable(standings: list[Document], cells: list[Document]) -> Crosstable:

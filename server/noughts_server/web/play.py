@@ -41,7 +41,7 @@ class Play:
             "resign": _resign,
             "again": lambda tables, table, _, form: tables.again(table, _game(form), swap=bool(form.get("swap"))),
             "back": lambda tables, table, key, form: tables.take_back(table, key, _game(form)),
-            "leave": _leave,
+            "leave": lambda tables, table, *_: tables.left(table),
         }
         return [
             Address("/play", self._menu, methods=["GET"]),
@@ -126,10 +126,6 @@ async def _resign(tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, 
     sides = table.sides(key)
     to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
     table.guest(to_move if len(sides) == 2 else sides[0]).resign()
-
-
-async def _leave(tables: PlayRooms, table: PlayRoom, key: str, form: dict[str, str]) -> None:
-    tables.left(table)
 
 
 def _game(form: dict[str, str]) -> str:

@@ -258,7 +258,7 @@ class PlayRooms:
         table.joined = table.joined or key != table.keys[0]
         return table
 
-    def left(self, table: PlayRoom) -> None:
+    async def left(self, table: PlayRoom) -> None:
         """Note that a visitor has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
