@@ -54,8 +54,8 @@ class NatsBus:
         self._local = MemoryBus()
         self._dropped = DroppedMessages()
         self._client = Client()
-        self._subjects: dict[str, int] = {}
-        """How many subscriptions here each subject has that is known elsewhere."""
+        self._subjects: set[str] = set()
+        """Those that are known elsewhere and have or had a subscription here."""
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._wanted: deque[str] = deque()
         """Subjects that are to be subscribed to."""
@@ -85,7 +85,7 @@ class NatsBus:
     def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
         """Call the handler with each message, from here or elsewhere, until the returned function is called."""
         if codec(subject) is not None and subject not in self._subjects:
-            self._subjects[subject] = 1
+            self._subjects.add(subject)
             self._wanted.append(subject)
             self._work.set()
         return self._local.subscribe(subject, handler)
@@ -104,13 +104,7 @@ class NatsBus:
             await self._client.close()
 
     async def _connect(self) -> None:
-        settings = self.settings
-        options: dict[str, Any] = {}
-        if settings.credentials is not None:
-            options["user_credentials"] = str(settings.credentials)
-        context = settings.context()
-        if context is not None:
-            options["tls"] = context
+        settings, context = self.settings, self.settings.context()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS * 3):
                 await self._client.connect(
@@ -129,7 +123,8 @@ class NatsBus:
                     # What was not sent before a connection was lost is of no use after it.
                     pending_size=_PENDING_BYTES,
                     skip_subject_validation=True,
-                    **options,
+                    user_credentials=settings.credentials and str(settings.credentials),
+                    tls=context,
                 )
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
             await self._client.close()

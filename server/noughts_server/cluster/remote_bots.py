@@ -215,9 +215,7 @@ class RemoteBots:
         for wire in dirty:
             if not wire.server:
                 continue
-            asks = by_server.get(wire.server)
-            if asks is None:
-                asks = by_server[wire.server] = pb.ClusterAsks(referee=name)
+            asks = by_server.setdefault(wire.server, pb.ClusterAsks(referee=name))
             outbox = wire.player.take_outbox()
             if len(outbox.starts) > 1:
                 # A bot that comes to thousands of long games: they fill several messages.

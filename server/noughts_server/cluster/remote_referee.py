@@ -465,10 +465,7 @@ class RemoteReferee:
         waiting, self._answers = self._answers, {}
         messages: dict[str, pb.ClusterAnswers] = {}
         for (referee, _), answers in waiting.items():
-            message = messages.get(referee)
-            if message is None:
-                message = messages[referee] = pb.ClusterAnswers(server=self._name)
-            message.bots.append(answers)
+            messages.setdefault(referee, pb.ClusterAnswers(server=self._name)).bots.append(answers)
         for referee, message in messages.items():
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 

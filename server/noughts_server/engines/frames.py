@@ -78,12 +78,11 @@ class EngineFrames(ChildFrames):
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
         """Games without a seat so far."""
-        self._outgoing = pb.PlayRequest()
         self._has_news = asyncio.Event()
         self._frame = 0
         hello = pb.Hello(protocol=PROTOCOL, agent=f"noughts-gomocup/{software()}", max_games=processes, prepares=True)
         hello.variants.extend(VARIANTS)
-        self._hello: pb.PlayRequest | None = pb.PlayRequest(hello=hello)
+        self._outgoing = pb.PlayRequest(hello=hello)
         self._has_news.set()
         self.death: Death | None = None
         self.seats = [seat.engine for seat in self._seats]
@@ -98,15 +97,11 @@ class EngineFrames(ChildFrames):
     async def read(self) -> pb.PlayRequest | None:
         """Return the next frame; None at the end, whose cause is in `reason`."""
         await self._has_news.wait()
-        if self._hello is not None:
-            hello, self._hello = self._hello, None
-            if not self.reason:
-                self._has_news.clear()
-            return hello
-        if self.reason:
+        if self.reason and not self._outgoing.HasField("hello"):
             return None
         request, self._outgoing = self._outgoing, pb.PlayRequest()
-        self._has_news.clear()
+        if not self.reason:
+            self._has_news.clear()
         self.last_read_us = self._now()
         return request
 

@@ -79,9 +79,7 @@ class Transcripts:
 
     def begin(self, ordinal: int) -> _Record:
         """Record that an engine begins the game with this number."""
-        record = self._records.get(ordinal)
-        if record is None:
-            record = self._records[ordinal] = _Record(ordinal)
+        record = self._records.setdefault(ordinal, _Record(ordinal))
         record.seats += 1
         return record
 

@@ -13,7 +13,7 @@ from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, wait
 from noughts_server.messages.conversions import entry_labels, standing_message, statistics_messages
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.schema import Kind, TournamentState
+from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.games.standings import standings
 from noughts_server.store.tournaments.tournaments import (
@@ -25,9 +25,6 @@ from noughts_server.store.tournaments.tournaments import (
     schedule_of,
 )
 from noughts_server.tables.standings import Standing
-
-OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
-"""States in which no more games are played."""
 
 _MOST_FEATURED = 16
 
@@ -58,7 +55,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     limits = playing.limits[slot.first], playing.limits[slot.second]
     if game is None:
         tell_clocks(message, *clocks_after(limits, ()))
-        if tournament.state in OVER:
+        if tournament.ended:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
         return ReadGame(SlotKey(tournament.id, ordinal), message)

@@ -11,9 +11,8 @@ from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.channel import Channel, Numbering, SlotFollowers
 from noughts_server.feed.observer import Observed, SlotKey
-from noughts_server.feed.stored import OVER, end_message, read_featured, read_tournament
+from noughts_server.feed.stored import end_message, read_featured, read_tournament
 from noughts_server.store.engine.database import Store
-from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import TournamentProgress
 
 # In ticks, by default 0.25 s.
@@ -39,7 +38,7 @@ class _Member:
 
     @property
     def over(self) -> bool:
-        return TournamentState(self.now.state) in OVER
+        return self.now.state in (tournaments_pb2.TOURNAMENT_STATE_FINISHED, tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
 
     @property
     def open(self) -> bool:

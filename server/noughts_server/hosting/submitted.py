@@ -259,12 +259,11 @@ class SubmittedBots:
         failed = [step for step in steps if step.outcome == "failed"]
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
-            said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
-            told = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}." + (f" It printed:\n{said}" if said else "")
+            told = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_printed(failed[0].said)}"
             raise _refusal(got, "one that passes all steps of noughts bot check", told)
         if report.faults:
-            said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
-            told = f"Correct the bot. It printed:\n{said}" if said else hint
+            printed = _printed(report.said)
+            told = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
 
     async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:
@@ -426,6 +425,12 @@ class SubmittedBots:
             stored = await self._host.store.read(lambda connection: program_of(connection, submission.hash))
             content = await asyncio.to_thread(self._cache.keep, submission.hash, stored)
         return content
+
+
+def _printed(said: str) -> str:
+    """Return the end of what a bot has printed, each line once, as a sentence; empty if it has printed nothing."""
+    lines = "\n".join(dict.fromkeys(said.strip().splitlines()))[-_MOST_SAID:]
+    return f" It printed:\n{lines}" if lines else ""
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:

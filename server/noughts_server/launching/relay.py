@@ -42,17 +42,11 @@ class PlayerRefused(Exception):
     """A player that cannot be started as its spec says; the text is its host's message."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelayNotice:
+class RelayNotice(str):
     """A gap of the sandbox, an end of the player's process, or a game that it lost by a fault.
 
     A Python bot reports its faults itself.
     """
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 RelayEvent = SessionEvent | RelayNotice

@@ -1,10 +1,12 @@
 """The ladders of `noughts live`: reference bots that play without end, slowly enough to be watched."""
 
 import asyncio
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import resources
 
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login, play
@@ -34,7 +36,7 @@ class Ladder:
     title: str
     variant: str
     time: str
-    bots: tuple[str, ...]
+    bots: list[str]
     """Their specs."""
 
     @property
@@ -45,18 +47,8 @@ class Ladder:
         )  # fmt: skip
 
 
-LADDERS = (
-    Ladder(
-        "noughts-and-crosses", "Noughts and crosses", "tictactoe", "60+5",
-        ("random", "three-stage", "coursework", "pascal", "nextstep"),
-    ),
-    Ladder(
-        "four-in-a-row", "Four in a row", "connect4", "120+5",
-        ("random", "nextstep", "minimax:depth=3", "first-free"),
-    ),
-    Ladder("five-in-a-row", "Five in a row", "gomoku", "300+5", ("random", "fives", "threats:nodes=200")),
-    Ladder("in-a-cube", "Four in a row in a cube", "qubic", "300+5", ("random", "nextstep", "fives")),
-)  # fmt: skip
+_FILE = resources.files(__package__).joinpath("ladders.toml")
+LADDERS = [Ladder(**ladder) for ladder in tomllib.loads(_FILE.read_text(encoding="utf-8"))["ladder"]]
 
 
 @asynccontextmanager

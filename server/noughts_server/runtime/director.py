@@ -106,6 +106,19 @@ class Director:
         )
         self.play.changed(tournament)
 
+    async def create(self, create: Callable[[Connection], str]) -> Tournament:
+        """Create a tournament by a transaction that returns its ID, and play it now or at its scheduled start."""
+
+        async def create_and_play() -> Tournament:
+            slug = await self.store.write(create)
+            tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
+            self.reschedule()
+            if tournament.state is TournamentState.RUNNING:
+                self.play_on(tournament)
+            return tournament
+
+        return await self.uncancelled(create_and_play)
+
     def play_on(self, tournament: Tournament) -> None:
         """Play a tournament that the store has set running. One that is played already is not played twice."""
         self.play.changed(tournament)

@@ -60,10 +60,8 @@ class ThroughputQueue:
         The queue calls `on_turn` for each later turn.
         """
         key = playing.tournament
-        share = self._shares.get(key)
-        if share is None:
-            share = _Share(key, self._passed, settings.priority, settings.throughput, on_turn)
-            self._shares[key] = share
+        new = _Share(key, self._passed, settings.priority, settings.throughput, on_turn)
+        share = self._shares.setdefault(key, new)
         share.bots = playing.players if len(playing.players) == 2 else ()
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))

@@ -2,16 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import filled
 from noughts_server.resource_names import bot_name
 from noughts_server.store.ratings.rated_pairs import RatedPair
-
-if TYPE_CHECKING:
-    from noughts_server.statistics.batch_ratings import BatchRatings
 
 MOST_BOTS = 2_000
 """Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""
@@ -48,10 +44,7 @@ def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -
     from noughts_server.statistics.rated_games import count_pairs
 
     games = count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs)
-    return _message(rate(games, anchors=anchors, prior=prior))
-
-
-def _message(ratings: "BatchRatings") -> pb.GetBatchRatingsResponse:
+    ratings = rate(games, anchors=anchors, prior=prior)
     return filled(
         pb.GetBatchRatingsResponse,
         ratings,

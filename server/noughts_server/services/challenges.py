@@ -21,7 +21,6 @@ from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 from noughts_server.store.validation import check_number
 
 _MOST_GAMES = 100
@@ -65,13 +64,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             new = NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
-        async def play() -> Tournament:
-            slug = await self._store.write(idempotent(who.token_id, request, begin, now_ms=now))
-            tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
-            self._director.play_on(tournament)
-            return tournament
-
-        tournament = await self._director.uncancelled(play)
+        tournament = await self._director.create(idempotent(who.token_id, request, begin, now_ms=now))
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 

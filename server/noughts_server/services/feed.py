@@ -24,15 +24,12 @@ class FeedServicer:
             self._holding("watchers", "", "watchers"),
             self._holding("address_watchers", address, f"watchers at {address}"),
         ):
-            await self._show(request, context)
-
-    async def _show(self, request: pb.WatchRequest, context: Context) -> None:
-        async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
-            async for message in watcher.messages():
-                try:
-                    await context.write(message)
-                except grpc.aio.BaseError:
-                    return  # the watcher has just disconnected
+            async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
+                async for message in watcher.messages():
+                    try:
+                        await context.write(message)
+                    except grpc.aio.BaseError:
+                        return  # the watcher has just disconnected
 
 
 def add_feed_service(servicer: FeedServicer, server: grpc.aio.Server) -> None:

@@ -114,15 +114,15 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         found = await self._store.read(partial(bot_statistics, bot=bot))
         opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, natural_key(each[0])))
         times = MoveTimes.of(found.times_us)
-        return pb.GetBotStatisticsResponse(
+        return filled(
+            pb.GetBotStatisticsResponse,
+            found,
             opponents=[
                 pb.OpponentScore(opponent=bot_name(name), score=_by_side(score))
                 for name, score in opponents[:_MOST_OPPONENTS]
             ],
             opponents_total=len(opponents),
             total=_by_side(found.total),
-            partial=found.partial,
-            games=found.games,
             terminations=[
                 pb.TerminationScore(termination=int(termination), score=_score(score))  # type: ignore[arg-type]
                 for termination, score in sorted(found.terminations.items(), key=lambda each: -each[1].games)

@@ -14,7 +14,7 @@ from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
-from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.database import Store
 from noughts_server.store.people.bots import BotVersion, log_in, log_in_again
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.tournaments.entries import pinned_elsewhere
@@ -78,8 +78,5 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         now = self._store.now_ms()
         # A bot with a ticket is already registered.
         limits = None if token is None else self._limiter.limits
-
-        def enter(connection: Connection) -> BotVersion:
-            return log_in(connection, owner_id=owner, name=name, version=version, now_ms=now, limits=limits)
-
-        return await self._store.write(enter)
+        new = partial(log_in, owner_id=owner, name=name, version=version, now_ms=now, limits=limits)
+        return await self._store.write(new)

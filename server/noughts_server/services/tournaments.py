@@ -59,12 +59,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             right = checked(new, now)
             return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits).slug
 
-        async def schedule() -> str:
-            slug = await self.store.write(idempotent(who.token_id, request, create, now_ms=now))
-            self.director.reschedule()
-            return slug
-
-        return pb.CreateTournamentResponse(tournament=await self.full(await self.director.uncancelled(schedule)))
+        made = await self.director.create(idempotent(who.token_id, request, create, now_ms=now))
+        return pb.CreateTournamentResponse(tournament=await self.full(made.slug))
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
