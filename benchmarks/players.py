@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -32,6 +33,7 @@ from noughts_bots.event_loop import run_loop
 from noughts_bots.hosts.dll import HEADER
 from noughts_bots.process import tune_collector
 from noughts_bots.specs import parse_spec
+from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.launcher import ChildCommand, Launcher
@@ -161,10 +163,10 @@ class _Pair:
     def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
         wire = FrameConnection(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
         return ChildPlayer(
-            self._command,
-            launcher,
+            child_kind(self._command.kind),
             wire,
             _TIMES,
+            start=partial(start_child, launcher, self._command, _TIMES),
             accept=lambda hello: pb.Welcome(protocol=hello.protocol),
             on_fault=_tell,
         )

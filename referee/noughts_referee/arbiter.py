@@ -52,6 +52,13 @@ def _in_words(choice: Choice, opening: OpeningChoice) -> str:
     return f"got a side ({'XO'[choice.side & 1]}), expected {expected}"
 
 
+def _put_down(game: Game, cells: Sequence[int]) -> None:
+    """Place the first stones of a game."""
+    game.moves += cells
+    game.opening_plies = len(game.moves)
+    game.times_us += [0] * len(cells)
+
+
 def _change_sides(game: Game) -> None:
     ordinal, first, second = game.slot
     game.slot = Slot(ordinal, second, first)
@@ -102,7 +109,7 @@ class Arbiter:
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
         """Begin a game: announce it to both players and ask the first to move."""
         self._last_handle = handle = self._last_handle + 1
-        game = Game(handle, unit, slot, first, second)
+        game = Game(handle, unit, slot, (first, second))
         first.games[handle] = second.games[handle] = game
         if unit.begun and (begun := unit.begun.get(slot[0])):
             self._go_on(game, begun)
@@ -111,7 +118,8 @@ class Arbiter:
             self._ask_choice(game, 0)
             return game
         if unit.openings and (opening := unit.openings.get(slot[0])):
-            self._begin_with(game, opening)
+            _put_down(game, opening)
+            self._begin(game)
             return game
         outbox = first.outbox
         outbox.starts.append(game)
@@ -183,9 +191,7 @@ class Arbiter:
                 or (own | other) & mask[cell] != supports[cell]
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
-                game.times_us.append(took)
-                game.fault = placed_wrongly(variant, own, other, cell, ply & 1)
-                self._end(game, lost(ply & 1, Termination.ILLEGAL_MOVE))
+                self._lose(game, took, Termination.ILLEGAL_MOVE, placed_wrongly(variant, own, other, cell, ply & 1))
                 continue
             game.moves.append(cell)
             game.times_us.append(took)
@@ -250,40 +256,24 @@ class Arbiter:
         self.touched.add(player)
 
     def _choose(self, game: Game, choice: Choice | None, took: int, why: str = "") -> None:
-        step, side = game.ply + CHOICES, game.ply & 1
-        if choice is None or not game.opening.allows(choice):
-            game.times_us.append(took)
-            if choice is None:
-                game.fault = f"resigned: {why}" if why else ""
-                self._end(game, lost(side, Termination.RESIGNED))
-            else:
-                opening = game.opening
-                game.fault = f"made a choice that {opening.rule} does not allow: {_in_words(choice, opening)}"
-                self._end(game, lost(side, Termination.ILLEGAL_MOVE))
-            return
-        if isinstance(choice, Put):
-            game.moves += choice.cells
-            game.opening_plies = len(game.moves)
-            game.times_us += [0] * len(choice.cells)
-        game.times_us[step] = took
-        if isinstance(choice, Put):
+        step, side, opening = game.ply + CHOICES, game.ply & 1, game.opening
+        if choice is None:
+            self._lose(game, took, Termination.RESIGNED, f"resigned: {why}" if why else "")
+        elif not opening.allows(choice):
+            fault = f"made a choice that {opening.rule} does not allow: {_in_words(choice, opening)}"
+            self._lose(game, took, Termination.ILLEGAL_MOVE, fault)
+        elif isinstance(choice, Put):
+            _put_down(game, choice.cells)
+            game.times_us[step] = took
             self._ask_choice(game, step + 1)
         else:
-            self._begin_agreed(game, swapped=choice.side != side)
-
-    def _begin_with(self, game: Game, opening: Sequence[int]) -> None:
-        game.moves += opening
-        game.opening_plies = len(opening)
-        game.times_us += [0] * len(opening)
-        self._begin(game)
-
-    def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
-        if swapped:
-            _change_sides(game)
-        self.agreed.append(game)
-        if game.conditions.journaled:
-            self.advanced.append(game)
-        self._begin(game)
+            game.times_us[step] = took
+            if choice.side != side:
+                _change_sides(game)
+            self.agreed.append(game)
+            if game.conditions.journaled:
+                self.advanced.append(game)
+            self._begin(game)
 
     def _go_on(self, game: Game, begun: GameSoFar) -> None:
         """Resume a game. The time that its open question had already taken is not charged."""
@@ -351,10 +341,8 @@ class Arbiter:
         return False
 
     def _time_out(self, game: Game, took: int) -> None:
-        game.times_us.append(took)
-        limit = game.limit_us()
-        game.fault = f"took {took / 1e6:.3f} s for its move and had {limit / 1e6:.3f} s left"
-        self._end(game, lost(game.ply & 1, Termination.TIMEOUT))
+        fault = f"took {took / 1e6:.3f} s for its move and had {game.limit_us() / 1e6:.3f} s left"
+        self._lose(game, took, Termination.TIMEOUT, fault)
 
     def _resign(
         self, player: Player, rows: Iterable[tuple[int, int, int, int, str, bool]], complaints: list[Complaint]
@@ -364,13 +352,10 @@ class Arbiter:
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
-            game.times_us.append(took)
             if exhausted:
-                game.fault = f"gave up its move: {why}" if why else "gave up its move"
-                self._end(game, lost(ply & 1, Termination.TIMEOUT))
-                continue
-            game.fault = f"resigned: {why}" if why else ""
-            self._end(game, lost(ply & 1, Termination.RESIGNED))
+                self._lose(game, took, Termination.TIMEOUT, f"gave up its move: {why}" if why else "gave up its move")
+            else:
+                self._lose(game, took, Termination.RESIGNED, f"resigned: {why}" if why else "")
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:
@@ -384,6 +369,12 @@ class Arbiter:
             return
         if len(complaints) < MOST_COMPLAINTS:
             complaints.append(Complaint(handle, ply, expected))
+
+    def _lose(self, game: Game, took: int, termination: Termination, fault: str) -> None:
+        """End the game as lost by its mover after this thinking time."""
+        game.times_us.append(took)
+        game.fault = fault
+        self._end(game, lost(game.ply & 1, termination))
 
     def _end(self, game: Game, outcome: Outcome) -> None:
         game.result, game.termination = outcome

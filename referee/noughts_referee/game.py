@@ -1,6 +1,7 @@
 """A running game, and a player as the arbiter knows it. Connections read them; only the arbiter writes them."""
 
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -88,21 +89,19 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
     return [game for game in games if game.handle not in later], [game for game in games if game.handle in later]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Player:
     """A player as the arbiter knows it: its running games and its outbox."""
 
-    __slots__ = ("games", "key", "margin_us", "network_us", "opens", "outbox")
-
-    def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
-        self.key = key
-        self.margin_us = margin_us
-        """The time margin of its moves. It can change at any time."""
-        self.network_us = 0
-        """Time not charged for each of its moves: the network time of a question and its answer."""
-        self.games: dict[int, Game] = {}
-        self.outbox = Outbox()
-        self.opens = False
-        """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
+    key: int
+    margin_us: int = MARGIN_US
+    """The time margin of its moves. It can change at any time."""
+    network_us: int = field(default=0, init=False)
+    """Time not charged for each of its moves: the network time of a question and its answer."""
+    games: "dict[int, Game]" = field(default_factory=dict, init=False)
+    outbox: Outbox = field(default_factory=Outbox, init=False)
+    opens: bool = field(default=False, init=False)
+    """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
 
     def resend(self) -> None:
         """Refill the outbox after the player lost its state: a start for each running game, and the open turns."""
@@ -123,59 +122,43 @@ class Player:
         return outbox
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Game:
     """One attempt to play a slot."""
 
-    __slots__ = (
-        "comments",
-        "conditions",
-        "fault",
-        "handle",
-        "left_us",
-        "mover",
-        "moves",
-        "opening_plies",
-        "opponent",
-        "own",
-        "players",
-        "ply",
-        "result",
-        "scores",
-        "slot",
-        "termination",
-        "times_us",
-        "unit",
-        "waiting",
-    )
+    handle: int
+    unit: Unit
+    slot: Slot
+    players: tuple[Player, Player]
+    conditions: GameConditions = field(init=False)
+    mover: Player = field(init=False)
+    waiting: Player = field(init=False)
+    own: int = field(default=0, init=False)
+    """The mover's stones."""
+    opponent: int = field(default=0, init=False)
+    ply: int = field(default=0, init=False)
+    moves: list[int] = field(default_factory=list, init=False)
+    opening_plies: int = field(default=0, init=False)
+    """Moves on the board when it begins: of a given opening, or placed by agreement."""
+    times_us: list[int] = field(default_factory=list, init=False)
+    left_us: list[int] = field(init=False)
+    """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
+    scores: dict[int, float] | None = field(default=None, init=False)
+    """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
+    comments: dict[int, str] = field(default_factory=dict, init=False)
+    """The bots' comments by ply, if the tournament keeps scores; also of an answer that was not a legal move."""
+    result: Result = field(init=False)
+    """Set at the end, like `termination`."""
+    termination: Termination = field(init=False)
+    fault: str = field(default="", init=False)
+    """Why the loser lost, if it lost through a known fault of its own: a phrase that follows "it"."""
 
-    result: Result
-    termination: Termination
-
-    def __init__(self, handle: int, unit: Unit, slot: Slot, first: Player, second: Player) -> None:
-        self.handle = handle
-        self.unit = unit
-        self.conditions = conditions = unit.conditions
-        self.slot = slot
-        self.players = (first, second)
-        self.mover = first
-        self.waiting = second
-        self.own = 0
-        """The mover's stones."""
-        self.opponent = 0
-        self.ply = 0
-        self.moves: list[int] = []
-        self.opening_plies = 0
-        """Moves on the board when it begins: of a given opening, or placed by agreement."""
-        self.times_us: list[int] = []
-        self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
-        """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
-        self.scores: dict[int, float] | None = {} if conditions.keep_scores else None
-        """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
-        self.comments: dict[int, str] = {}
-        """The bots' comments by ply, if the tournament keeps scores; also of an answer that was not a legal move."""
-        # `result` and `termination` are set at the end.
-        self.fault = ""
-        """Why the loser lost, if it lost through a known fault of its own: a phrase that follows "it"."""
+    def __post_init__(self) -> None:
+        self.conditions = conditions = self.unit.conditions
+        self.mover, self.waiting = self.players
+        self.left_us = _clocks(conditions, self.slot) if conditions.timed else _NO_CLOCKS
+        if conditions.keep_scores:
+            self.scores = {}
 
     @property
     def opening(self) -> OpeningChoice:

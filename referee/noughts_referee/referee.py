@@ -178,7 +178,6 @@ class Referee:
         self._arrivals = 0
         self._held: set[str] = set()
         """Why no game begins now."""
-        self._starting = True
         self.on_progress: Callable[[], None] = lambda: None
         """Called after games have ended or begun."""
         self.on_displaced: Callable[[GameConditions], None] = lambda challenge: None
@@ -306,12 +305,10 @@ class Referee:
     def hold(self, why: str) -> None:
         """Begin no game until `go_on` is called with the same word. Running games continue."""
         self._held.add(why)
-        self._starting = False
 
     def go_on(self, why: str) -> None:
         """Remove a hold. Games begin again unless there is another hold."""
         self._held.discard(why)
-        self._starting = not self._held
         self._settle()
 
     def stop_starting(self) -> None:
@@ -442,7 +439,7 @@ class Referee:
         began = False
         walkovers: list[FinishedGame] = []
         conditions: GameConditions | None = None
-        while queue and self._starting:
+        while queue and not self._held:
             waiting = heappop(queue)
             _, slot, unit = waiting
             if unit.conditions is not conditions:
@@ -462,21 +459,12 @@ class Referee:
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
-                self._pass_on(tournament, concurrency, timed)
-                self._pass_on(first_room, seats[first], timed)
-                self._pass_on(second_room, seats[second], timed)
             elif tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)
-                self._pass_on(first_room, seats[first], timed)
-                self._pass_on(second_room, seats[second], timed)
             elif first_room.taken >= seats[first]:
                 first_room.wait(timed, waiting)
-                self._pass_on(tournament, concurrency, timed)
-                self._pass_on(second_room, seats[second], timed)
             elif second_room.taken >= seats[second]:
                 second_room.wait(timed, waiting)
-                self._pass_on(tournament, concurrency, timed)
-                self._pass_on(first_room, seats[first], timed)
             else:
                 tournament.taken += 1
                 first_room.taken += 1
@@ -493,6 +481,10 @@ class Referee:
                 if self.observer is not None and not conditions.variant.agreement:
                     self.observer.began(game)
                 began = True
+                continue
+            self._pass_on(tournament, concurrency, timed)
+            self._pass_on(first_room, seats[first], timed)
+            self._pass_on(second_room, seats[second], timed)
         if walkovers:
             self._report(walkovers)
         return began or bool(walkovers)

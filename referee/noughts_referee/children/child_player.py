@@ -7,12 +7,10 @@ from typing import Protocol
 
 import grpc
 
-from noughts_proto.child_kinds import CHILD_KINDS
+from noughts_proto.child_kinds import ChildKind
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, start_child
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_referee.clock import MICROSECONDS
 from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import LostGame, running_games
@@ -57,21 +55,17 @@ class ChildProcess(Protocol):
 
 @dataclass(eq=False)
 class ChildPlayer:
-    command: ChildCommand
-    launcher: Launcher
+    kind: ChildKind
     wire: FrameConnection
     settings: ChildSettings
     _: KW_ONLY
+    start: Callable[[], Awaitable[ChildProcess]]
     accept: Callable[[pb.Hello], pb.Welcome]
     """Answers a Hello or raises NotStarted."""
     on_life: Callable[[ChildProcess], None] = lambda child: None
     """Called with each process that starts."""
     on_fault: Callable[[Fault], None]
     """Called when a process ends. It can end `play` by raising."""
-    invite: Invite | None = None
-    """If given, each process connects with its own ticket."""
-    start: Callable[[], Awaitable[ChildProcess]] | None = None
-    """Replaces `start_child` for a player that is not one process of its own: several processes, or an engine."""
     failures: int = field(default=0, init=False)
     """Failed starts in a row."""
 
@@ -81,10 +75,7 @@ class ChildPlayer:
         Raises the errors that keep the referee from starting any child, because these are not the child's fault.
         """
         while self.failures < MOST_STARTS:
-            if self.start is not None:
-                child = await self.start()
-            else:
-                child = await start_child(self.launcher, self.command, self.settings, self.invite)
+            child = await self.start()
             lost: tuple[LostGame, ...] = ()
             self.on_life(child)
             try:
@@ -110,8 +101,7 @@ class ChildPlayer:
         death = await child.stop(reason)
         # A child that only received its welcome has not started. Nor has a program that ended before its first answer,
         # because its host said hello for it.
-        kind = CHILD_KINDS[self.command.kind]
-        is_spoken_for = kind.hosted and kind.starts_programs
+        is_spoken_for = self.kind.hosted and self.kind.starts_programs
         started = child.frames.answered if is_spoken_for else child.frames.written > 1
         self.failures = 0 if started else self.failures + 1
         benched = self.failures == MOST_STARTS

@@ -6,6 +6,7 @@ To the wires it is a referee. It judges nothing: it keeps each game as far as it
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -82,21 +83,16 @@ class _Choice(NamedTuple):
         answers.choices.append(pb.ClusterChoice(choice=message, time_us=self.took))
 
 
+@dataclass(slots=True, eq=False)
 class RemoteGame(Game):
     """A game that is played elsewhere, as one of its players knows it."""
 
-    __slots__ = ("answer", "far", "judge")
-
-    def __init__(
-        self, handle: int, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
-    ) -> None:
-        super().__init__(handle, unit, slot, *players)
-        self.judge = judge
-        """The name of its referee."""
-        self.far = far
-        """Its handle there."""
-        self.answer: _Answer | _Choice | None = None
-        """The last answer, in case it has to be sent again."""
+    judge: str
+    """The name of its referee."""
+    far: int
+    """Its handle there."""
+    answer: _Answer | _Choice | None = field(default=None, init=False)
+    """The last answer, in case it has to be sent again."""
 
 
 class RemoteReferee:

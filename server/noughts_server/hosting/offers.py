@@ -12,9 +12,8 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
-from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.launcher import Launcher
 from noughts_referee.frame_connection import FrameConnection
-from noughts_server.launching.launcher import command_of
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Connection, Store
@@ -65,9 +64,8 @@ class Offers:
                 self.installed.discard(bot.id)
                 self.on_ready()
 
-        command = command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target)
         start, accept = partial(start_process, spec, self.launcher, self.times), partial(self._accept, bot)
-        player = ChildPlayer(command, self.launcher, wire, self.times, accept=accept, on_fault=ended, start=start)
+        player = ChildPlayer(spec.child_kind, wire, self.times, start=start, accept=accept, on_fault=ended)
         await player.play()
 
     def _accept(self, bot: BotVersion, hello: pb.Hello) -> pb.Welcome:

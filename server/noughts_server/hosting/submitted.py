@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -35,7 +36,8 @@ from noughts_server.errors import InvalidArgument, NoughtsError
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, examined, place
-from noughts_server.launching.launcher import Locking, command_of, launching
+from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.players import start_process
 from noughts_server.limits import Limits
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
@@ -407,8 +409,9 @@ class SubmittedBots:
             self._host.on_ready()
             return welcome
 
-        command, launcher = command_of(spec), self._launcher
-        player = ChildPlayer(command, launcher, wire, self._times, accept=accept, on_life=began, on_fault=ended)
+        assert spec.child_kind is not None
+        start, kind = partial(start_process, spec, self._launcher, self._times), spec.child_kind
+        player = ChildPlayer(kind, wire, self._times, start=start, accept=accept, on_life=began, on_fault=ended)
         try:
             await player.play()
         finally:

@@ -10,12 +10,13 @@ from typing import Any
 
 from noughts_bots.gomocup.protocol import PLAYED
 from noughts_bots.specs import BotSpec, dials_in
+from noughts_proto.child_kinds import ChildKind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import Death, NotStarted
+from noughts_referee.children.running_child import Death, NotStarted, start_child
 from noughts_referee.game import LostGame
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
@@ -64,32 +65,33 @@ class LocalChildren:
         """
         assert spec.child_kind is not None
         if spec.child_kind.speaks_frames:
-            await self._play_frames(label, spec)
+            await self._play_frames(label, spec, spec.child_kind)
         else:
             await self._play_engine(label, spec)
 
-    async def _play_frames(self, label: str, spec: BotSpec) -> None:
+    async def _play_frames(self, label: str, spec: BotSpec, kind: ChildKind) -> None:
         version = self._tournament.bots[label].id
         wires = self._server.sessions.team_wires(version, self._plan.processes_of(spec), self._times.wire)
         players = [wire.player for wire in wires]
 
         def ended(fault: Fault) -> None:
-            if label not in self._welcome and spec.child_kind and (refusal := fault.death.refusal(spec.child_kind)):
+            if label not in self._welcome and (refusal := fault.death.refusal(kind)):
                 raise SpecRefused(refusal, fault.death.stderr.rstrip().removesuffix(refusal))
             self._died(label, fault, players)
 
+        invite = partial(self._invite, label) if dials_in(spec) else None
+        command = replace(command_of(spec), memory_bytes=self._plan.memory_bytes)
         await _side_by_side(
             ChildPlayer(
-                replace(command_of(spec), memory_bytes=self._plan.memory_bytes, cores=next(self._cores)),
-                self._launcher,
+                kind,
                 wire,
                 self._times,
+                start=partial(start_child, self._launcher, replace(command, cores=cores), self._times, invite),
                 accept=lambda hello: self._accept(label, hello),
                 on_life=lambda child: self._stderr.update({label: lambda: child.stderr}),
                 on_fault=ended,
-                invite=partial(self._invite, label) if dials_in(spec) else None,
             ).play()
-            for wire in wires
+            for wire, cores in zip(wires, self._cores, strict=False)
         )
 
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
