@@ -29,6 +29,7 @@ _BROUGHT_BY = {
     "wasm": ("wasmtime",),
     "llm": ("openai",),
     "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 NO_TOKEN = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Annotated, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from typer import Argument
 
@@ -19,21 +19,25 @@ from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
-from noughts_server.records.formats import FormatError
-from noughts_server.records.game_records import GamesFileError, game_record, game_records
-from noughts_server.records.json_lines import LINE_KEYS, read_document
-from noughts_server.records.replay import recorded
+from noughts_server.records.formats import read_games
+from noughts_server.records.json_lines import LINE_KEYS, json_line, read_document
+from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.records.replay import archived, recorded
 from noughts_server.resource_names import short
 from noughts_server.tables.about import About
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.tables.tally import Tally
 
+if TYPE_CHECKING:
+    from noughts_server.store.engine.database import Connection
+
 Made = TypeVar("Made")
 
-_PAGE = 1000
 _SQLITE = b"SQLite format 3\0"
+_UNKNOWN: Any = {"variant": "unknown", "first": "unknown X", "second": "unknown O", "termination": "unknown"}
 _WHAT = (
-    "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database (--db)"
+    "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .parquet, .pgn, .csv), "
+    "or a database (--db)"
 )
 
 
@@ -70,13 +74,7 @@ class GameSource(AtServer):
         return self._read_server(make)
 
     def _read_file(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
-
-        try:
-            return make(Gathered(path.stem, _some(game_records(path), self.source), About()))
-        except FormatError as error:
-            raise UsageProblem(str(error), f"Expected {_WHAT}.") from None
-        except GamesFileError as error:
-            raise Problem.of("unreadable_file", error=error, file=self.source) from None
+        return make(Gathered(path.stem, _some(map(game_record, games_in(self.source)), self.source), About()))
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.messages.conversions import tournament_message
@@ -135,34 +133,43 @@ class TournamentPlace(AtServer):
             yield str(file)
 
     def _write(self, name: str, out: IO[str]) -> None:
-        def write(games: Iterable[games_pb2.Game], title: str) -> None:
-            out.writelines(output.compact_json(_line(game, title or short(name))) + "\n" for game in games)
-
         if self.database is not None:
-            _read_stored(self.database, name, write)
+            in_database(self.database, lambda store: store.read(lambda each: _stored(each, name, out)), reading=True)
             return
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
-            write(_at_server(client, name), shown.title)
+            lines = (_line(game, shown.title or short(name)) for game in _at_server(client, name))
+            out.writelines(output.compact_json(line) + "\n" for line in lines)
 
 
-def _read_stored(database: str, name: str, write: Callable[[Iterable[games_pb2.Game], str], None]) -> None:
-    """Call `write` with each page of the tournament's games and its title."""
-    from noughts_server.services.games import game_message
-    from noughts_server.store.engine.database import Connection
-    from noughts_server.store.games.games import list_games
+def _stored(connection: "Connection", name: str, out: IO[str]) -> None:
+    """Write the games of a tournament in a database as lines."""
+    from noughts_server.store.games.games import export
     from noughts_server.store.tournaments.tournaments import get_tournament
 
-    def read(connection: Connection) -> None:
-        title = get_tournament(connection, short(name)).settings.title
-        token = ""
-        while True:
-            page = list_games(connection, short(name), size=_PAGE, page_token=token)
-            write(map(game_message, page.items), title)
-            if not (token := page.next_page_token):
-                return
+    found = get_tournament(connection, short(name))
+    games = export(connection, found.id)
+    out.writelines(json_line(archived(game, name, found.settings.title or found.slug)) for game in games)
 
-    in_database(database, lambda store: store.read(read), reading=True)
+
+def games_in(file: str) -> Iterator[RecordedGame]:
+    """Yield the games in a file. Raises Problem for the first that cannot be read."""
+    return (valid_game(file, placed) for placed in read_games(file))
+
+
+def valid_game(file: str, placed: Placed) -> RecordedGame:
+    if isinstance(placed.game, RecordError):
+        raise Problem.of("unreadable_game", place=place_in(file, placed), error=placed.game, file=file)
+    return placed.game
+
+
+def place_in(file: str, placed: Placed) -> str:
+    return f"{placed.file or file}, line {placed.line:,}"
+
+
+def game_record(game: RecordedGame) -> RecordedGame:
+    """Return the game with a name for each value that is not known."""
+    return replace(game, **{name: text for name, text in _UNKNOWN.items() if not getattr(game, name)})
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
@@ -193,4 +200,4 @@ def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:
     shown = document(game)
     keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
     line = {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()}
-    return line | occasion(event, shown["end_time"] or "")
+    return line | {name: shown[name] for name in ("game", "end_time")} | occasion(event, shown["end_time"] or "")

@@ -1,7 +1,7 @@
 """Read and write files of games, one game at a time, in the format of their name.
 
-`.jsonl`, `.sgf`, `.pgn` and `.csv` files have any number of games, a `.psq` file has one: many are a folder,
-`games.psq/`, of numbered files.
+`.jsonl`, `.sgf`, `.parquet`, `.pgn` and `.csv` files have any number of games, a `.psq` file has one: many are a
+folder, `games.psq/`, of numbered files.
 """
 
 import os
@@ -9,8 +9,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
+from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import Placed, RecordError
@@ -18,7 +19,8 @@ from noughts_server.records.result_lists import CSV_HEAD, csv_text, pgn_text, re
 from noughts_server.records.sgf import read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
 
-FORMATS = (".jsonl", ".sgf", ".psq", ".pgn", ".csv")
+PARQUET = ".parquet"
+FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
 """Formats with results only."""
 _READERS = {".jsonl": read_json_lines, ".sgf": read_sgf, ".pgn": read_pgn, ".csv": read_csv}
@@ -50,14 +52,14 @@ def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
         for each in paths:
             yield _psq(each, each.name if path.is_dir() else "")
         return
+    if suffix == PARQUET:
+        from noughts_server.records.parquet import read_parquet
+
+        yield from read_parquet(file)
+        return
     # Text that is not UTF-8 comes from programs without Unicode; only names can be wrong then.
-    with path.open(encoding=_ENCODING, errors="replace") as lines:
-        yield from _READERS[suffix](_without_mark(lines))
-
-
-def _without_mark(lines: IO[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        yield line if number else line.lstrip("\ufeff")
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        yield from _READERS[suffix](lines)
 
 
 def _psq(path: Path, name: str) -> Placed:
@@ -69,12 +71,23 @@ def _psq(path: Path, name: str) -> Placed:
 
 
 @contextmanager
-def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
+def writing_games(file: str, made: DataSet = DataSet()) -> Iterator[Callable[[RecordedGame], None]]:
     """Return a function that writes a game. The file or folder exists after the block ends without an error.
 
-    It raises RecordError for a game that the format cannot have, FormatError for the second game of a `.psq` file.
+    It raises RecordError for a game that the format cannot have, FormatError for the second game of a `.psq` file. An
+    ordinary Parquet file gets a card next to it.
     """
-    suffix = format_of(file)
+    suffix, path = format_of(file), Path(file)
+    if suffix == PARQUET:
+        from noughts_server.records.parquet import parquet_output
+
+        with replacing(path) as out, parquet_output(out.buffer, made.rows) as output:
+            yield output.write
+        if path.is_file():
+            made.write_card(path, output.rows, output.games)
+        return
+    if made.rows is not Rows.GAMES:
+        raise FormatError(f"{file}: got a file of games, expected one that ends in {PARQUET}, for {made.rows}")
     if suffix == ".psq":
         with _writing_psq(file) as write:
             yield write
@@ -86,7 +99,7 @@ def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
         ".csv": lambda record, number: csv_text(record),
     }
     text, count = texts[suffix], 0
-    with replacing(Path(file)) as out:
+    with replacing(path) as out:
         if suffix == ".csv":
             out.write(CSV_HEAD)
 
@@ -119,30 +132,29 @@ def _writing_psq(file: str) -> Iterator[Callable[[RecordedGame], None]]:
     yield write
 
 
-def _one_game(file: str, out: IO[str]) -> Callable[[RecordedGame], None]:
+def _one_game(file: str, out: TextIO) -> Callable[[RecordedGame], None]:
     def write(record: RecordedGame) -> None:
         if out.tell():
-            expected = "expected one, which is all that a .psq file holds"
             hint = f"{file}{os.sep} makes a folder of numbered files"
-            raise FormatError(f"{file}: got more than one game, {expected}; {hint}")
+            raise FormatError(f"{file}: got more than one game, expected one, as in each .psq file; {hint}")
         out.write(psq_text(record))
 
     return write
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[IO[str]]:
+def replacing(target: Path) -> Iterator[TextIO]:
     """Open a file next to the target that replaces it if the block ends without an error, and is deleted otherwise.
 
     A target that is not an ordinary file (a pipe, a device) is written directly.
     """
     if target.exists() and not target.is_file():
-        with target.open("w", encoding=_ENCODING, newline="\n") as out:
+        with open(target, "w", encoding=_ENCODING, newline="\n") as out:
             yield out
         return
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with beside.open("w", encoding=_ENCODING, newline="\n") as out:
+        with open(beside, "w", encoding=_ENCODING, newline="\n") as out:
             yield out
         beside.replace(target)
     except BaseException as error:

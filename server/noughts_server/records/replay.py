@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
 from noughts_server.records.recorded_game import Placed, RecordError, comments_by_ply, score_column, variant_of
-from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -70,6 +72,13 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     times_ms = tuple([time / 1000 for time in game.times_us]) if times else ()
     more = agreed | score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
     return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
+
+
+def archived(game: "ExportedGame", tournament: str, title: str) -> RecordedGame:
+    """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
+    record, end = recorded(game), (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)).isoformat()
+    where = {"game": f"{tournament}/games/{game.ordinal}", "end_time": end} | occasion(title, end)
+    return replace(record, more={**record.more, **where})
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:

@@ -36,10 +36,8 @@ def read_results(path: Path, *, forfeits: bool = True) -> tuple[Tally, int]:
 
 def _guessed(path: Path) -> str:
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        beginning = file.read(1)
-        while beginning.isspace():
-            beginning = file.read(1)
-    return ".jsonl" if beginning == "{" else ".csv"
+        lines = (line.lstrip() for line in file)
+        return ".jsonl" if next(filter(None, lines), "").startswith("{") else ".csv"
 
 
 def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:

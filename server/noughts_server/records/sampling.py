@@ -17,7 +17,8 @@ from noughts_server.tables.recorded_game import RecordedGame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS = ".XO"
+MARKS = bytes.maketrans(bytes(range(3)), b".XO")
+"""From the bytes of a board to its text."""
 _CSV_COLUMNS = ("variant", "game", "position", "side", "move", "result")
 
 
@@ -53,10 +54,9 @@ def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(_CSV_COLUMNS)
     count = 0
-    marks = bytes.maketrans(bytes(range(3)), _MARKS.encode())
     for number, record in enumerate(records):
         for board, side, move, result in samples(record):
-            rows.writerow((record.variant, number, board.translate(marks).decode(), "XO"[side], move, result))
+            rows.writerow((record.variant, number, board.translate(MARKS).decode(), "XO"[side], move, result))
             count += 1
     return count
 

@@ -15,7 +15,6 @@ from noughts_referee.rules import parse_variant
 from noughts_server.openings.reading import OpeningsFileError, read_openings_file
 from noughts_server.openings.settings import Openings
 from noughts_server.records.formats import FORMATS, WITHOUT_MOVES, read_games, writing_games
-from noughts_server.records.game_records import GamesFileError, game_records
 from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.replay import check_games
 from noughts_server.records.sampling import samples
@@ -69,15 +68,17 @@ def errors_of(file: Path) -> list[str]:
     return [finding.error for each in findings for finding in each]
 
 
-@pytest.mark.parametrize("form", FORMATS)
+# Parquet has its own tests: a sandboxed process reads it, which takes too long for so many files.
+TEXT = tuple(form for form in FORMATS if form != ".parquet")
+
+
+@pytest.mark.parametrize("form", TEXT)
 @examples(60)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_its_errors_are_reported(folder: Path, form: str, data: st.DataObject) -> None:
     file = folder / f"damaged{form}"
     file.write_bytes(data.draw(damaged(written(file, GAMES[:1] if form == ".psq" else GAMES))))
     errors_of(file)
-    with suppress(GamesFileError):
-        list(game_records(file))
     for placed in read_games(str(file)):
         if isinstance(placed.game, RecordedGame) and placed.game not in GAMES:
             write_everywhere(folder, placed.game, with_moves=form not in WITHOUT_MOVES)
@@ -90,7 +91,7 @@ def write_everywhere(folder: Path, game: RecordedGame, *, with_moves: bool) -> N
         list(samples(game))
     except RecordError:
         assert not (was_right and with_moves)
-    for form in FORMATS if with_moves else WITHOUT_MOVES:
+    for form in TEXT if with_moves else WITHOUT_MOVES:
         try:
             right = written_is_right(folder / f"game{form}", game)
         except RecordError:

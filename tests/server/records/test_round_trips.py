@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.rules import Draws, Result, Termination, last_move, parse_variant
+from noughts_server.records.data_set import Rows
 from noughts_server.records.formats import FormatError, read_games, writing_games
-from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.json_lines import json_document, json_line, read_json_lines
+from noughts_server.records.parquet import lines_of
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import RecordError, score_column, variant_of
 from noughts_server.records.replay import faults_of
@@ -101,6 +107,48 @@ def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     added = ("winning_cells", "seed_text", "fault")
     assert replace(read, more={name: value for name, value in read.more.items() if name not in added}) == record
     assert json_line(read) == json_line(record)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+COLUMN = st.sampled_from([line.split("`")[1] for line in Rows.GAMES.columns.splitlines()[2:]])
+END_TIMES = st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
+MORE_KEYS = ("first_time", "second_time", "termination")  # must be text
+MORE = st.fixed_dictionaries(
+    {},
+    optional={
+        "event": NAMES,
+        "date": DATES,
+        "game": NAMES,
+        "end_time": END_TIMES | JSON,
+        "scores": st.lists(st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)) | JSON,
+        "winning_cells": JSON,
+        "opening": st.fixed_dictionaries({"rule": NAMES, "opener": NAMES, "stones": st.integers()}),
+        "fault": JSON,
+    },
+)
+NOT_MORE = {"variant", "first", "second", "result", "moves", "seed", "times_ms"}
+ADDED = st.dictionaries(COLUMN.filter(lambda name: name not in NOT_MORE) | st.text(max_size=4), JSON, max_size=3)
+
+
+@examples(150)
+@given(games=st.lists(st.tuples(records((*FLAT, *SOLID)), MORE, ADDED), max_size=3))
+def test_parquet_loses_nothing(games: list[tuple[RecordedGame, dict[str, Any], dict[str, Any]]]) -> None:
+    lines = [
+        json.dumps(
+            {**json_document(game), **more, **{key: value for key, value in added.items() if key not in MORE_KEYS}}
+        )
+        for game, more, added in games
+    ]
+    written = [placed.game for placed in read_json_lines(lines) if isinstance(placed.game, RecordedGame)]
+    with TemporaryDirectory() as folder:
+        write_all(f"{folder}/games.parquet", written)
+        with open(f"{folder}/games.parquet", "rb") as file:
+            read = [placed.game for placed in read_json_lines(lines_of(file))]
+    assert [json_document(game) for game in read if isinstance(game, RecordedGame)] == list(map(json_document, written))
 
 
 @examples(80)

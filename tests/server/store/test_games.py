@@ -246,6 +246,8 @@ async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: A
             0,
             {},
             {},
+            game.ordinal,
+            exported[0].ended_at,
         )
         for game in played
     ]

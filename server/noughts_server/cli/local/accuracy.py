@@ -13,8 +13,8 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.game_sources import TournamentPlace
-from noughts_server.cli.local.records import games_in, require_moves
+from noughts_server.cli.game_sources import TournamentPlace, games_in
+from noughts_server.cli.local.records import require_moves
 from noughts_server.records.recorded_game import variant_of
 from noughts_server.records.replay import faults_of
 

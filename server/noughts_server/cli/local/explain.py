@@ -11,8 +11,8 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, problems_with
-from noughts_server.cli.game_sources import record_of
-from noughts_server.cli.local.records import games_in, require_moves
+from noughts_server.cli.game_sources import games_in, record_of
+from noughts_server.cli.local.records import require_moves
 from noughts_server.cli.local.records_show import game_in
 from noughts_server.cli.typed_names import read_game
 from noughts_server.records.explaining import explanation, sentences

@@ -1,6 +1,5 @@
 """`noughts records`: files of games, converted, checked, listed, shown and sampled."""
 
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -10,18 +9,18 @@ from typer import Argument, Option
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text
-from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.game_sources import TournamentPlace
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.game_sources import TournamentPlace, games_in, place_in, valid_game
 from noughts_server.cli.local.records_show import show_game
+from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.filters import Wanted
 from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, replacing, writing_games
 from noughts_server.records.json_lines import json_document
-from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.replay import Finding, check_games
 from noughts_server.records.sampling import write_csv, write_npz
 from noughts_server.tables.recorded_game import RecordedGame
 
-_FORMS = ".jsonl, .sgf, .psq, .pgn"
 FileArgument = Annotated[str, Argument(metavar="FILE")]
 _MOST_SHOWN = 20
 
@@ -31,26 +30,27 @@ def convert(
     source: Annotated[str, Argument(metavar="IN")],
     target: Annotated[str, Argument(metavar="OUT")],
     place: TournamentPlace,
+    rows: Rows = Rows.GAMES,
+    license: str = "",
 ) -> None:
-    """Convert the games in a file or tournament: JSON lines, SGF, psq, PGN tags, CSV.
+    """Convert the games in a file or tournament: JSON lines, SGF, psq, Parquet, PGN tags, CSV.
 
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
-    The file name determines the format. JSON lines hold everything. SGF holds everything except fields added by other
-    programs. psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and
-    BayesElo; White is the side that moved first.
+    The file name determines the format. JSON lines and Parquet hold everything, SGF everything except fields added by
+    other programs. psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and
+    BayesElo; White is the side that moved first. A Parquet file has a row for each game, for each move, or for each
+    position that `records sample` would choose, and a card next to it: README.md.
     """
     with place.file(source) as file:
         kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
             raise UsageProblem.of("conversion_without_moves", source=source, target=target)
         count = 0
-        with writing_games(target) as write:
+        with writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file):
-                try:
-                    write(_game(source, placed))
-                except RecordError as error:
-                    raise Problem(f"{_place(source, placed)}: {error}") from error
+                with problems_with(place_in(source, placed), RecordError, raises=Problem):
+                    write(valid_game(source, placed))
                 count += 1
     told = f"{output.count(count, 'game')} from {source} to {target}."
     output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
@@ -135,35 +135,17 @@ def sample(
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
-    with place.file(source) as file:
+    with place.file(source) as file, problems_with(source, RecordError, raises=Problem):
         require_moves(file)
-        try:
-            if path.suffix == ".npz":
-                count = write_npz(lambda: games_in(file), path)
-            else:
-                with replacing(path) as out:
-                    count = write_csv(games_in(file), out)
-        except RecordError as error:
-            raise Problem(f"{source}: {error}") from error
+        if path.suffix == ".npz":
+            count = write_npz(lambda: games_in(file), path)
+        else:
+            with replacing(path) as out:
+                count = write_csv(games_in(file), out)
     told = f"{output.count(count, 'sample')} from {source} to {target}."
     output.show({"samples": count}, lambda: output.note(told))
 
 
 def require_moves(file: str) -> None:
     if format_of(file) in WITHOUT_MOVES:
-        raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf or .psq")
-
-
-def games_in(file: str) -> Iterator[RecordedGame]:
-    """The games in a file. Raises Problem for the first that cannot be read."""
-    return (_game(file, placed) for placed in read_games(file))
-
-
-def _game(file: str, placed: Placed) -> RecordedGame:
-    if isinstance(placed.game, RecordError):
-        raise Problem.of("unreadable_game", place=_place(file, placed), error=placed.game, file=file)
-    return placed.game
-
-
-def _place(file: str, placed: Placed) -> str:
-    return f"{placed.file or file}, line {placed.line}"
+        raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf, .psq or .parquet")

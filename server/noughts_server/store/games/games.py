@@ -250,6 +250,8 @@ class ExportedGame(NamedTuple):
     """As in `StoredGame`."""
     comments: Mapping[int, str] = _NO_COMMENTS
     """As in `StoredGame`."""
+    ordinal: int = 0
+    ended_at: int = 0
 
     @property
     def loser(self) -> int | None:
@@ -294,6 +296,8 @@ def export(
                 variant.given_plies(row.opening_plies),
                 unpack_scores(row.scores),
                 unpack_comments(row.comments),
+                row.ordinal,
+                row.ended_at,
             )
 
 

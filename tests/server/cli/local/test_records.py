@@ -50,6 +50,37 @@ def test_a_file_goes_to_sgf_and_back_without_a_loss(noughts: Any, file: Path, tm
         assert {name: read.get(name) for name in game} == game
 
 
+def test_parquet_is_read_wherever_games_are(noughts: Any, file: Path, tmp_path: Path) -> None:
+    target, back = tmp_path / "games.parquet", tmp_path / "back.jsonl"
+    told = json.loads(noughts(f"records convert {file} {target} --license CC0-1.0 --format json").stdout)
+    assert told == {"games": 4, "from": "jsonl", "to": "parquet"}
+    card = (tmp_path / "README.md").read_text()
+    assert f"| source | {file} |" in card
+    assert "| licence | CC0-1.0 |" in card
+    noughts(f"records convert {target} {back}")
+    for game, read in zip(GAMES, rows(back.read_text()), strict=True):
+        assert {name: read.get(name) for name in game} == game
+    assert "4 games: nothing wrong" in noughts(f"records check {target}").stdout
+    (listed,) = rows(noughts(f"records list {target} --opponent cyd --bot ada --limit 1 --format json").stdout)
+    assert listed["number"] == 3
+    file.write_text("".join(back.read_text().splitlines(keepends=True)[:3]))
+    noughts(f"records convert {file} {target}")
+    for command in ("rate {} --prior --format json", "tournament tables {} --format json"):
+        assert noughts(command.format(target)).stdout == noughts(command.format(file)).stdout
+
+
+@pytest.mark.parametrize("kind, count", [("moves", 17), ("positions", 14)])
+def test_rows_of_parquet_can_be_moves_and_positions(
+    noughts: Any, file: Path, tmp_path: Path, kind: str, count: int
+) -> None:
+    noughts(f"records convert {file} {tmp_path}/{kind}.parquet --rows {kind}")
+    assert f"rows | {count} {kind} |" in (tmp_path / "README.md").read_text()
+    said = noughts(f"records check {tmp_path}/{kind}.parquet", code=1).stdout
+    assert "a Parquet file that cannot be read (version 1, columns number, ply, variant" in said
+    message = noughts(f"records convert {file} {tmp_path}/x.sgf --rows {kind}", code=2).stderr
+    assert f"expected one that ends in .parquet, for {kind}" in message
+
+
 def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Path) -> None:
     noughts(f"records convert {file} {tmp_path}/games.csv")
     table = list(csv.reader((tmp_path / "games.csv").read_text().splitlines()))
@@ -296,7 +327,7 @@ def test_games_of_a_database_are_those_of_the_run_that_made_it(noughts: Any, tmp
     noughts(f"records convert tournaments/{name} {read} --db {database}")
     games = rows(read.read_text())
     assert {game.pop("event") for game in games} == {name}
-    assert all(game.pop("date") for game in games)
+    assert all(game.pop(name) for game in games for name in ("date", "game", "end_time"))
     assert games == rows(ran.read_text())
 
 

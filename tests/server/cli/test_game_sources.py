@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from noughts_server.records.game_records import GamesFileError, game_records
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.game_sources import game_record, games_in
 from noughts_server.tables.tally import Tally
 
 LINE: dict[str, Any] = {
@@ -31,19 +32,19 @@ def written(folder: Path, *lines: Any) -> Path:
 
 def test_a_line_is_a_game(tmp_path: Path) -> None:
     more = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
-    plain, full = game_records(written(tmp_path, LINE, "", LINE | more))
+    plain, full = games_in(str(written(tmp_path, LINE, "", LINE | more)))
     assert (plain.first, plain.second, list(plain.moves), plain.result) == ("A", "B", [4, 0, 8], "1-0")
     assert (plain.times_ms, plain.opening, plain.first_chosen) == ((), (), 0)
     assert (full.times_ms, full.opening, full.fault) == ((1.5, 0, 2), (4,), "resigned")
 
 
 def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
-    (game,) = game_records(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}}))
+    (game,) = games_in(str(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}})))
     assert (game.opening, game.agreed, game.first_chosen) == ((), 3, 3)
 
 
 def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
-    (game,) = game_records(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]}))
+    (game,) = games_in(str(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]})))
     assert game.times_ms == (1, 2, 3, 4000)
 
 
@@ -64,8 +65,8 @@ def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
 )
 def test_a_line_that_is_no_game_is_named(tmp_path: Path, line: Any, got: str) -> None:
     path = written(tmp_path, LINE, line)
-    with pytest.raises(GamesFileError) as caught:
-        list(game_records(path))
+    with pytest.raises(Problem) as caught:
+        list(map(game_record, games_in(str(path))))
     assert str(caught.value).startswith(f"{path}, line 2: got {got}")
     assert "expected" in str(caught.value)
 
@@ -73,7 +74,7 @@ def test_a_line_that_is_no_game_is_named(tmp_path: Path, line: Any, got: str) ->
 def test_results_without_moves_are_games_of_unknown_ends(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text("white,black,result\nA,B,1-0\nA,B,1-0\n")
-    games = list(game_records(path))
+    games = list(map(game_record, games_in(str(path))))
     assert [(game.first, game.second, game.result, game.termination) for game in games] == [
         ("A", "B", "1-0", "unknown")
     ] * 2

@@ -1,0 +1,52 @@
+"""A data set: games in files for programs that compute with tables, with a card that describes them."""
+
+import json
+from collections import Counter
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import NamedTuple
+
+from noughts_server.tables.recorded_game import one_line
+from noughts_server.version import software_version
+
+SCHEMA_VERSION = 1
+"""Version of the columns: it changes if a column changes its type or its meaning, but not if one is added."""
+READER_BYTES = 2 << 30  # limit of the process that parses a file
+
+
+class Rows(StrEnum):
+    """What a row of a table is."""
+
+    GAMES = "games"
+    MOVES = "moves"
+    POSITIONS = "positions"
+
+    @property
+    def columns(self) -> str:
+        """Return the columns as a table in Markdown."""
+        tables = (files(__package__) / "columns.md").read_text("utf-8")
+        return tables.partition(f"# {self}\n\n")[2].partition("\n\n")[0].rstrip()
+
+
+class DataSet(NamedTuple):
+    """What a card says about files: their rows, the licence if it is known, and where the games come from."""
+
+    rows: Rows = Rows.GAMES
+    license: str = ""
+    source: str = ""
+
+    def write_card(self, file: Path, rows: int, games: Counter[str]) -> None:
+        """Write README.md next to the file, or FILE.md if that is of something else; `games` counts each variant."""
+        card, mark = file.with_name("README.md"), f"# Written by Noughts for {json.dumps(file.name)}."
+        if card.exists() and mark not in card.read_text("utf-8", errors="replace"):
+            card = file.with_name(f"{file.name}.md")
+        variants = ", ".join(f"{variant} {count:,}" for variant, count in games.most_common(20)) or "none"
+        cells = {"name": file.name, "source": self.source, "licence": self.license or "not stated"}
+        cells |= {"variants": variants, "games": f"{games.total():,}", "count": f"{rows:,}", "rows": self.rows}
+        values = {name: one_line(text).replace("|", "\\|").replace("`", "'") for name, text in cells.items()}
+        values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(file.name)}
+        values |= {"mark": mark, "columns": self.rows.columns, "version": f"{SCHEMA_VERSION}"}
+        template = Template((files(__package__) / "card.md").read_text("utf-8"))
+        card.write_text(template.substitute(values, software=software_version()), "utf-8")

@@ -1,0 +1,156 @@
+"""Parquet files of games, moves or positions, which data frames and databases read; needs the extra `parquet`.
+
+`columns.md` lists the columns. Only a sandboxed process parses a file: the decoder is a large library in C++, and a few
+bytes can stand for gigabytes.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, repeat
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from noughts_server.records.data_set import READER_BYTES, SCHEMA_VERSION, Rows
+from noughts_server.records.json_lines import json_document, read_json_lines, winning_cells
+from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.records.sampling import MARKS, samples
+from noughts_server.tables.recorded_game import RecordedGame
+
+_EXPECTED = f"games as `noughts records convert` writes them, in version {SCHEMA_VERSION}"
+_Row = tuple[Any, ...]
+_GROUP_ROWS, _BATCH_ROWS, _LONGEST_LINE = 5_000, 1_000, 4_000_000
+_LARGEST_CELL, _LARGEST_SEED, _LARGEST_EXACT = 0xFFFF, (1 << 64) - 1, 1 << 53
+_TYPES = {"list<uint16>": pa.list_(pa.uint16()), "list<double>": pa.list_(pa.float64())}
+_TEXTS = ("game", "end_time", "event", "date")
+_OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", "first_time", "second_time", "times_ms")
+
+
+def _schema(rows: Rows) -> Any:
+    columns = re.findall(r"\| `(\w+)` \| (\S+) \|", rows.columns)
+    kinds = [(name, _TYPES[kind] if kind in _TYPES else pa.type_for_alias(kind)) for name, kind in columns]
+    return pa.schema(kinds, {"noughts": str(SCHEMA_VERSION)})
+
+
+_GAMES = _schema(Rows.GAMES)
+
+
+def _game_row(record: RecordedGame, number: int) -> Iterator[_Row]:
+    known = {"winning_cells": winning_cells(record), "opening": list(record.opening), "scores": _exact(record.scores)}
+    known |= {name: record.more[name] for name in _TEXTS if isinstance(record.more.get(name), str)}
+    row, rest = dict[str, Any](), dict[str, Any]()
+    for name, value in json_document(record).items():
+        typed = name in _OWN or (value is not None and known.get(name) == value)
+        (row if typed else rest)[name] = value
+    row |= {"number": number, "more": json.dumps(rest) if rest else None}
+    yield tuple(map(row.get, _GAMES.names))
+
+
+def _exact(scores: list[Any]) -> list[Any]:
+    """Return the scores if doubles hold them, otherwise none."""
+    return [] if any(isinstance(each, int) and abs(each) > _LARGEST_EXACT for each in scores) else scores
+
+
+def _move_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
+    won = None if record.score is None else round(2 * record.score - 1)
+    numbers = (chain(each, repeat(None)) for each in (record.times_ms, _exact(record.scores)))
+    for ply, (cell, time, score) in enumerate(zip(record.moves, *numbers, strict=False)):
+        side, chosen = ply & 1, ply >= record.first_chosen
+        mover = ((record.first, record.second)[side], "XO"[side], cell, chosen, time, score)
+        yield (number, ply, record.variant, *mover, -won if won and side else won)
+
+
+def _position_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
+    for ply, (board, side, move, result) in enumerate(samples(record), record.first_chosen):
+        yield (number, ply, record.variant, board.translate(MARKS).decode(), "XO"[side], move, result)
+
+
+_ROWS_OF = {Rows.GAMES: _game_row, Rows.MOVES: _move_rows, Rows.POSITIONS: _position_rows}
+
+
+class ParquetOutput:
+    """Rows of games on their way into a file, in groups, so that memory is bounded."""
+
+    def __init__(self, writer: Any, rows: Rows) -> None:
+        self.rows = 0
+        self.games = Counter[str]()  # of each variant
+        self._rows_of = _ROWS_OF[rows]
+        self._writer = writer
+        self._waiting: list[_Row] = []
+
+    def write(self, record: RecordedGame) -> None:
+        """Add a game. Raises RecordError."""
+        numbers = ((record.seed or 0, _LARGEST_SEED), *((cell, _LARGEST_CELL) for cell in record.moves))
+        if wrong := next((number for number, most in numbers if not 0 <= number <= most), None):
+            raise RecordError(f"the number {wrong}", f"cells up to {_LARGEST_CELL:,}, seeds of 64 bits, for Parquet")
+        self.games[record.variant] += 1
+        self._waiting += self._rows_of(record, self.games.total())
+        if len(self._waiting) >= _GROUP_ROWS:
+            self.write_group()
+
+    def write_group(self) -> None:
+        """Write the rows that wait as a group."""
+        if self._waiting:
+            self.rows += len(self._waiting)
+            schema = self._writer.schema
+            arrays = map(pa.array, zip(*self._waiting, strict=True), schema.types)
+            self._writer.write_table(pa.Table.from_arrays(list(arrays), schema=schema))
+            self._waiting.clear()
+
+
+@contextmanager
+def parquet_output(out: IO[bytes], rows: Rows) -> Iterator[ParquetOutput]:
+    with pq.ParquetWriter(out, _schema(rows), compression="zstd", write_page_checksum=True) as writer:
+        output = ParquetOutput(writer, rows)
+        yield output
+        output.write_group()
+
+
+def read_parquet(file: str) -> Iterator[Placed]:
+    """Yield the games of a file; their line is their number. Raises OSError."""
+    with open(file, "rb") as source, TemporaryDirectory(prefix="noughts-parquet-") as scratch:
+        command, count = [sys.executable, "-P", "-m", "noughts_server.records.parquet_child", scratch], 0
+        with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+            try:
+                for count, line in enumerate(child.stdout or (), start=1):
+                    if line.startswith(b'"'):
+                        yield Placed(count, RecordError(json.loads(line), _EXPECTED))
+                    else:
+                        yield from (placed._replace(line=count) for placed in read_json_lines([line.decode()]))
+                if child.wait():
+                    got = f"a Parquet file that cannot be read with {READER_BYTES >> 30} GiB of memory"
+                    yield Placed(count + 1, RecordError(got, _EXPECTED))
+            finally:
+                child.kill()
+
+
+def lines_of(file: IO[bytes]) -> Iterator[str]:
+    """Yield each game of a file as a line of JSON, and a text as JSON for what cannot be read. For a sandbox only."""
+    try:
+        parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=1 << 20, pre_buffer=False)
+        names = parquet.schema_arrow.names
+        version = int((parquet.schema_arrow.metadata or {}).get(b"noughts", SCHEMA_VERSION))
+        if version > SCHEMA_VERSION or "moves" not in names:
+            raise ValueError(f"version {version}, columns {', '.join(names)}")
+        kinds = pa.schema([field for field in _GAMES if field.name in names and field.name != "number"])
+        for batch in parquet.iter_batches(_BATCH_ROWS, columns=kinds.names, use_threads=False):
+            batch.validate(full=True)
+            yield from map(_line, batch.select(kinds.names).cast(kinds).to_pylist())
+    except (pa.ArrowException, OSError, ValueError, ArithmeticError, AttributeError, TypeError, MemoryError) as error:
+        yield json.dumps(f"a Parquet file that cannot be read ({error})") + "\n"
+
+
+def _line(row: dict[str, Any]) -> str:
+    document = {name: value for name, value in row.items() if value is not None}
+    try:
+        line = json.dumps(document | json.loads(document.pop("more", "{}")))
+    except (RecursionError, ValueError, TypeError) as error:
+        line = json.dumps(f"a value of 'more' that is not a JSON object ({error})")
+    return (line if len(line) <= _LONGEST_LINE else json.dumps(f"a game of over {_LONGEST_LINE:,} characters")) + "\n"

@@ -1,0 +1,19 @@
+"""`python -m noughts_server.records.parquet_child FOLDER` writes the games of a Parquet file as JSON lines.
+
+It gives up all rights but reading its standard input, the file, before it loads the decoder, which starts threads.
+"""
+
+import os
+import sys
+
+from noughts_referee.children import kernel
+from noughts_referee.children.sandbox import Limits, Sandbox, tasks_of
+from noughts_server.records.data_set import READER_BYTES
+
+if __name__ == "__main__":
+    if kernel.is_linux():
+        limits = Limits(memory_bytes=READER_BYTES)
+        Sandbox(limits, sys.argv[1], readable=(), programs=False, user=None, tasks=tasks_of(os.getuid())).shut()
+    from noughts_server.records.parquet import lines_of
+
+    sys.stdout.writelines(lines_of(sys.stdin.buffer))
