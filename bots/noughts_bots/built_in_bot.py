@@ -19,6 +19,9 @@ class BuiltInBot(Bot):
     heeds_forbidden_moves: ClassVar[bool] = False
     """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
 
+    wait: float = 0.0
+    """The longest wait of a move, in seconds, for an endpoint that is busy. Local runs add it to the time margin."""
+
     def plays(self, variant: Variant) -> bool:
         return covers(self.variants, variant.name)
 

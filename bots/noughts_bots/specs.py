@@ -55,8 +55,8 @@ class BotSpec:
         return CHILD_KINDS.get(self.kind)
 
     @property
-    def comments(self) -> bool:
-        """Return whether it comments on each move, so that a tournament on this machine keeps comments."""
+    def asks_an_endpoint(self) -> bool:
+        """Return whether its moves are requests to an endpoint: they can cost money, and comments record them."""
         return self.kind in BUILT_IN_KINDS
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from noughts_bots.bot import Move, Resign
+from noughts_bots.bot import Exhausted, Move, Resign
 from noughts_bots.built_in_bot import BuiltInBot
 from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.answers import FORMS, Verdict
@@ -82,6 +82,9 @@ class LanguageModel(BuiltInBot):
                 said = self._form.said(message)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
                 verdict = self._form.judge(said, view, position)
                 answers.append(Answer(said, verdict.kind, seconds, *tokens))
+                if 0 < position.limit_us < 1e6 * sum(answer.seconds for answer in answers):
+                    # The time margin can be as long as the waits, which are not the model's fault.
+                    raise Exhausted("its answers took longer than the limit of the move")
                 messages.append({"role": "assistant", "content": said or "(no answer)"})
                 if verdict.reason:
                     again = f"{verdict.reason} Answer again, with a legal move."

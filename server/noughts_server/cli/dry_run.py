@@ -27,7 +27,7 @@ class Pace:
     rate: float | None
     """Games a second, of all that are played at once; None: not known."""
     basis: str
-    """`trial`, `limits` or `assumption`, in JSON."""
+    """`trial`, `limits`, `assumption` or `none`, in JSON."""
     wording: str
     """A sentence."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noughts_bots import Move, Position, Resign, parse_variant
+from noughts_bots.bot import Exhausted
 from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.player import LanguageModel
 from noughts_bots.specs import make_bot, make_built_in, parse_spec
@@ -136,6 +137,15 @@ async def test_rate_limits_failures_and_lost_connections_are_waited_for_and_repo
 async def test_a_slow_answer_is_asked_for_again() -> None:
     move, _ = await asked(Reply("late", seconds=3), cell("b2"), timeout=0.5)
     assert (move.cell, [wait["why"] for wait in record(move)["waits"]]) == (4, ["connection"])
+
+
+async def test_answers_that_take_longer_than_the_limit_lose_on_time() -> None:
+    with model_endpoint(m=in_turn(Reply("?", seconds=0.2), cell("b2"))) as endpoint:
+        position = Position(TICTACTOE)
+        position.limit_us = 100_000
+        with pytest.raises(Exhausted, match="longer than the limit of the move") as exhausted:
+            await made(endpoint).choose(position)
+    assert verdicts(exhausted.value) == ["unparsable"]
 
 
 @pytest.mark.parametrize("seconds", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])

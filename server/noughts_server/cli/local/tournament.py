@@ -1,6 +1,7 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -228,16 +229,17 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
-    keep = any(spec.comments for spec in read_specs)
+    keep = any(spec.asks_an_endpoint for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
     settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
-    _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
+    here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}
+    waits_us = _check_playable(here, variant)
 
     plan = LocalPlan(
         specs=read_specs,
         settings=settings,
         margin_us=margin_us,
-        own_margins_us=own_margins_us,
+        own_margins_us=waits_us | own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         **output.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),
@@ -265,16 +267,23 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
-def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
-    """Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them."""
+def _check_playable(specs: Mapping[str, BotSpec], variant: Variant) -> dict[str, int]:
+    """Return how long each bot can wait for its endpoint in a move, in microseconds, by label.
+
+    Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them.
+    """
+    waits_us = {}
     with ExitStack() as stack:
-        for spec in specs:
+        for label, spec in specs.items():
             if check_startable(spec):
                 continue
             bot = make_built_in(spec, variant)
             # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.
             bot.prepare()
             stack.callback(bot.close)
+            if bot.wait:
+                waits_us[label] = round(bot.wait * 1e6)
+    return waits_us
 
 
 def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> None:

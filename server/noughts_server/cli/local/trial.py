@@ -23,6 +23,8 @@ def pace_by_trial(plan: LocalPlan) -> Pace:
     times = [plan.settings.time, *plan.settings.own_times.values()]
     if longest_game(times, 1) is not None:
         return pace_of(plan.settings)
+    if any(spec.asks_an_endpoint for spec in plan.specs):
+        return Pace(None, None, "none", "no trial is played, because it would send requests to an endpoint")
     from noughts_server.store.engine.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)

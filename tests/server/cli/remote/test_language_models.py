@@ -133,3 +133,22 @@ def test_a_run_on_this_machine_ends_with_the_table(noughts: Any, models: Models,
     assert [row["first_try_legal"] for row in document["models"]] == [1.0]
     # A local endpoint gets no key unless its spec names one.
     assert "sk-secret" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.long
+def test_waits_for_the_endpoint_lose_no_game_with_a_time_limit(noughts: Any) -> None:
+    busy = iter([Reply(status=429, headers={"retry-after": "6"})])
+    with model_endpoint(m=lambda request: next(busy, None) or cell(free_cells(request)[0])) as endpoint:
+        told = noughts(
+            f"match 'llm{{model=m,url={endpoint.url}}}:' random --games 2 --time 5/move --format json"
+        ).stdout
+    document = json.loads(told)
+    assert not {"timeout", "resigned"} & set(document["terminations"])
+    assert [(row["waits"], row["waited_s"]) for row in document["models"]] == [(1, 6.0)]
+
+
+def test_a_dry_run_sends_no_request(noughts: Any) -> None:
+    with model_endpoint() as endpoint:
+        told = noughts(f"match 'llm{{model=m,url={endpoint.url}}}:' random --dry-run").stdout
+    assert endpoint.requests == []
+    assert "because it would send requests to an endpoint" in told
