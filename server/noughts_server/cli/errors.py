@@ -12,26 +12,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Self
 
-from noughts_server.cli.texts import sections
+from noughts_server.cli.texts import sections, table
 
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
-_BROUGHT_BY = {
-    "server": (
-        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "structlog",
-    ),
-    "play": ("textual",),
-    "charts": ("jinja2", "pygal"),
-    "web": ("starlette", "uvicorn"),
-    "cluster": ("nats", "psycopg"),
-    "wasm": ("wasmtime",),
-    "llm": ("openai",),
-    "mcp": ("mcp",),
-    "parquet": ("pyarrow",),
-}  # fmt: skip
-"""The packages that each of our extras brings; the first one tells whether it is there."""
 NO_TOKEN = (
     "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
     "The server's operator can create one: noughts token create --owner NAME",
@@ -40,14 +26,6 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator creates tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Check --server.",
 }
-_OPTIONS = {
-    "name": "NAME", "anchors": "--anchor", "draw_after": "--draw-after", "games_per_pair": "--games",
-    "join_from": "--join-from", "join_until": "--join-until", "label": "--label", "openings": "--openings",
-    "own_times": "--time-of", "rounds": "--rounds", "scopes": "--scope", "start_at": "--start-at", "sprt": "--sprt",
-    "new_version": "NEW", "base_version": "BASE",
-    "time_class": "--time-class", "title": "--title", "variant": "--variant",
-}  # fmt: skip
-"""The argument or option of each field of a request that users can set."""
 
 
 class Problem(Exception):
@@ -124,18 +102,23 @@ def explain(error: BaseException) -> Problem | None:
 def require_extra(line: str, extra: str) -> None:
     """Raises a Problem if the extra that the command on this line needs is not installed."""
     if not has_extra(extra):
-        raise _missing(line, _BROUGHT_BY[extra][0], extra)
+        raise _missing(line, _packages(extra)[0], extra)
 
 
 def has_extra(extra: str) -> bool:
-    return find_spec(_BROUGHT_BY[extra][0]) is not None
+    return find_spec(_packages(extra)[0]) is not None
+
+
+def _packages(extra: str) -> list[str]:
+    """Return the packages that one of our extras brings; the first one tells whether it is there."""
+    return table("errors.txt", "extras")[extra].split()
 
 
 def _explain_missing(error: BaseException, line: str) -> Problem | None:
     """A package that an extra brings, which is not installed."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    for extra, packages in _BROUGHT_BY.items():
-        if package in packages:
+    for extra in table("errors.txt", "extras"):
+        if package in _packages(extra):
             return _missing(line, package, extra)
     return None
 
@@ -145,33 +128,15 @@ def _missing(line: str, package: str, extra: str) -> Problem:
     return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", hint)
 
 
-_KNOWN: dict[str, type[Problem]] = {
-    "noughts_bots.errors.BotError": UsageProblem,
-    "noughts_bots.errors.BotFault": Problem,  # it shows when the bot plays: the command line was right
-    "noughts_proto.security.SecurityProblem": Problem,
-    "noughts_referee.children.sandbox.LockIncomplete": Problem,
-    "noughts_referee.clock.TimeControlError": UsageProblem,
-    "noughts_referee.rules.position.PositionError": UsageProblem,
-    "noughts_referee.rules.variant.VariantError": UsageProblem,
-    "noughts_server.errors.BadDatabaseUrl": UsageProblem,
-    "noughts_server.errors.InvalidArgument": UsageProblem,
-    "noughts_server.errors.NoughtsError": Problem,
-    "noughts_server.launching.relay.PlayerFailed": Problem,
-    "noughts_server.launching.relay.PlayerRefused": UsageProblem,
-    "noughts_server.leagues.course.LeagueProblem": Problem,
-    "noughts_server.local.plan.LocalError": Problem,
-    "noughts_server.local.plan.SpecRefused": UsageProblem,
-    "noughts_server.records.formats.FormatError": UsageProblem,
-}
-"""How to report errors that need no other text, by qualified name, so that nothing is imported for it.
-
-An entry also covers subclasses.
-"""
-
-
 def _explain_known(error: BaseException) -> Problem | None:
+    """An error that needs no other text. `errors.txt` has the names, which also stand for subclasses: none is imported.
+
+    A fault of a bot is a failure: it shows when the bot plays, so the command line was right.
+    """
+    usage, failures = (sections("errors.txt")[heading].split() for heading in ("usage errors", "failures"))
+    known = dict.fromkeys(usage, UsageProblem) | dict.fromkeys(failures, Problem)
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    kind = next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    kind = next((known[name] for name in names if name in known), None)
     if kind is None:
         return None
     advice = getattr(error, "advice", "")
@@ -207,7 +172,7 @@ def _explain_call(error: BaseException) -> Problem | None:
 def _in_options(message: str) -> str:
     """Return a server's message with the option in place of the request's field."""
     field, colon, rest = message.partition(": got ")
-    return f"{_OPTIONS.get(field.rpartition('.')[2], field)}{colon}{rest}"
+    return f"{table('errors.txt', 'fields').get(field.rpartition('.')[2], field)}{colon}{rest}"
 
 
 def _explain_system(error: BaseException) -> Problem | None:

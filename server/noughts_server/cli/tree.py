@@ -4,9 +4,7 @@ To add one, write a function with a docstring in `bots/`, `local/`, `operator/` 
 and name it in `tree.txt`. Its module is imported when the command runs.
 """
 
-import re
-
-from noughts_server.cli.texts import sections
+from noughts_server.cli.texts import sections, table
 
 SUMMARY = """\
 Run tournaments between bots that play k-in-a-row games, on this machine or on a server.
@@ -21,6 +19,6 @@ TREE: dict[str, dict[str, dict[str, str]]] = {}
 A member is a command's function as `MODULE:FUNCTION` under `noughts_server.cli`, or what a group is for.
 """
 
-for _heading, _members in sections("tree.txt").items():
+for _heading in sections("tree.txt"):
     _line, _, _panel = _heading.partition(": ")
-    TREE.setdefault(_line, {})[_panel] = dict(re.findall(r"(?m)^(\S+) +(.+)$", _members))
+    TREE.setdefault(_line, {})[_panel] = table("tree.txt", _heading)

@@ -8,7 +8,7 @@ from typer import Argument
 
 from noughts_bots.ask import Answer, answer, document
 from noughts_bots.bot import Bot, Resign
-from noughts_bots.hosts.installed import InstalledBot, installed_bots
+from noughts_bots.hosts.installed import installed_bots
 from noughts_bots.reference.registry import REFERENCE_BOTS
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.v1 import bots_pb2 as pb
@@ -212,30 +212,23 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
 
 
 def _list_reference_bots() -> None:
-    found = [(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
     # Read only metadata: no foreign code runs in this process. The package describes its bot.
     installed = installed_bots()
     if output.is_json():
-        keys = ("name", "kind", "syntax", "description", "variants")
-        ours = [
-            _NOTHING_KNOWN | dict(zip(keys, (name, "reference", *row), strict=True))
-            for name, row in zip(REFERENCE_BOTS, found, strict=True)
+        rows: list[tuple[str | None, ...]] = [
+            (name, "reference", row.syntax, row.description, row.bot.boards) for name, row in REFERENCE_BOTS.items()
         ]
-        output.print_json({"bots": ours + [_installed_document(row) for row in installed]})
+        rows += [(f"py:{row.name}", "package", f"py:{row.name}", row.summary, "", row.package) for row in installed]
+        output.print_json({"bots": [_NOTHING_KNOWN | dict(zip(_BOT_FIELDS, row, strict=False)) for row in rows]})
         return
     console = output.stdout()
+    ours = [(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
     theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
     # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
-    console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
+    console.print(output.table(("spec", "what it does", "plays"), [*ours, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.")
     console.print(
         "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND."
         " Try one with: noughts bot check SPEC\nBots at a server: noughts bot list --server HOST:PORT"
     )
-
-
-def _installed_document(row: InstalledBot) -> dict[str, Any]:
-    name = f"py:{row.name}"
-    about = {"name": name, "kind": "package", "syntax": name, "description": row.summary, "variants": ""}
-    return {**_NOTHING_KNOWN, **about, "package": row.package}

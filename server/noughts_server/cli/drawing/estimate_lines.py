@@ -1,7 +1,5 @@
 """Statistics of a match in words: the Elo estimate and the state of an SPRT."""
 
-from typing import Any
-
 from noughts_server.statistics.estimate import Estimate
 from noughts_server.statistics.sprt import SprtState
 
@@ -46,8 +44,3 @@ def llr_text(state: SprtState) -> str:
 
 def decision_text(state: SprtState) -> str:
     return {"H0": "H0 accepted", "H1": "H1 accepted", "continue": "not decided yet"}[state.decision]
-
-
-def sprt_document(state: SprtState) -> dict[str, Any]:
-    """Return `{"llr", "lower", "upper", "decision"}`."""
-    return {"llr": state.llr, "lower": state.lower, "upper": state.upper, "decision": str(state.decision)}

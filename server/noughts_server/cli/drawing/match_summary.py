@@ -6,7 +6,7 @@ from typing import Any
 
 from noughts_referee.rules import in_words
 from noughts_server.cli import output
-from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
+from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchStatistics
@@ -53,7 +53,7 @@ class MatchSummary:
         }
         if (counted := self.statistics) is None:
             return document
-        test = {"sprt": sprt_document(counted.sprt)} if counted.sprt is not None else {}
+        test = {"sprt": counted.sprt._asdict()} if counted.sprt is not None else {}
         return document | {"pentanomial": list(counted.pentanomial), "repeats": counted.repeats} | test
 
     def _estimate(self, total: Score) -> Estimate:

@@ -6,7 +6,7 @@ from typer import Option
 
 from noughts_server.cli import output
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
+from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
@@ -70,7 +70,7 @@ def _five(text: str) -> list[int]:
 def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -> None:
     state = test.judge(counts)
     document: dict[str, Any] = {
-        **sprt_document(state),
+        **state._asdict(),
         "elo": estimate.value,
         "error95": estimate.error95,
         "los": estimate.los,
