@@ -1,8 +1,9 @@
 """Agents: clients of the SDK that use the tools of `noughts mcp`, over pipes or HTTP."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -17,6 +18,9 @@ from noughts_server.cli.errors import explain
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.upstream import Upstream
 from tests.support.background import entered
+
+PATIENCE = 120.0
+"""Seconds after which a tournament that should end has failed to."""
 
 
 class ToolFailed(Exception):
@@ -37,6 +41,17 @@ class Agent:
             raise ToolFailed(text)
         assert isinstance(result.structured_content, dict)
         return result.structured_content
+
+    async def until(self, tool: str, state: str, **name: str) -> dict[str, Any]:
+        """The tournament or test, as soon as the tool answers that it is in this state."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                with suppress(ToolFailed):  # a test cannot be resumed while games from before are still running
+                    found = await self.call(tool, **name)
+                    shown: dict[str, Any] = found["test"] if isinstance(found.get("test"), dict) else found
+                    if shown.get("tournament", shown)["state"] == state:
+                        return shown
+                await asyncio.sleep(0.05)
 
     async def tools(self) -> dict[str, Any]:
         """All tools by name."""

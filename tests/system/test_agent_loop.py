@@ -20,17 +20,6 @@ class Mine(Bot):
     def choose(self, position):
         return position.free[0]
 """
-PATIENCE = 120
-
-
-async def until_over(agent: Agent, tool: str, **name: str) -> dict[str, Any]:
-    """The tournament or test as soon as it is over."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            found = await agent.call(tool, **name)
-            if found.get("tournament", found)["state"] == "finished":
-                return found
-            await asyncio.sleep(0.1)
 
 
 async def improve(url: str, token: str) -> dict[str, Any]:
@@ -54,7 +43,7 @@ async def improved(agent: Agent) -> dict[str, Any]:
     for bot in ("mine", "rival"):
         await agent.call("join_tournament", tournament="trial", bot=bot)
     await agent.call("start_tournament", tournament="trial")
-    await until_over(agent, "get_tournament", tournament="trial")
+    await agent.until("get_tournament", "finished", tournament="trial")
     listed = await agent.call("list_games_of_tournament", tournament="trial", entry="mine", won=False)
     lost = listed["games"][0]["name"].rpartition("/")[2]
     why = await agent.call("explain_game", tournament="trial", number=int(lost))
@@ -67,7 +56,7 @@ async def improved(agent: Agent) -> dict[str, Any]:
     second = await submit(project["bot.py"])
     assert (first, second) == ("bots/mine/versions/1", "bots/mine/versions/2")
     test = await agent.call("create_test", new_version="mine@2", base_version="mine@1", sprt="elo0=0,elo1=200")
-    return await until_over(agent, "get_test", test=test["test"]["name"])
+    return await agent.until("get_test", "finished", test=test["test"]["name"])
 
 
 def test_an_agent_improves_its_bot_through_tools_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from noughts_proto.v1 import bots_pb2, tokens_pb2
-from noughts_server.agents.tools import Backend, Caller
+from noughts_server.agents.tools import Backend, Bot, Caller
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
@@ -32,11 +32,11 @@ Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
 class BotTools:
-    """The tools. Those that compute for long run one at a time."""
+    """The tools. Of those that compute for long, two run at a time."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._computing = asyncio.Lock()
+        self._computing = asyncio.Semaphore(2)
 
     async def new_bot(
         self, name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")], language: Language = "python"
@@ -68,7 +68,7 @@ class BotTools:
         return {**explained, "game": name, "text": "\n".join(sentences(explained))}
 
     async def submit_bot(
-        self, caller: Caller, bot: str, content: Content, entry: Entry = "", version: str = "", variant: str = ""
+        self, caller: Caller, bot: Bot, content: Content, entry: Entry = "", version: str = "", variant: str = ""
     ) -> Document:
         """Submit a bot as a new version, which the server tests and then runs for you. Needs the scope `submit`."""
         upstream, (program, kind) = self._backend.upstream, _program(content)

@@ -9,7 +9,7 @@ from pydantic import Field
 from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.session import Login
 from noughts_referee.rules import Position, Result, cell_name, cell_names, read_cell
-from noughts_server.agents.tools import Backend, Caller
+from noughts_server.agents.tools import Backend, Bot, Caller
 from noughts_server.board_geometry import board_text
 from noughts_server.web.documents import Document
 from noughts_server.web.play_rooms import BrowserPlayer, log_in
@@ -19,7 +19,6 @@ _IDLE_SECONDS = 600.0
 _TOKEN_MOST = 4
 """Players of a token at a time."""
 
-Bot = Annotated[str, Field(min_length=1, max_length=63)]
 Seconds = Annotated[int, Field(ge=0, le=60)]
 Move = Annotated[str, Field(max_length=10)]
 
@@ -56,7 +55,7 @@ class AgentPlayer(BrowserPlayer):
                 "game": game.name,
                 "outcome": outcomes.get(end.result, "loss"),
                 "termination": str(end.termination),
-                "moves": cell_names(game.variant, end.moves),
+                "moves": cell_names(game.variant, end.moves).split(),
             }
         )
 
@@ -108,8 +107,6 @@ class Players:
         It plays one game at a time and accepts challenges. It is disconnected after ten minutes without a tool call.
         """
         token, upstream = self._backend.token(caller), self._backend.upstream
-        if not token:
-            raise Failure(401, "the call has no token", "Set a token with the scope `play`.")
         await upstream.ask("tokens.GetToken", token, name="tokens/self")
         if (token, bot) in self._players:
             raise Failure(409, f"{bot} is connected already", "Call wait_for_turn.")
@@ -140,7 +137,8 @@ class Players:
     async def wait_for_turn(self, caller: Caller, bot: Bot, seconds: Seconds = 30) -> Document:
         """Wait until your player is to move or a game of it has ended; return the board, the moves and the clocks.
 
-        The answer also has the ends of games since the last call. If nothing happened in time, call it again.
+        The answer also has the ends of games since the last call, which the server stores a moment later. If nothing
+        happened in time, call it again.
         """
         told = await self._player(caller, bot).state(seconds)
         self._player(caller, bot)  # raises Failure if it was disconnected meanwhile

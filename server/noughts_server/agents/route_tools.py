@@ -32,6 +32,8 @@ class Action(Route):
 _ACTIONS = [Action(**row) for row in tomllib.loads((files(__package__) / "actions.toml").read_text())["actions"]]
 _IN_PATH = re.compile(r"\{(\w+)(:int)?\}")
 _COLLECTION = re.compile(r"^(?:tournaments|tests|bots)/")
+_OPTIONAL_NAMES = {"opponent": "bots", "tournament": "tournaments"}
+"""The collections of optional arguments that are names."""
 
 
 def route_tools(backend: Backend) -> Iterator[Tool]:
@@ -53,12 +55,10 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     async def ask(caller: Caller, **arguments: Any) -> Document:
         request = route.request()
         for path, template in route.names.items():
-            # Answers have whole names, so `tournaments/spring` is as good as `spring`, and `bot@2` is known as well.
-            plain = {each: _COLLECTION.sub("", str(arguments[each])).replace("@", "/versions/") for each in required}
-            _set(request, path, template.format_map(plain))
+            _set(request, path, template.format_map({each: _short(arguments[each]) for each in required}))
         for each, path in optional.items():
-            if arguments[each] is not None:
-                _set(request, path, arguments[each])
+            if (value := arguments[each]) is not None:
+                _set(request, path, f"{_OPTIONAL_NAMES[each]}/{_short(value)}" if each in _OPTIONAL_NAMES else value)
         got = await backend.upstream.call(backend.upstream.method(route.method), request, backend.token(caller))
         return document(getattr(got, route.within) if route.within else got)
 
@@ -73,6 +73,11 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     return backend.tool(
         ask, name, summary, read_only_hint=not action, destructive_hint=bool(action and action.destroys)
     )
+
+
+def _short(name: object) -> str:
+    """Return the name without its collection: answers have whole names. `bot@2` is known as well."""
+    return _COLLECTION.sub("", str(name)).replace("@", "/versions/")
 
 
 def _place(request: Any, path: str) -> tuple[Any, FieldDescriptor]:

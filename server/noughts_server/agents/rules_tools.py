@@ -43,7 +43,7 @@ async def show_position(variant: str, moves: Moves = []) -> Document:  # noqa: B
         "line_lengths": sorted(set(map(len, known.line_cells))),
         "to_move": None if outcome else "XO"[position.side],
         "result": str(outcome.result) if outcome else None,
-        "legal": cell_names(known, position.free if outcome is None else ()),
+        "legal": cell_names(known, position.free if outcome is None else ()).split(),
         "board": board_text(position).split("\n"),
     }
 

@@ -1,25 +1,30 @@
 """What all tools have in common: the caller's token, and errors that say what to do."""
 
 import json
+import re
 import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import AfterValidator, Field
 
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure, Upstream
 
 Caller = Context[Any, Any]
 """The request of a tool's caller."""
+Bot = Annotated[str, Field(min_length=1, max_length=68), AfterValidator(lambda name: name.removeprefix("bots/"))]
 
-_ARGUMENTS: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "arguments.toml").read_text())
+_ARGUMENTS, _PHRASES = (
+    tomllib.loads((files(__package__) / file).read_text()) for file in ("arguments.toml", "phrases.toml")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,10 @@ class Backend:
                 told = error if isinstance(error, Failure) else self.explain(error)
                 if told is None:
                     raise
-                hint = f". Fix: {told.hint}" if told.hint else ""
-                raise ToolError(f"{told.message.rstrip('.')}{hint}") from error
+                words = f"{told.message.rstrip('.')}. Fix: {told.hint}" if told.hint else told.message
+                for phrase, ours in _PHRASES.items():
+                    words = re.sub(phrase, ours, words)
+                raise ToolError(words) from error
             text = answer.get("text") or json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
             return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
@@ -80,4 +87,4 @@ class Backend:
 
 def meaning(tool: str, argument: str) -> str:
     """Return the description of an argument; empty if agents cannot set it."""
-    return _ARGUMENTS.get(tool, {}).get(argument, _ARGUMENTS["all"].get(argument, ""))
+    return str({**_ARGUMENTS["all"], **_ARGUMENTS.get(tool, {})}.get(argument, ""))

@@ -254,7 +254,7 @@ class SubmittedBots:
             )
             report = await check(spec, plan, launcher)
         except VariantError as error:
-            raise InvalidArgument.of("submission.variant", variant, str(error)) from None
+            raise InvalidArgument.of("submission.variant", variant, error.expected) from None
         except BotError as error:
             raise _refusal(str(error), "one that plays", hint) from None
         steps = [] if report.faults else await run_steps(spec, launcher, plan)

@@ -33,6 +33,10 @@ async def test_the_check_says_why_a_file_is_not_a_bot_and_keeps_it_in_the_sandbo
         for content, reason in said.items():
             with pytest.raises(ToolFailed, match=reason):
                 await agent.call("check_bot", content=content)
+        with pytest.raises(ToolFailed, match=r"Fix: Write `class Mine.Bot.`, or pass the name of the class as `entry`"):
+            await agent.call("check_bot", content="print(1)")
+        with pytest.raises(ToolFailed, match="tool check_bot: variant 'chess': expected one of"):
+            await agent.call("check_bot", content=(await agent.call("new_bot", name="mine"))["bot.py"], variant="chess")
 
 
 async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest, url: str) -> None:
@@ -49,10 +53,10 @@ async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest,
 async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> None:
     async with over_http(url) as agent:
         shown = await agent.call("show_position", variant="tictactoe", moves=["a1", 3, "b1", 4, "c1"])
-        assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, "")
+        assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, [])
         assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
         shown = await agent.call("show_position", variant="tictactoe3d")
-        assert (shown["size"], shown["board"][0], len(shown["legal"].split())) == ([3, 3, 3], "layer 1", 27)
+        assert (shown["size"], shown["board"][0], len(shown["legal"])) == ([3, 3, 3], "layer 1", 27)
         (rules,) = (await agent.client.read_resource("noughts://rules/connect4")).contents
         assert '"size": [7, 6, 1], "gravity": true, "line_lengths": [4]' in getattr(rules, "text", "")
         with pytest.raises(MCPError, match="chess"):

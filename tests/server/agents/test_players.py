@@ -18,7 +18,7 @@ from tests.support.background import online
 
 async def first_legal(agent: Agent, state: dict[str, Any]) -> str:
     """The first legal cell where the player is to move."""
-    return str((await agent.call("show_position", variant=state["variant"], moves=state["moves"]))["legal"].split()[0])
+    return str((await agent.call("show_position", variant=state["variant"], moves=state["moves"]))["legal"][0])
 
 
 async def play_all(agent: Agent, bot: str, games: int) -> list[dict[str, Any]]:
@@ -50,9 +50,10 @@ async def test_an_agent_plays_whole_games(server: ServerUnderTest, url: str, riv
         ends = await play_all(agent, bot, 2)
         name = made["tournament"]["name"]
         assert [end["game"] for end in ends] == [f"{name}/games/1", f"{name}/games/2"]
+        await agent.until("get_tournament", "finished", tournament=name)  # then all its games are stored
         stored = (await agent.call("get_game", tournament=name, number=1))["game"]
         won = {"1-0": "win", "0-1": "loss", "1/2-1/2": "draw"}[stored["result"]]
-        assert (ends[0]["outcome"], len(ends[0]["moves"].split())) == (won, len(stored["moves"]))
+        assert (ends[0]["outcome"], len(ends[0]["moves"])) == (won, len(stored["moves"]))
         assert (await agent.call("disconnect_player", bot=bot))["online"] is False
 
 
@@ -89,7 +90,7 @@ async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest,
         with pytest.raises(ToolFailed, match="the call has no token"):
             await nobody.call("connect_player", bot="agent")
     async with over_http(url, "wrong") as nobody:
-        with pytest.raises(ToolFailed, match="token"):
+        with pytest.raises(ToolFailed, match=r"token is unknown. Fix: Check the token of this client"):
             await nobody.call("connect_player", bot="agent")
     async with over_http(url, server.token("ada")) as ada:
         for number in range(4):
@@ -98,7 +99,7 @@ async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest,
             await ada.call("connect_player", bot="agent-1")
         with pytest.raises(ToolFailed, match="at most 4 players of a token"):
             await ada.call("connect_player", bot="agent-4")
-        await ada.call("disconnect_player", bot="agent-1")
+        await ada.call("disconnect_player", bot="bots/agent-1")
         await ada.call("connect_player", bot="agent-4")
 
 

@@ -4,7 +4,6 @@ import asyncio
 import re
 import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +118,13 @@ async def test_every_argument_has_a_description(url: str) -> None:
 @pytest.mark.parametrize(
     "tool, given, said",
     [
-        ("get_tournament", {"tournament": "none"}, "tournaments/none does not exist. Fix: `noughts tournament list`"),
+        ("get_tournament", {"tournament": "none"}, "tournaments/none does not exist. Fix: `list_tournaments` shows"),
+        ("withdraw_tournament", {"tournament": "none"}, "label"),
+        (
+            "list_games_of_bot",
+            {"bot": "pascal", "opponent": "none"},
+            "bots/none does not exist. Fix: `list_bots` shows",
+        ),
         (
             "get_leaderboard",
             {"variant": "tictactoe", "time_class": "x"},
@@ -129,6 +134,8 @@ async def test_every_argument_has_a_description(url: str) -> None:
         ("get_bot", {"bot": "pascal", "colour": "red"}, "colour"),
         ("list_bots", {"page_size": 2**40}, "less than"),
         ("create_tournament", {"tournament": "t", "time": "soon"}, "time 'soon'"),
+        ("create_tournament", {"tournament": "A cup"}, "tool create_tournament: tournament: got 'A cup'"),
+        ("create_tournament", {"tournament": "t", "rounds": 3}, "tool create_tournament: rounds: got '3'"),
         ("start_tournament", {"tournament": "none"}, "does not exist"),
     ],
 )
@@ -164,30 +171,22 @@ async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str)
         await ada.call("join_tournament", **cup, bot="bots/one", label="First")
         await ada.call("join_tournament", **cup, bot="two")
         await ada.call("start_tournament", **cup)
-        await until(ada, "get_tournament", "finished", **cup)
+        await ada.until("get_tournament", "finished", **cup)
         with pytest.raises(ToolFailed, match="expected running"):
             await ada.call("pause_tournament", **cup)
+        with pytest.raises(ToolFailed, match=r"`extend_tournament` opens it again.*and `start_tournament` resumes it"):
+            await ada.call("join_tournament", **cup, bot="one")
+        await ada.call("extend_tournament", **cup, games_per_pair=2)
+        assert (await ada.until("get_tournament", "finished", **cup))["games_done"] == 6
         made = await ada.call("create_test", new_version="one", base_version="two@1", sprt="elo0=0,elo1=1")
         test = {"test": made["test"]["name"]}
         await ada.call("stop_test", **test)
-        stopped = await until(ada, "get_test", "paused", **test)
+        stopped = await ada.until("get_test", "paused", **test)
         assert stopped["tournament"]["sprt"] == "elo0=0,elo1=1"
-        await until(ada, "resume_test", "running", **test)
+        await ada.until("resume_test", "running", **test)
         await ada.call("pause_tournament", tournament=test["test"].replace("tests/", "tournaments/"))
         ended = await ada.call("cancel_tournament", tournament=test["test"].removeprefix("tests/"))
         assert ended["tournament"]["state"] == "cancelled"
-
-
-async def until(agent: Agent, tool: str, state: str, **name: str) -> dict[str, Any]:
-    """Call the tool until its tournament is in this state. A test cannot be resumed while games from before go on."""
-    async with asyncio.timeout(60):
-        while True:
-            with suppress(ToolFailed):
-                found = await agent.call(tool, **name)
-                shown: dict[str, Any] = found["test"] if isinstance(found.get("test"), dict) else found
-                if shown.get("tournament", shown)["state"] == state:
-                    return shown
-            await asyncio.sleep(0.05)
 
 
 async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUnderTest, url: str) -> None:
@@ -198,7 +197,7 @@ async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUn
             with pytest.raises(ToolFailed, match="is not yours"):
                 await ben.call("cancel_tournament", tournament=tournament)
         async with over_http(url) as nobody:
-            with pytest.raises(ToolFailed, match="token"):
+            with pytest.raises(ToolFailed, match=r"the call has no token.*over HTTP the header `Authorization"):
                 await nobody.call("cancel_tournament", tournament=tournament)
         async with over_http(url, "wrong token") as wrong:
             with pytest.raises(ToolFailed, match="Bearer TOKEN"):
