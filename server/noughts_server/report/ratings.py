@@ -43,11 +43,6 @@ def rated(tally: Tally) -> Rated | None:
     )
     fields = [column.key for column in columns]
     rows = [[getattr(player, name) for name in fields] for player in ratings.players]
-    errors = "the normal approximation of the posterior" if ratings.prior else "the sandwich estimator"
-    note = (
-        "Maximum likelihood of the logistic model from all games at once, draws as half points, 1500 as the mean; 95 %"
-        f" by {errors}. Above the next: the likelihood that the bot is stronger than the one below it."
-    )
     found = ((player.name, player.rating, player.error95) for player in ratings.players)
     bars = [RatingBar(name, rating, error) for name, rating, error in found if rating is not None]
-    return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], ratings, tally)
+    return Rated(Table("ratings", "Ratings", columns, rows), bars[:MOST_BARS], ratings, tally)

@@ -5,13 +5,12 @@ Files end with `.template`; `$NAME` in them, and in their names, is the bot's na
 
 import re
 import tomllib
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
 NAME_PATTERN = r"[a-z][a-z0-9_-]{0,39}"
+_HERE = Path(__file__).parent
 _SUFFIX = ".template"
 _COMMON = "common"
 
@@ -26,7 +25,7 @@ class Language(NamedTuple):
     """The command that builds it; empty where nothing is built."""
 
 
-_TABLE = tomllib.loads((resources.files(__name__) / "languages.toml").read_text())
+_TABLE = tomllib.loads((_HERE / "languages.toml").read_text())
 LANGUAGES = {name: Language(name, **row) for name, row in _TABLE.items()}
 
 
@@ -43,19 +42,8 @@ def files_of(language: Language, name: str) -> dict[Path, str]:
     words["SPEC"] = Template(language.spec).safe_substitute(words)
     found: dict[Path, str] = {}
     for part in (_COMMON, language.name):
-        root = resources.files(__name__) / part
-        for path, file in _files(root, Path()):
-            text = Template(file.read_text(encoding="utf-8")).safe_substitute(words)
-            found[Path(Template(str(path)).safe_substitute(words).removesuffix(_SUFFIX))] = text
-    return found
-
-
-def _files(folder: Traversable, path: Path) -> list[tuple[Path, Traversable]]:
-    found = []
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        place = path / each.name.replace("dot-", ".")
-        if each.is_dir():
-            found += _files(each, place)
-        elif each.name.endswith(_SUFFIX):
-            found.append((place, each))
+        for file in sorted((_HERE / part).rglob(f"*{_SUFFIX}")):
+            place = str(file.relative_to(_HERE / part)).replace("dot-", ".").removesuffix(_SUFFIX)
+            text = file.read_text(encoding="utf-8")
+            found[Path(Template(place).safe_substitute(words))] = Template(text).safe_substitute(words)
     return found
