@@ -148,8 +148,7 @@ def _stored(connection: "Connection", name: str, out: IO[str]) -> None:
     from noughts_server.store.tournaments.tournaments import get_tournament
 
     found = get_tournament(connection, short(name))
-    games = export(connection, found.id)
-    out.writelines(json_line(archived(game, name, found.settings.title or found.slug)) for game in games)
+    out.writelines(json_line(archived(game, found)) for game in export(connection, found.id))
 
 
 def games_in(file: str) -> Iterator[RecordedGame]:

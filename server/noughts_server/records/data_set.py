@@ -37,7 +37,7 @@ class DataSet(NamedTuple):
     license: str = ""
     source: str = ""
 
-    def write_card(self, file: Path, rows: int, games: Counter[str]) -> None:
+    def write_card(self, file: Path, rows: int, games: Counter[str], *, pattern: str = "") -> None:
         """Write README.md next to the file, or FILE.md if that is of something else; `games` counts each variant."""
         card, mark = file.with_name("README.md"), f"# Written by Noughts for {json.dumps(file.name)}."
         if card.exists() and mark not in card.read_text("utf-8", errors="replace"):
@@ -46,7 +46,7 @@ class DataSet(NamedTuple):
         cells = {"name": file.name, "source": self.source, "licence": self.license or "not stated"}
         cells |= {"variants": variants, "games": f"{games.total():,}", "count": f"{rows:,}", "rows": self.rows}
         values = {name: one_line(text).replace("|", "\\|").replace("`", "'") for name, text in cells.items()}
-        values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(file.name)}
+        values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(pattern or file.name)}
         values |= {"mark": mark, "columns": self.rows.columns, "version": f"{SCHEMA_VERSION}"}
         template = Template((files(__package__) / "card.md").read_text("utf-8"))
         card.write_text(template.substitute(values, software=software_version()), "utf-8")

@@ -156,6 +156,8 @@ def replacing(target: Path) -> Iterator[TextIO]:
     try:
         with open(beside, "w", encoding=_ENCODING, newline="\n") as out:
             yield out
+            out.flush()
+            os.fsync(out.fileno())
         beside.replace(target)
     except BaseException as error:
         with suppress(OSError):

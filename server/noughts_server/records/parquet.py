@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -33,10 +34,10 @@ _TEXTS = ("game", "end_time", "event", "date")
 _OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", "first_time", "second_time", "times_ms")
 
 
-def _schema(rows: Rows) -> Any:
+def _schema(rows: Rows, content: str = "") -> Any:
     columns = re.findall(r"\| `(\w+)` \| (\S+) \|", rows.columns)
     kinds = [(name, _TYPES[kind] if kind in _TYPES else pa.type_for_alias(kind)) for name, kind in columns]
-    return pa.schema(kinds, {"noughts": str(SCHEMA_VERSION)})
+    return pa.schema(kinds, {"noughts": str(SCHEMA_VERSION), "content": content})
 
 
 _GAMES = _schema(Rows.GAMES)
@@ -106,11 +107,20 @@ class ParquetOutput:
 
 
 @contextmanager
-def parquet_output(out: IO[bytes], rows: Rows) -> Iterator[ParquetOutput]:
-    with pq.ParquetWriter(out, _schema(rows), compression="zstd", write_page_checksum=True) as writer:
+def parquet_output(out: IO[bytes], rows: Rows, content: str = "") -> Iterator[ParquetOutput]:
+    """Yield the output into a file; `content` is what `content_of` returns."""
+    with pq.ParquetWriter(out, _schema(rows, content), compression="zstd", write_page_checksum=True) as writer:
         output = ParquetOutput(writer, rows)
         yield output
         output.write_group()
+
+
+def content_of(file: Path) -> str:
+    """Return the mark of the content of a file of ours; empty without such a file."""
+    try:
+        return str((pq.read_schema(file).metadata or {}).get(b"content", b"").decode())
+    except (OSError, ValueError):
+        return ""
 
 
 def read_parquet(file: str) -> Iterator[Placed]:

@@ -14,6 +14,7 @@ from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
+    from noughts_server.store.tournaments.tournaments import Tournament
 
 MOST_REMEMBERED = 5_000_000
 """Limit of the games among which duplicates are found, so that memory stays bounded."""
@@ -74,10 +75,11 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
 
 
-def archived(game: "ExportedGame", tournament: str, title: str) -> RecordedGame:
+def archived(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
     """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
     record, end = recorded(game), (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)).isoformat()
-    where = {"game": f"{tournament}/games/{game.ordinal}", "end_time": end} | occasion(title, end)
+    where = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end}
+    where |= occasion(tournament.settings.title or tournament.slug, end)
     return replace(record, more={**record.more, **where})
 
 

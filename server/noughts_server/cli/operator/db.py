@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
@@ -15,6 +15,7 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options import read_database
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
+from noughts_server.records.data_set import DataSet
 from noughts_server.records.replay import faults_of_stored
 
 if TYPE_CHECKING:
@@ -99,6 +100,28 @@ def copy(
     total = sum(rows.values())
     told = f"{output.count(rows['games'], 'game')}, {output.count(total, 'row')} in all: copied"
     output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
+
+
+@command(extra="parquet")
+def export(
+    parquet: Annotated[Path, Option("--parquet")],
+    license: str = "",
+    database: options.DatabaseOption = None,
+) -> None:
+    """Write all games to Parquet files, one for each month in which games ended, with a data-set card.
+
+    Run it again at any time: it writes only months that are new or have changed, and continues after an interruption. A
+    server can keep running. Run one export at a time in a folder.
+    """
+    from noughts_server.records.months import export_months
+
+    made = DataSet(license=license, source="a database")
+    with counting("Games") as show:
+        files = in_database(database, lambda store: export_months(store, parquet, made, show), reading=True)
+    written, total = sum(is_new for _, is_new in files.values()), sum(games for games, _ in files.values())
+    months = [{"file": name, "games": games, "written": is_new} for name, (games, is_new) in files.items()]
+    told = f"{output.printable(str(parquet))}: {output.count(total, 'game')} in {output.count(len(files), 'month')}"
+    output.show({"games": total, "months": months}, f"{told}; {output.count(written, 'file')} written")
 
 
 @command(extra="server")

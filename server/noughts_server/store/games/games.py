@@ -39,6 +39,7 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
 
+DAY_MS = 86_400_000
 _ROWS_AT_ONCE = 1000
 _NO_SCORES: Mapping[int, float] = MappingProxyType({})
 _NO_COMMENTS: Mapping[int, str] = MappingProxyType({})
@@ -260,9 +261,17 @@ class ExportedGame(NamedTuple):
 
 
 def export(
-    connection: Connection, tournament_id: int, *, after: int = 0, through: int | None = None
+    connection: Connection,
+    tournament_id: int,
+    *,
+    after: int = 0,
+    through: int | None = None,
+    ended: tuple[int, int] | None = None,
 ) -> Iterator[ExportedGame]:
-    """Yield a tournament's stored games (or some slots) in slot order, a few at a time in memory. Raises NotFound."""
+    """Yield a tournament's stored games in slot order, a few at a time in memory. Raises NotFound.
+
+    The games are those after and through these slots that `ended` from and before these times in milliseconds.
+    """
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
     variant, seed = parse_variant(settings.variant), settings.seed
@@ -276,6 +285,8 @@ def export(
     chosen = _games(tournament).where(games.c.ordinal > after)
     if through is not None:
         chosen = chosen.where(games.c.ordinal <= through)
+    if ended is not None:
+        chosen = chosen.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
     # This closes the cursor even if the caller stops early.
     with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows:
@@ -299,6 +310,13 @@ def export(
                 row.ordinal,
                 row.ended_at,
             )
+
+
+def games_by_day(connection: Connection) -> list[list[int]]:
+    """Return each day (from 1970, in UTC) and tournament with games, their number, and the sum of their ordinals."""
+    key = (games.c.ended_at // DAY_MS, games.c.tournament_id)
+    rows = connection.execute(select(*key, func.count(), func.sum(games.c.ordinal)).group_by(*key).order_by(*key))
+    return [list(map(int, row)) for row in rows]
 
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:

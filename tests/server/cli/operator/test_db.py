@@ -227,3 +227,35 @@ def test_temporary_databases_lie_in_the_folder_named_by_tmpdir(
     assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == [folder]
     reported = invoked(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
     assert "2 games" in reported.stdout
+
+
+def test_an_archive_has_the_games_of_the_database(played: tuple[ServerUnderTest, Path], tmp_path: Path) -> None:
+    folder, database = tmp_path / "archive", str(played[0]._server.store.url)
+    words = ("db", "export", "--parquet", str(folder), "--db", database)
+    said = noughts(*words, "--license", "CC0-1.0")
+    assert said["games"] == 104
+    (month,) = said["months"]
+    assert month == {"file": month["file"], "games": 104, "written": True}
+    assert "licence | CC0-1.0 |" in (folder / "README.md").read_text()
+    assert noughts(*words)["months"] == [{**month, "written": False}]
+    file = str(folder / month["file"])
+    assert noughts("records", "check", file) == {"games": 104, "errors": []}
+    invoked(["records", "convert", file, str(tmp_path / "archive.jsonl")])
+    archived = [json.loads(line) for line in (tmp_path / "archive.jsonl").read_text().splitlines()]
+    stored = []
+    for name in dict.fromkeys(game["game"].rpartition("/games/")[0] for game in archived):
+        invoked(["records", "convert", name, str(tmp_path / "one.jsonl"), "--db", database])
+        stored += [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
+    assert archived == stored
+
+
+def test_an_export_that_was_killed_continues(copy: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    command = [*PROGRAM, "db", "export", "--parquet", str(folder), "--db", str(copy)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not list(tmp_path.glob("archive/.*.tmp")):
+            pass
+        process.kill()
+    said = noughts("db", "export", "--parquet", str(folder), "--db", str(copy))
+    assert said["games"] == 104
+    assert sorted(file.name for file in folder.iterdir()) == [*(each["file"] for each in said["months"]), "README.md"]

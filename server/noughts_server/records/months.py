@@ -1,0 +1,70 @@
+"""An archive: the games of a database in Parquet files, one for each month (UTC) in which games ended."""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from itertools import groupby, islice
+from pathlib import Path
+
+from noughts_server.records.data_set import SCHEMA_VERSION, DataSet
+from noughts_server.records.formats import replacing
+from noughts_server.records.parquet import content_of, parquet_output
+from noughts_server.records.replay import archived
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.games import DAY_MS, ExportedGame, export, games_by_day
+from noughts_server.store.tournaments.tournaments import get_tournament_by_id
+
+_GAMES_AT_ONCE = 1_000
+
+
+async def export_months(
+    store: Store, folder: Path, made: DataSet, show: Callable[[int, int], None]
+) -> dict[str, tuple[int, bool]]:
+    """Write a file for each month; return its number of games, and whether it was written or had these games already.
+
+    A file is written as a whole, so an export that was interrupted continues with the month that it was at.
+    """
+    folder = _prepared(folder)
+    days = await store.read(games_by_day)
+    keys = {key for _, key, *_ in days}
+    found = await store.read(lambda connection: {key: get_tournament_by_id(connection, key) for key in keys})
+    files, variants = dict[str, tuple[int, bool]](), Counter[str]()
+    for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day[0]):%Y-%m}"):
+        parts, begun = list(group), variants.total()
+        for _, key, count, _ in parts:
+            variants[found[key].settings.variant] += count
+        known = [SCHEMA_VERSION, [(*part, found[part[1]].name, found[part[1]].settings.title) for part in parts]]
+        content, file = sha256(json.dumps(known).encode()).hexdigest(), folder / f"{month}.parquet"
+        if is_new := content_of(file) != content:
+            ended = (parts[0][0] * DAY_MS, (parts[-1][0] + 1) * DAY_MS)
+            with replacing(file) as out, parquet_output(out.buffer, made.rows, content) as output:
+                for key in dict.fromkeys(key for _, key, *_ in parts):
+                    async for game in _games(store, key, ended):
+                        output.write(archived(game, found[key]))
+                        show(begun + output.rows, sum(day[2] for day in days))
+        files[file.name] = variants.total() - begun, is_new
+    made.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")
+    return files
+
+
+def _prepared(folder: Path) -> Path:
+    """Return the full path of the folder, which then exists without the unfinished file of a killed export."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for unfinished in folder.glob(".*.parquet.*.tmp"):
+        unfinished.unlink()
+    return folder.resolve()
+
+
+async def _games(store: Store, tournament_id: int, ended: tuple[int, int]) -> AsyncIterator[ExportedGame]:
+    """Yield the games of a tournament that ended then, in short transactions."""
+    after = 0
+
+    def read(connection: Connection) -> list[ExportedGame]:
+        return list(islice(export(connection, tournament_id, after=after, ended=ended), _GAMES_AT_ONCE))
+
+    while batch := await store.read(read):
+        for game in batch:
+            yield game
+        after = batch[-1].ordinal

@@ -1,0 +1,84 @@
+"""The archive of a database: a Parquet file for each month, with all games, and resumable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from noughts_server.records.data_set import DataSet
+from noughts_server.records.months import export_months
+from tests.support.arena import Arena
+from tests.support.databases import POSTGRESQL, SQLITE, Place, databases_of
+from tests.support.guard import processes_allowed
+
+DAY_MS = 86_400_000
+# The last millisecond of October 2026, the first of November, and 40 days later.
+ENDS = {"2026-10": 1_793_491_199_999, "2026-11": 1_793_491_200_000, "2026-12": 1_793_491_200_000 + 40 * DAY_MS}
+
+
+@pytest.fixture(params=[SQLITE, POSTGRESQL], autouse=True)
+def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    with processes_allowed(True), databases_of(request.param):
+        assert Place.kind == request.param
+        yield request.param
+
+
+async def exported(arena: Arena, folder: Path) -> dict[str, tuple[int, bool]]:
+    seen: list[tuple[int, int]] = []
+    files = await export_months(arena.store, folder, DataSet(), lambda done, total: seen.append((done, total)))
+    assert all(done <= total for done, total in seen)
+    return {name.removesuffix(".parquet"): games for name, games in files.items()}
+
+
+async def play(arena: Arena) -> None:
+    """Two tournaments with 2,500 and 600 games, which ended in three months."""
+    for name, games in (("cup", 2_500), ("match", 600)):
+        tournament = await arena.tournament(name, games_per_pair=games, title="Cup")
+        await arena.commit(await arena.play(tournament))
+    for rest, end in enumerate(ENDS.values()):
+        arena.execute(f"UPDATE games SET ended_at = {end} WHERE ordinal % 3 = {rest}")
+
+
+async def test_each_month_has_its_games_once(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    folder = tmp_path / "archive"
+    files = await exported(arena, folder)
+    assert files == {"2026-10": (1033, True), "2026-11": (1034, True), "2026-12": (1033, True)}
+    months = {name: pl.read_parquet(folder / f"{name}.parquet") for name in files}
+    assert months["2026-10"]["end_time"].unique().to_list() == ["2026-10-31T23:59:59.999000+00:00"]
+    assert months["2026-10"]["date"].unique().to_list() == ["2026-10-31"]
+    assert months["2026-11"]["date"].unique().to_list() == ["2026-11-01"]
+    names = pl.concat(list(months.values()))["game"]
+    assert sorted(names) == sorted(
+        f"tournaments/{name}/games/{number}"
+        for name, games in (("cup", 2_500), ("match", 600))
+        for number in range(1, games + 1)
+    )
+    card = (folder / "README.md").read_text()
+    assert "games | 3,100 |" in card
+    assert "| tictactoe 3,100 |" in card
+    assert '"data_files": "*.parquet"' in card
+
+
+async def test_only_months_that_changed_are_written_again(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    folder = tmp_path / "archive"
+    await exported(arena, folder)
+    unfinished = folder / ".2026-11.parquet.12345678.tmp"
+    unfinished.write_bytes(b"PAR1")
+    assert [is_new for _, is_new in (await exported(arena, folder)).values()] == [False] * 3
+    assert not unfinished.exists()
+    arena.execute(f"UPDATE games SET ended_at = {ENDS['2026-11']} WHERE ordinal % 3 = 2")
+    assert await exported(arena, folder) == {"2026-10": (1033, False), "2026-11": (2067, True)}
+    (folder / "2026-10.parquet").write_bytes(b"damaged")
+    assert await exported(arena, folder) == {"2026-10": (1033, True), "2026-11": (2067, False)}
+
+
+async def test_a_new_title_changes_the_month(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    await exported(arena, tmp_path / "archive")
+    arena.execute("UPDATE tournaments SET title = 'Winter cup'")
+    assert {is_new for _, is_new in (await exported(arena, tmp_path / "archive")).values()} == {True}
