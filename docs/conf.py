@@ -81,11 +81,25 @@ def _short_signature(
     return signature and signature.replace("~collections.abc.", "").replace("<factory>", "..."), returns
 
 
+_LINKED = re.compile(r"\[([^]]*)\]\([^)]*\)")
+# The title, then the first two sentences of the first paragraph.
+_PURPOSE = re.compile(r"^# [^\n]*\n+([A-Z][^|]*?(?<!\.\.)\.(?: [A-Z`][^|]*?[.:])?)\s", re.MULTILINE)
+_FOR_AGENTS = """\
+# Noughts
+
+> A tournament server for bots that play k-in-a-row games.
+
+Agents use a server with the tools of `noughts mcp`, over the Model Context Protocol (MCP):
+see [Tools for agents](/docs/how-to/agents.md). Without them they can read everything as JSON, from
+/api/v1/status, /api/v1/tournaments and so on: see [The website](/docs/how-to/web.md).
+"""
+
+
 def _plain_pages(app: Sphinx, error: Exception | None) -> None:
     """Write each page as Markdown next to its HTML, a list of them to llms.txt, and all of them to llms-full.txt."""
     if error is not None or app.builder.format != "html":
         return
-    listed, whole, section = ["# Noughts\n\n> A tournament server for bots that play k-in-a-row games.\n"], [], ""
+    listed, whole, section = [_FOR_AGENTS], [], ""
     for name in _in_order(app.env, "index"):
         source = [Path(app.env.doc2path(name)).read_text(encoding="utf-8")]
         _without_source_links(app, name, source)
@@ -95,8 +109,8 @@ def _plain_pages(app: Sphinx, error: Exception | None) -> None:
         if name.rpartition("/")[0].partition("/")[0] != section:
             section = name.partition("/")[0]
             listed.append(f"\n## {section.capitalize()}\n")
-        purpose = re.search(r"^# .*\n+([A-Z][^|`]*?\.)\s", source[0])
-        summary = f": {' '.join(purpose[1].split())}" if purpose else ""
+        purpose = _PURPOSE.search(_LINKED.sub(r"\1", source[0]))
+        summary = f": {' '.join(purpose[1].split()).rstrip(':')}" if purpose else ""
         listed.append(f"- [{app.env.titles[name].astext()}](/docs/{name}.md){summary}")
     (Path(app.outdir) / "llms.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
     (Path(app.outdir) / "llms-full.txt").write_text("\n".join(whole), encoding="utf-8")

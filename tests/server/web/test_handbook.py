@@ -76,6 +76,7 @@ def test_language_models_find_all_pages_as_markdown(site: Site) -> None:
     assert {name for _, name in links} == {
         str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")
     }
+    assert "`noughts mcp`" in listed.text.split("\n\n")[2]  # where agents begin
     whole = site.get("/llms-full.txt").text
     assert whole.count("<!-- /docs/") == len(links)
     page = site.get("/docs/how-to/agents.md")
