@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from noughts_referee.children.dialled_frames import Carry
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -15,6 +14,7 @@ from noughts_server.server import Server
 from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import standings
 from noughts_server.store.people.bots import BotVersion, log_in
 from noughts_server.store.people.tokens import create_owner
@@ -96,26 +96,21 @@ class LocalTournament:
             return tournament, tuple(standings(connection, tournament))
 
         before = await self._server.store.read(lambda connection: get_tournament(connection, self.slug))
-        if before.state is TournamentState.FINISHED:  # gone on with, and there was nothing left
-            tournament, table = await self._server.store.read(progress)
-            on_progress(tournament, table)
-            return
-        await self._server.director.start(self.slug)
+        if before.state is not TournamentState.FINISHED:  # else it is resumed, and there is nothing left
+            await self._server.director.start(self.slug)
         over = asyncio.Event()
 
-        def heard(report: Any) -> None:
-            if any(progress.finished for progress in report.progress):
+        def heard(report: CommitReport) -> None:
+            if any(progress.finished and progress.tournament == before.id for progress in report.progress):
                 over.set()
 
         with listening(self._server.bus, COMMITTED, heard):
-            last = False
-            while not last:
-                await set_within(over, _TICK_SECONDS)
-                last = over.is_set()  # while it reads, the last game may be committed
+            while True:
                 tournament, table = await self._server.store.read(progress)
                 on_progress(tournament, table)
                 if tournament.state is TournamentState.FINISHED:
                     return
+                await set_within(over, _TICK_SECONDS)
 
     def _enter(self, connection: Connection) -> int:
         """Create the tournament, or add what a resumed one lacks; return the owner's key."""

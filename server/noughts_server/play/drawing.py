@@ -162,28 +162,18 @@ class Layout:
             before, after = "(", ")"
         if cell == scene.cursor:
             style += " reverse"
-        if size.height > 1:
-            filled = cell in scene.winning or cell == scene.cursor
-            for part in range(size.height):
-                row = _LARGE[mark][part] if mark else "   "
-                if cell in scene.forbidden and part == size.height // 2:
-                    row = f" {_FORBIDDEN} "
-                text = row.center(size.width)
-                if before and part == size.height // 2:
-                    text = f"{before}{text[1:-1]}{after}"
-                seen = filled or mark or before or cell in scene.forbidden
-                canvas.write(left, top + part, text, style if seen else "")
+        sign = mark or (_FORBIDDEN if cell in scene.forbidden else " " if size.ruled else ".")
+        if not size.ruled:
+            canvas.write(left, top, sign, style)
+            for column, beside in ((left - 1, before), (left + 1, after)):
+                canvas.write(column, top, beside, style.replace(" reverse", ""))
             return
-        free = _FORBIDDEN if cell in scene.forbidden else "." if not size.ruled else " "
-        sign = mark or free
-        if size.ruled:
-            canvas.write(left, top, f"{before or ' '}{sign}{after or ' '}", style)
-            return
-        canvas.write(left, top, sign, style)
-        if before:
-            sign_style = style.replace(" reverse", "")
-            canvas.write(left - 1, top, before, sign_style)
-            canvas.write(left + 1, top, after, sign_style)
+        rows = _LARGE.get(sign, (" ", sign, " ")) if size.height > 1 else (sign,)
+        for part, row in enumerate(rows):
+            text = row.center(size.width)
+            if before and part == size.height // 2:
+                text = f"{before}{text[1:-1]}{after}"
+            canvas.write(left, top + part, text, style if before or sign != " " else "")
 
 
 class _Canvas:

@@ -27,7 +27,7 @@ from noughts_server.messages.settings_codec import challenge_message, time_contr
 from noughts_server.resource_names import bot_name
 from noughts_server.web.forms import wrong
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.visitors import Recent
+from noughts_server.web.visitors import Recent, add
 from noughts_server.web.words import NAMES
 
 HOUSE = NAMES["house"]
@@ -435,8 +435,7 @@ class PlayRooms:
                 seat.session.cancel()
             await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
             self._numbers.discard(table.number)
-            self._addresses[table.address] -= 1
-            self._addresses += Counter()  # removes addresses without tables
+            add(self._addresses, table.address, -1)
 
 
 async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.Task[None]":
