@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from noughts_proto.v1 import bots_pb2, tokens_pb2
+from noughts_proto.v1 import bots_pb2
 from noughts_server.agents.tools import Backend, Bot, Caller
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.records.explaining import sentences
@@ -82,11 +82,10 @@ class BotTools:
 
     async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:
         """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure."""
-        upstream = self._backend.upstream
         if self._backend.only_token is None:
-            request = tokens_pb2.GetTokenRequest(name="tokens/self")
-            held = await upstream.call(upstream.tokens.GetToken, request, self._backend.token(caller))
-            if not permits(held.token.scopes, scope):
+            token = self._backend.token(caller)
+            held = await self._backend.upstream.ask("tokens.GetToken", token, name="tokens/self")
+            if not permits(held["token"]["scopes"], scope):
                 raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
         try:
             async with self._computing, asyncio.timeout(_LONGEST_SECONDS):
@@ -110,8 +109,7 @@ async def _run(folder: str, *words: str) -> Document:
             await process.wait()
     if not told:
         text = problem.decode().replace(f"{folder}/", "").removeprefix("Error: ").strip()
-        message, _, hint = text.partition("\nFix: ")
-        raise Failure(409, message, hint)
+        raise Failure(409, *text.split("\nFix: ", 1))
     return json.loads(told)  # type: ignore[no-any-return]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Annotated
 
 from pydantic import Field
@@ -61,18 +62,14 @@ class AgentPlayer(BrowserPlayer):
 
     def disconnected(self, session: "asyncio.Task[None]") -> None:
         """End all waiting, after the session."""
-        if self.idle is not None:
-            self.idle.cancel()
         self._happened()
 
     async def state(self, seconds: float) -> Document:
         """Return what the agent must know when it is to move, a game has ended or this time is over."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.question is None and not self.finished and self.session and not self.session.done():
                     await self._changed.wait()
-        except TimeoutError:
-            pass
         finished, self.finished = self.finished, []
         told: Document = {"your_turn": False, "game": None, "finished": finished}
         game, position = self.game, self.question

@@ -49,11 +49,16 @@ async def show_position(variant: str, moves: Moves = []) -> Document:  # noqa: B
 
 
 async def docs(page: str) -> str:
-    """Return a page of the documentation; `llms.txt` lists them."""
+    """Return a page of the documentation, e.g. `how-to/agents.md`; `llms.txt` lists them."""
     try:
         return str((await read_docs(page))["text"])
     except Failure as failure:
         raise ResourceNotFoundError(failure.message) from failure
+
+
+async def all_pages() -> str:
+    """List the pages of the documentation."""
+    return await docs("llms.txt")
 
 
 async def rules(variant: str) -> str:

@@ -11,7 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from noughts_server.agents.bot_tools import BotTools
 from noughts_server.agents.players import Players
 from noughts_server.agents.route_tools import route_tools
-from noughts_server.agents.rules_tools import docs, read_docs, rules, show_position
+from noughts_server.agents.rules_tools import all_pages, docs, read_docs, rules, show_position
 from noughts_server.agents.tools import Backend
 from noughts_server.version import software_version
 from noughts_server.web.serving import serving_http
@@ -36,6 +36,7 @@ async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object],
             tools=[*route_tools(backend), *reading, *acting],
             log_level="ERROR",
         )
+        server.resource("noughts://docs/llms.txt", name="pages", mime_type="text/markdown")(all_pages)
         server.resource("noughts://rules/{variant}", mime_type="application/json")(rules)
         server.resource("noughts://docs/{+page}", mime_type="text/markdown")(docs)
         try:

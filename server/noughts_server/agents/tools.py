@@ -41,13 +41,10 @@ class Backend:
         """Return the caller's token; empty if there is none. Raises Failure."""
         if self.only_token is not None:
             return self.only_token
-        header = (caller.headers or {}).get("authorization", "")
-        scheme, _, token = header.partition(" ")
-        if header and (
-            scheme.lower() != "bearer" or not (token.isascii() and token.isprintable() and " " not in token)
-        ):
+        sent = re.fullmatch(r"(?:(?i:bearer) ([!-~]+))?", (caller.headers or {}).get("authorization", ""))
+        if sent is None:
             raise Failure(401, "header authorization: expected `Bearer TOKEN`", "Correct it in the client's settings.")
-        return token
+        return sent[1] or ""
 
     def tool(
         self, function: Callable[..., Awaitable[Document]], name: str = "", summary: str = "", **hints: Any

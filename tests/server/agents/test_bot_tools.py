@@ -88,6 +88,8 @@ async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs:
     async with over_http(url_with_docs) as agent:
         templates = (await agent.client.list_resource_templates()).resource_templates
         assert {each.uri_template for each in templates} == {"noughts://docs/{+page}", "noughts://rules/{variant}"}
+        assert [each.name for each in (await agent.client.list_resources()).resources] == ["pages"]
+        assert "# Noughts" in str((await agent.client.read_resource("noughts://docs/llms.txt")).contents)
         (content,) = (await agent.client.read_resource("noughts://docs/how-to/agents.md")).contents
         assert getattr(content, "text", "") == "# Tools for agents\n"
         with pytest.raises(MCPError, match="unknown"):
