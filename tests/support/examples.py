@@ -133,6 +133,8 @@ class Playground:
             "tournament start summer",
         ):
             told(line.split(), there)
+        # The server judges games a moment after it stored them.
+        eventually(lambda: asked("leaderboard", there)["rows"][0]["judged_games"] == 20)
         return there
 
     @cached_property

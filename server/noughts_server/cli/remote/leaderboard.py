@@ -139,6 +139,7 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
     dot = "●" if output.unicode() else "*"
     console = output.stdout()
     viewed = any(row.HasField("view_rating") for _, row in rows)
+    judged = any(row.decisions for _, row in rows)
     lines = [
         (
             _ranks(row),
@@ -150,11 +151,13 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
             f"{row.wins:,}",
             f"{row.draws:,}",
             f"{row.losses:,}",
+            *([f"{1 - row.blunders / row.decisions:.1%}" if row.decisions else "-"] if judged else ()),
         )
         for cells, row in rows
     ]
     ratings = (">rating", ">±", ">live Elo") if viewed else (">rating",)
-    console.print(output.table((">#", "", *columns, *ratings, ">games", ">wins", ">draws", ">losses"), lines))
+    counts = (">games", ">wins", ">draws", ">losses", *([">accuracy"] if judged else ()))
+    console.print(output.table((">#", "", *columns, *ratings, *counts), lines))
     legend = []
     if any(row.online for _, row in rows):
         legend.append(f"{dot} online")

@@ -47,6 +47,8 @@ ENDED = -1
 _MOST_GAMES = 10
 _SEARCHED_A_GAME = 32
 """Positions searched to judge a game, on average: 4,096 for all games of a step take about 0.1 s."""
+_SMALL = 9
+"""Cells of a board on which the search has no limit: all positions of tictactoe together take 20 ms."""
 _judge = lru_cache(maxsize=8)(Judge)
 _BEHIND = tournaments.c.folded - tournaments.c.explored
 
@@ -117,7 +119,7 @@ def _judged(variant: Variant, found: Sequence[Row[Any]], positions: int) -> dict
     for number, row in enumerate(found):
         if row.result != Result.VOID:
             moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
-            effort = Effort(positions // (len(found) - number))
+            effort = Effort(positions // (len(found) - number) if variant.cells > _SMALL else None)
             sides = _judge(variant).judge(moves, begun, effort)
             positions -= effort.nodes
             for entry, side in zip((row.first_entry, row.second_entry), sides, strict=True):

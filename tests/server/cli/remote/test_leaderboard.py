@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.remote.list_choice import KnownList, chosen
+from tests.support.processes import eventually
 
 Ask = Callable[..., Any]
 
@@ -32,6 +34,8 @@ def ask(played: None, noughts: Any, server: str) -> Ask:
 
 
 def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, server: str) -> None:
+    # The server judges games a moment after it stored them.
+    eventually(lambda: ask("leaderboard")["rows"], lambda rows: all(row["judged_games"] == 80 for row in rows))
     board = ask("leaderboard --settled")
     assert {row["name"] for row in board["rows"]} == {"random", "pascal", "minimax"}
     assert {(row["owner"], row["online"]) for row in board["rows"]} == {("local", False)}
@@ -79,6 +83,9 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
     assert (board["view"], ask("leaderboard --view live")["view"]) == ("fit", "live")
     assert all(row["rank_low"] <= row["rank"] <= row["rank_high"] for row in board["rows"])
     assert ask("leaderboard --view live")["rows"][0]["view_rating"] is None
+    table = noughts(f"leaderboard --server {server}").stdout
+    assert re.search(r"losses  accuracy\n", table)
+    assert re.search(r"minimax .* 100\.0%\n", table)
     assert "one of fit, live" in noughts(f"leaderboard --view elo --server {server}", code=2).stderr
 
     for line, said in {
