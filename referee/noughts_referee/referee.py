@@ -8,6 +8,7 @@ Nothing here waits, and connections supply the time.
 from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
 from typing import Protocol, cast
@@ -54,6 +55,7 @@ class Observer(Protocol):
         """Games are over. Their last plies were in an earlier `answered`."""
 
 
+@dataclass(slots=True, eq=False)
 class _SeatPool:
     """The capacity of a player, or of a tournament, for concurrent games.
 
@@ -61,14 +63,11 @@ class _SeatPool:
     an offered one, must therefore offer it to the next slot in line.
     """
 
-    __slots__ = ("taken", "timed", "untimed")
-
-    def __init__(self) -> None:
-        self.taken = 0
-        # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
-        # untimed games but none for timed ones.
-        self.timed: deque[_Waiting] = deque()
-        self.untimed: deque[_Waiting] = deque()
+    taken: int = field(default=0, init=False)
+    # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
+    # untimed games but none for timed ones.
+    timed: deque[_Waiting] = field(default_factory=deque, init=False)
+    untimed: deque[_Waiting] = field(default_factory=deque, init=False)
 
     def line(self, timed: bool) -> deque[_Waiting]:
         return self.timed if timed else self.untimed
@@ -82,21 +81,16 @@ class _SeatPool:
             insort(line, waiting)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ConnectedPlayer(Player):
     """A player with its connection and its capacity: one connection, or one process."""
 
-    __slots__ = ("guests", "members", "room", "wire")
-
-    def __init__(
-        self, key: int, margin_us: int, room: _SeatPool | None = None, guests: _SeatPool | None = None
-    ) -> None:
-        super().__init__(key, margin_us)
-        self.room = room or _SeatPool()
-        self.guests = guests or _SeatPool()
-        """Equal capacity for challenges, so that they take none from tournaments."""
-        self.wire: PlayerConnection | None = None
-        self.members: tuple[ConnectedPlayer, ...] = ()
-        """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
+    room: _SeatPool = field(default_factory=_SeatPool)
+    guests: _SeatPool = field(default_factory=_SeatPool)
+    """Equal capacity for challenges, so that they take none from tournaments."""
+    wire: PlayerConnection | None = field(default=None, init=False)
+    members: "tuple[ConnectedPlayer, ...]" = field(default=(), init=False)
+    """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
 
     @property
     def connections(self) -> "tuple[ConnectedPlayer, ...]":
@@ -138,16 +132,13 @@ class ConnectedPlayer(Player):
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 
 
+@dataclass(slots=True, eq=False)
 class _Tournament(_SeatPool):
-    __slots__ = ("concurrency", "entries", "guest", "is_timed", "withdrawn")
-
-    def __init__(self, conditions: GameConditions, entries: list[ConnectedPlayer]) -> None:
-        super().__init__()
-        self.withdrawn = dict(conditions.withdrawn)
-        self.concurrency = conditions.concurrency
-        self.is_timed = conditions.timed
-        self.guest = conditions.guest
-        self.entries = entries
+    concurrency: int
+    is_timed: bool
+    guest: bool
+    entries: list[ConnectedPlayer]
+    withdrawn: dict[int, str] = field(default_factory=dict)
 
 
 class Referee:
@@ -192,12 +183,11 @@ class Referee:
         key = unit.conditions.tournament
         tournament = self._tournaments.get(key)
         if tournament is None:
-            entries = [self.player(version) for version in unit.conditions.players]
-            tournament = self._tournaments[key] = _Tournament(unit.conditions, entries)
-        elif len(tournament.entries) < len(unit.conditions.players):
+            tournament = _Tournament(unit.conditions.concurrency, unit.conditions.timed, unit.conditions.guest, [])
+            self._tournaments[key] = tournament
+        if len(tournament.entries) < len(unit.conditions.players):
             tournament.entries = [self.player(version) for version in unit.conditions.players]
-        if unit.conditions.withdrawn:
-            tournament.withdrawn.update(unit.conditions.withdrawn)
+        tournament.withdrawn.update(unit.conditions.withdrawn)
         self._queued[key] = self._queued.get(key, 0) + len(unit.slots)
         arrivals = count(self._arrivals + 1)
         self._arrivals += len(unit.slots)

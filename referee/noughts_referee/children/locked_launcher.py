@@ -40,7 +40,7 @@ class LockedChild(Started):
     def kill(self, signal: int) -> None:
         """Send a signal to its process group, unless it has ended."""
         if not self._ended.done():
-            self._zygote.kill(self._number, self.pid, signal)
+            self._zygote.kill(self._number, signal)
 
 
 class LockedLauncher:
@@ -149,7 +149,8 @@ class _Zygote:
         except BaseException:
             for end in itertools.chain(*pipes):
                 os.close(end)
-            self._abandon(number)
+            self._ended.pop(number, None)
+            self.kill(number, signal.SIGKILL)
             raise
         finally:
             self._starting.pop(number, None)
@@ -160,20 +161,14 @@ class _Zygote:
             os.set_blocking(fd, False)
         return LockedChild(self, number, ended, pid, ours)
 
-    def _abandon(self, number: int) -> None:
-        """Kill a child whose start has failed."""
-        self._ended.pop(number, None)
-        with suppress(OSError):
-            self._socket.send(json.dumps({"number": number, "signal": signal.SIGKILL}).encode())
-
-    def kill(self, number: int, pid: int, signal_number: int) -> None:
+    def kill(self, number: int, signal_number: int) -> None:
         """Send a signal through the zygote, which knows whether the process ID still belongs to the child."""
-        try:
-            self._socket.send(json.dumps({"number": number, "signal": int(signal_number)}).encode())
-        except BlockingIOError:
-            _kill_group(pid, signal_number)
-        except OSError:
-            return  # the zygote is gone, and its children with it
+        with suppress(OSError):  # the zygote is gone, and its children with it
+            try:
+                self._socket.send(json.dumps({"number": number, "signal": int(signal_number)}).encode())
+            except BlockingIOError:
+                if number in self._pids:
+                    _kill_group(self._pids[number], signal_number)
 
     async def _send(self, packet: bytes, fds: list[int]) -> None:
         if len(packet) > LARGEST_PACKET:

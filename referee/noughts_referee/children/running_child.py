@@ -45,23 +45,21 @@ class Death:
         return "\n".join(filter(None, (f"it {self.reason}", sent, self.stderr)))
 
 
+@dataclass(eq=False)
 class RunningChild:
-    def __init__(
-        self, started: Started, frames: PipeFrames | DialledFrames, stderr: Tail, settings: ChildSettings
-    ) -> None:
-        self.frames = frames
-        self._started = started
-        self._settings = settings
-        self._stderr = stderr
+    started: Started
+    frames: PipeFrames | DialledFrames
+    output: Tail
+    settings: ChildSettings
 
     async def hello(self) -> pb.Hello:
         frames = self.frames
         try:
-            async with asyncio.timeout(self._settings.start):
+            async with asyncio.timeout(self.settings.start):
                 first = await frames.read()
         except TimeoutError:
             if not frames.has_arrived:
-                late = f"did not {frames.first} within {self._settings.start:g} s (see --start-timeout)"
+                late = f"did not {frames.first} within {self.settings.start:g} s (see --start-timeout)"
                 raise NotStarted(late) from None
             # It was in time; the event loop was late.
             first = await frames.read()
@@ -72,52 +70,43 @@ class RunningChild:
             raise NotStarted("sent the wrong first frame: got no hello, expected hello")
         return first.hello
 
-    @property
-    def pid(self) -> int:
-        return self._started.pid
-
-    @property
-    def processor_seconds(self) -> float:
-        """Processor time in seconds; 0.0 until it has ended."""
-        return self._started.processor_seconds
-
     def kill(self, signal: int) -> None:
-        self._started.kill(signal)
+        self.started.kill(signal)
 
     @property
     def stderr(self) -> str:
-        return self._stderr.text
+        return self.output.text
 
     async def stop(self, reason: str = "") -> Death:
         """End the child: close its standard input, then SIGTERM, then SIGKILL. Nothing of its session remains.
 
         `reason` says what it did; by default its frames or its exit code do.
         """
-        frames, settings = self.frames, self._settings
+        frames, settings = self.frames, self.settings
         said = reason or frames.reason
         code: int | None = None
         try:
             code = await self._within(settings.stop)
             if code is None:
-                self._started.kill(signal.SIGTERM)
+                self.started.kill(signal.SIGTERM)
                 await self._within(settings.stop)
         finally:
-            self._started.kill(signal.SIGKILL)
+            self.started.kill(signal.SIGKILL)
             frames.close()
             try:
-                await self._started.wait()
+                await self.started.wait()
             finally:
-                self._stderr.close()
+                self.output.close()
         if not reason and not frames.at_fault and code is not None:
             said = ended_with(code)
-        return Death(self._started.ended_for or said, code, self._stderr.text, frames.offending)
+        return Death(self.started.ended_for or said, code, self.output.text, frames.offending)
 
     async def _within(self, seconds: float) -> int | None:
         """Return its exit code if it ends in this time."""
         self.frames.close_writing()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                return await self._started.wait()
+                return await self.started.wait()
         return None
 
 

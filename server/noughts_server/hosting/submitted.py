@@ -343,7 +343,7 @@ class SubmittedBots:
         sessions, playing = self._host.sessions, self._playing
         for each in playing.values():
             if each.life is not None:
-                self._charge_life(each, processor_seconds(each.life.pid))
+                self._charge_life(each, processor_seconds(each.life.started.pid))
         ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
         known = sessions.logins_here()
         logins = {bot.bot_version_id: OnlineBot(bot.bot_id, bot.resource, None, False) for bot in ready}
@@ -391,7 +391,7 @@ class SubmittedBots:
 
         def settle() -> None:
             if playing.life is not None:
-                self._charge_life(playing, playing.life.processor_seconds)
+                self._charge_life(playing, playing.life.started.processor_seconds)
 
         def began(life: ChildProcess) -> None:
             settle()
