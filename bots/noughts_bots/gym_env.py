@@ -25,6 +25,10 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant
 
 Observation = npt.NDArray[np.int8]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Info = dict[str, Any]
 _SEEDS = 2**63
 _NAME = "Noughts-v0"
 _OWN, _OTHER = 0, 1
@@ -55,9 +59,7 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         self._position = Position(self.variant)
         self._own_side = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Observation, Info]:
         super().reset(seed=seed)
         self._position = Position(self.variant, seed=int(self.np_random.integers(_SEEDS)))
         self._own_side = int(self.np_random.integers(2)) if self._side is None else self._side
@@ -65,7 +67,7 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
             self._reply()
         return self._observed()
 
-    def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         position = self._position
         cell = cell_of_action(position, action)
         if cell not in position.free:
@@ -91,14 +93,14 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         chosen: Any = self._opponent.choose(self._position)
         self._position.play(chosen.cell if isinstance(chosen, Move) else chosen)
 
-    def _observed(self) -> tuple[Observation, dict[str, Any]]:
+    def _observed(self) -> tuple[Observation, Info]:
         mask = np.zeros(action_count(self.variant), np.int8)
         if self._position.outcome() is None:
             mask[actions_of(self._position)] = 1
         return np.stack(own_and_other(self._position)), {"action_mask": mask}
 
 
-class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
+class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
     """Many boards of one variant, which all move in each step through numpy arrays.
 
     `opponent`: "random" answers at once on each board; None: each step is the other side's, on all boards. A finished
@@ -138,18 +140,16 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         """By word of 64 cells: the lines through each cell."""
         self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
         """The stones again, as sets of cells: a line is found by comparing words."""
-        self._plies: npt.NDArray[np.int64] = np.zeros(num_envs, np.int64)
-        self._heights: npt.NDArray[np.int64] = np.zeros((num_envs, rules.columns), np.int64)
+        self._plies: Ints = np.zeros(num_envs, np.int64)
+        self._heights: Ints = np.zeros((num_envs, rules.columns), np.int64)
         self._every = np.arange(num_envs)
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Observation, Info]:
         super().reset(seed=seed)
         self._clear(self._every)
         return self._observation(), {"action_mask": self.action_masks()}
 
-    def step(
-        self, actions: npt.NDArray[np.int64]
-    ) -> tuple[Observation, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: Ints) -> tuple[Observation, Floats, Bools, Bools, Info]:
         rewards = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, np.bool_)
         self._move(self._every, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
@@ -159,7 +159,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         elif lost.size < self.num_envs:
             going = np.flatnonzero(~done)
             self._move(going, self._drawn(going), _OTHER, rewards, done, -1.0)
-        info: dict[str, Any] = {}
+        info: Info = {}
         over = np.flatnonzero(done)
         if over.size:
             info["final_obs"], info["_final_obs"] = self._observation(), done
@@ -177,18 +177,10 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         free: Observation = 1 - both[:, :-1]
         return free if self._below is None else free & both[:, self._below].min(axis=2)
 
-    def _move(
-        self,
-        boards: npt.NDArray[np.int64],
-        actions: npt.NDArray[np.int64],
-        mover: int,
-        rewards: npt.NDArray[np.float64],
-        done: npt.NDArray[np.bool_],
-        reward: float,
-    ) -> None:
+    def _move(self, boards: Ints, actions: Ints, mover: int, rewards: Floats, done: Bools, reward: float) -> None:
         """Play the actions of a side, `_OWN` or `_OTHER`, on these boards."""
         rules, stones = self.variant, self._stones.reshape(-1)
-        inside: npt.NDArray[np.int64] = np.clip(actions, 0, action_count(rules) - 1)
+        inside: Ints = np.clip(actions, 0, action_count(rules) - 1)
         cells = inside
         if self._drops:
             cells = np.maximum(rules.rows - 1 - self._heights[boards, inside], 0) * rules.columns + inside
@@ -210,13 +202,13 @@ class NoughtsVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], Any]):
         rewards[boards] = np.where(won, reward, np.where(legal, rewards[boards], -reward))
         done[boards] = won | ~legal | (self._plies[boards] == rules.cells)
 
-    def _drawn(self, boards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _drawn(self, boards: Ints) -> Ints:
         masks = self.action_masks()[boards]
         chances = self.np_random.random(masks.shape) * masks
-        drawn: npt.NDArray[np.int64] = chances.argmax(axis=1)
+        drawn: Ints = chances.argmax(axis=1)
         return drawn
 
-    def _clear(self, boards: npt.NDArray[np.int64]) -> None:
+    def _clear(self, boards: Ints) -> None:
         """Begin new games. With an opponent, it begins half of them."""
         self._stones[boards, :, :-1] = 0
         self._bits[:, :, boards] = 0

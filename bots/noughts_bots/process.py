@@ -54,14 +54,9 @@ def allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def ask_to_die_with_parent() -> None:
-    """Ask Linux to kill this process when its parent ends. A parent that has already ended goes unnoticed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-
 def die_with_parent() -> None:
     """End this process when its parent ends, or if it has already ended."""
-    ask_to_die_with_parent()
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
         sys.exit("the parent has gone already")

@@ -4,10 +4,15 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from noughts_bots.errors import BotSpecError
 from noughts_referee.rules import Variant, members
 
 # Arrays get this element, so that none is empty or NULL: slices in Rust must not be NULL.
 EMPTY = (0,)
+
+VERSION = 1
+"""NOUGHTS_BOT_VERSION of the header."""
+_RECOMPILE = "compile it with the header whose path `noughts bot header` prints"
 
 
 class Sets(NamedTuple):
@@ -54,6 +59,22 @@ def rules_in_c(variant: Variant) -> RulesInC:
         shut=_sets(tuple(members(variant.blocked_ends.get(line, 0))) for line in variant.lines),
         forbids=int(variant.forbids is not None),
     )
+
+
+def table_size(start: Iterable[int] | None, needed: int, subject: str) -> int:
+    """Return the size of a bot's table of functions, which begins with size and version; None stands for NULL.
+
+    Raises BotSpecError for a table that cannot be used.
+    """
+    if start is None:
+        raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")
+    size, version = start
+    if version != VERSION:
+        raise BotSpecError(subject, f"version {version} of the interface", f"version {VERSION}", _RECOMPILE)
+    if size < needed:
+        got, expected = f"a table of {size} bytes", f"at least {needed}, up to `play`"
+        raise BotSpecError(subject, got, expected, f"set size to sizeof(noughts_bot_api), and {_RECOMPILE}")
+    return size
 
 
 def written_options(options: Mapping[str, str]) -> bytes:

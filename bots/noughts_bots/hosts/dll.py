@@ -30,15 +30,12 @@ from typing import Any, get_type_hints
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
-from noughts_bots.hosts.c_rules import EMPTY, RulesInC, Sets, rules_in_c, written_options
+from noughts_bots.hosts.c_rules import EMPTY, RulesInC, Sets, rules_in_c, table_size, written_options
 from noughts_referee.rules import Position, Variant
 
 HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
 SYMBOL = "noughts_bot"
-VERSION = 1
-"""NOUGHTS_BOT_VERSION of the header."""
 
-_RECOMPILE = "compile it with the header that `noughts bot header` prints the path of"
 _LINE_BUFFERED = 1
 """_IOLBF, of glibc, musl and macOS."""
 _CELL_BYTES = 4
@@ -110,7 +107,7 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
         advice = 'export it: NOUGHTS_EXPORT, in C++ with extern "C", in Rust with #[no_mangle]'
         raise BotSpecError(subject, f"no symbol {SYMBOL}", f"a library that exports {SYMBOL}", advice) from None
     entry.restype, entry.argtypes = c_void_p, ()
-    return LibraryBot(_read_api(entry(), subject), options)
+    return LibraryBot(_read_api(entry() or 0, subject), options)
 
 
 def _check_file(path: Path, subject: str) -> None:
@@ -127,16 +124,9 @@ def _check_file(path: Path, subject: str) -> None:
         raise BotSpecError(subject, "an object file or a program", "a shared library", "link it with -shared")
 
 
-def _read_api(address: int | None, subject: str) -> _Api:
-    """Return the library's table. Missing entries are NULL."""
-    if not address:
-        raise BotSpecError(subject, f"NULL from {SYMBOL}()", "its table of functions", "return a noughts_bot_api")
-    size, version = (c_uint32 * 2).from_address(address)
-    if version != VERSION:
-        raise BotSpecError(subject, f"version {version} of the interface", f"version {VERSION}", _RECOMPILE)
-    if size < _NEEDED_BYTES:
-        got, expected = f"a table of {size} bytes", f"at least {_NEEDED_BYTES}, up to `play`"
-        raise BotSpecError(subject, got, expected, f"set size to sizeof(noughts_bot_api), and {_RECOMPILE}")
+def _read_api(address: int, subject: str) -> _Api:
+    """Return the library's table; its address is 0 for NULL. Missing entries are NULL."""
+    size = table_size((c_uint32 * 2).from_address(address) if address else None, _NEEDED_BYTES, subject)
     api = _Api()
     memmove(byref(api), address, min(size, sizeof(_Api)))
     if not api.play:

@@ -16,6 +16,7 @@ from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they
 from wasmtime._func import maybe_raise_last_exn
 
 from noughts_bots.errors import BotSpecError
+from noughts_referee.rules import Draws
 
 LARGEST_MODULE = 8 << 20
 """Bytes of a file."""
@@ -32,7 +33,6 @@ PREVIEW = "wasi_snapshot_preview1"
 _LONGEST_TEXT = 4_096
 _BAD_DESCRIPTOR, _DONE = 8, 0  # WASI's errno: badf, success
 _ENTRY, _MEMORY, _TABLE = "noughts_bot", "memory", "__indirect_function_table"
-_SPLITMIX, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 class Trapped(Exception):
@@ -212,7 +212,13 @@ def _config() -> wasmtime.Config:
 def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
     """Return all possible imports: messages to the author, and the WASI functions that C and Rust always link."""
     small, large = ValType.i32(), ValType.i64()
-    random = _Bits()
+    # The same bits in every start of every module, because randomness must come from the game's seed only.
+    draws = Draws(0, 0)
+
+    def fill(caller: wasmtime.Caller, address: int, count: int) -> int:
+        count = min(count & 0xFFFFFFFF, PAGE)
+        _put(caller, address, b"".join(struct.pack("<Q", draws.bits()) for _ in range(0, count, 8))[:count])
+        return _DONE
 
     def kind(*parameters: ValType, results: bool = True) -> FuncType:
         return FuncType(list(parameters), [small] if results else [])
@@ -227,24 +233,9 @@ def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
         (PREVIEW, "environ_get"): (kind(small, small), lambda caller, *_: _DONE),
         (PREVIEW, "args_sizes_get"): (kind(small, small), _nothing),
         (PREVIEW, "args_get"): (kind(small, small), lambda caller, *_: _DONE),
-        (PREVIEW, "random_get"): (kind(small, small), random.fill),
+        (PREVIEW, "random_get"): (kind(small, small), fill),
         (PREVIEW, "proc_exit"): (kind(small, results=False), _exit),
     }
-
-
-class _Bits:
-    """The same bits in every start of every module, because randomness must come from the game's seed only."""
-
-    def __init__(self) -> None:
-        self._state = 0
-
-    def fill(self, caller: wasmtime.Caller, address: int, count: int) -> int:
-        data = bytearray()
-        while len(data) < min(count & 0xFFFFFFFF, PAGE):
-            self._state = (self._state + _SPLITMIX) & _MASK
-            data += struct.pack("<Q", self._state ^ self._state >> 31)
-        _put(caller, address, bytes(data[: count & 0xFFFFFFFF]))
-        return _DONE
 
 
 def _say(caller: wasmtime.Caller, address: int, count: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from noughts_bots.bot import Bot, Exhausted, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
-from noughts_bots.hosts.c_rules import RulesInC, rules_in_c, written_options
+from noughts_bots.hosts.c_rules import RulesInC, rules_in_c, table_size, written_options
 from noughts_referee.rules import Position, Variant
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ FUEL_PER_MICROSECOND = 1_000_000
 UNTIMED_FUEL = 20_000_000_000
 """Fuel for a move without a time limit: at least about ten seconds."""
 
-_VERSION = 1
 _API = struct.Struct("<7I")  # size, version, play, create, destroy, name, variants
 _VARIANT = struct.Struct("<19I")
 _TURN = struct.Struct("<4IQqqI4x")
@@ -185,15 +184,8 @@ class WasmBot(Bot):
 def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
     """Return the module's table. Missing entries are 0."""
     entry = instance.entry
-    if not entry:
-        raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")
-    size, version = struct.unpack("<II", instance.read(entry, 8))
-    if version != _VERSION:
-        advice = "compile it with the header whose path `noughts bot header` prints"
-        raise BotSpecError(subject, f"version {version} of the interface", f"version {_VERSION}", advice)
-    if size < 3 * _WORD:
-        expected = f"at least {3 * _WORD}, up to `play`"
-        raise BotSpecError(subject, f"a table of {size} bytes", expected, "set size to sizeof(noughts_bot_api)")
+    start = struct.unpack("<II", instance.read(entry, 2 * _WORD)) if entry else None
+    size = table_size(start, 3 * _WORD, subject)
     return _API.unpack(instance.read(entry, min(size, _API.size)).ljust(_API.size, b"\0"))
 
 

@@ -49,14 +49,8 @@ class DepthSearch:
         self._threats = Threats(variant)
         # For each cell, the lines that a stone there can close: for the opponent the lines through it, for its owner
         # those that it spoils.
-        self._closed_by = (
-            [
-                [line for line in variant.lines if (line | variant.beside.get(line, 0)) >> cell & 1]
-                for cell in range(variant.cells)
-            ]
-            if variant.beside
-            else variant.lines_through
-        )
+        closed = zip(variant.lines_through, self._threats.spoiled_by, strict=True)
+        self._closed_by = [[*through, *spoiled] for through, spoiled in closed]
         # The largest number of open lines through a free cell of the position: a stone can close no more.
         self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}

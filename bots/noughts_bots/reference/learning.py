@@ -16,8 +16,7 @@ so that results from weaker play are forgotten in time.
 
 from collections.abc import Sequence
 
-from noughts_bots.reference.table_file import Key, Row, TableFile
-from noughts_referee.rules import Variant
+from noughts_bots.reference.table_file import Key, Row, TableFile, position_of
 
 PROVEN = 1000
 """The unit of a rating's first digit."""
@@ -67,16 +66,10 @@ def row_of(table: TableFile, key: Key) -> Row:
     """Return the position's row. A new position gets a row with equal ratings."""
     row = table.rows.get(key)
     if row is None:
-        row = table.rows[key] = _new_row(table.variant, key)
+        free, cells = position_of(table.variant, key).free, range(table.variant.cells)
+        ratings = [UNTRIED if cell in free else 0 for cell in cells]
+        row = table.rows[key] = Row(ratings, [0] * len(cells), [0] * len(cells))
     return row
-
-
-def _new_row(variant: Variant, key: Key) -> Row:
-    own, opponent = key
-    ratings = [0] * variant.cells
-    for cell in variant.legal_cells(own, opponent, (own | opponent).bit_count() % 2):
-        ratings[cell] = UNTRIED
-    return Row(ratings, [0] * variant.cells, [0] * variant.cells)
 
 
 def _count(row: Row, cell: int, points: int) -> None:

@@ -14,10 +14,11 @@ class Threats:
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
-        self._spoiled_by: list[list[int]] = [[] for _ in range(variant.cells)]
+        self.spoiled_by: list[list[int]] = [[] for _ in range(variant.cells)]
+        """For each cell, the lines that a stone there spoils for its owner."""
         for line, ends in variant.beside.items():
             for cell in members(ends):
-                self._spoiled_by[cell].append(line)
+                self.spoiled_by[cell].append(line)
         self._known: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -39,7 +40,7 @@ class Threats:
         threats = self._known.get(more)
         if threats is None:
             threats = self.of(stones) | self._completing(self._variant.lines_through[cell], more)
-            for spoiled in self._spoiled_by[cell]:
+            for spoiled in self.spoiled_by[cell]:
                 for lost in members(threats & spoiled):
                     # One line through it is now spoiled; there can be another.
                     if not self._variant.completes(more | 1 << lost, lost):

@@ -88,9 +88,8 @@ class Position:
     def __str__(self) -> str:
         board = ["."] * self.variant.cells
         for stones, mark in ((self.own, _MARKS[self.side]), (self.opponent, _MARKS[1 - self.side])):
-            for cell in range(self.variant.cells):
-                if stones >> cell & 1:
-                    board[cell] = mark
+            for cell in members(stones):
+                board[cell] = mark
         return f"{''.join(board)} {_MARKS[self.side]}"
 
     def __repr__(self) -> str:

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 from typer import Option
 
-from noughts_bots.hosts.dll import HEADER, VERSION
+from noughts_bots.hosts.c_rules import VERSION
+from noughts_bots.hosts.dll import HEADER
 from noughts_bots.specs import dials_in, parse_spec
 from noughts_server.cli import child_options, options, output
 from noughts_server.cli.command import command
