@@ -164,10 +164,6 @@ class ChildSession:
         asyncio.get_running_loop().call_later(halted_seconds, self._child.kill, signal.SIGCONT)
         return await self.ask(game, moves)
 
-    async def close(self) -> Death:
-        """Close its input the way a referee does at the end; return how it ended."""
-        return await self._stop("")
-
     async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:
         """End a game, and wait for the acknowledgement."""
         ends = self._frame.ends
@@ -204,10 +200,10 @@ class ChildSession:
     async def stop(self) -> None:
         """End the child with all its processes."""
         if not self._stopped:
-            await self._stop("")
+            await self.close()
 
-    async def _stop(self, reason: str) -> Death:
-        """End the child; return how it ended."""
+    async def close(self, reason: str = "") -> Death:
+        """Close its input the way a referee does at the end, and end the child; return how it ended."""
         self._stopped = True
         if self._reading is not None:
             self._reading.cancel()
@@ -216,7 +212,7 @@ class ChildSession:
         return death
 
     async def _gone(self, wanted: str, reason: str = "") -> BotError:
-        death = await self._stop(reason)
+        death = await self.close(reason)
         if self._frames == 0 and (refusal := death.refusal(child_kind(self._spec.kind))):
             self.said = death.stderr.rstrip().removesuffix(refusal)
             return BotRefusal(refusal)

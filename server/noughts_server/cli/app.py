@@ -10,7 +10,8 @@ from typer.core import TyperGroup
 
 from noughts_server.cli.command import ArrangedOptions, escaped, lazy, purpose
 from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
-from noughts_server.cli.tree import FORMER_NAMES, SUMMARY, TREE
+from noughts_server.cli.texts import message
+from noughts_server.cli.tree import FORMER_NAMES, TREE
 from noughts_server.version import software_version
 
 
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def application() -> typer.Typer:
-    app = _filled(SUMMARY, "noughts")
+    app = _filled(message("noughts"), "noughts")
     app.callback()(_root)
     return app
 

@@ -18,10 +18,10 @@ from typer.core import TyperCommand
 from typer.models import ArgumentInfo
 
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
-from noughts_server.cli.connection_options import Encryption, encryption
+from noughts_server.cli.connection_options import ENCRYPTION, Encryption
 from noughts_server.cli.errors import reporting, require_extra
 from noughts_server.cli.options import Output
-from noughts_server.cli.output import printing
+from noughts_server.cli.output import FORMAT, chosen
 from noughts_server.cli.texts import sections
 
 _VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None: "FILE"}
@@ -173,8 +173,8 @@ def _callback(line: str, function: Any) -> Callable[..., None]:
             if _taken(Configuration, values).print_config:
                 print_config(context)
                 return
-        encrypting = encryption(_taken(Encryption, values)) if calls else nullcontext()
-        printed = printing(_taken(Output, values).output_format) if prints else nullcontext()
+        encrypting = chosen(ENCRYPTION, _taken(Encryption, values)) if calls else nullcontext()
+        printed = chosen(FORMAT, _taken(Output, values).output_format) if prints else nullcontext()
         for name, bundle in bundles.items():
             values[name] = _taken(bundle, values)
         with reporting(line), encrypting, printed:

@@ -1,8 +1,6 @@
 """How commands reach a server: its address, the token, encryption."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,24 +46,15 @@ class Encryption:
     insecure: bool = False
 
 
-_encryption: ContextVar[Encryption] = ContextVar("encryption", default=Encryption())  # noqa: B039  # immutable
-
-
-@contextmanager
-def encryption(chosen: Encryption) -> Iterator[None]:
-    """What `dialling` goes by inside the `with` block: every command that calls a server runs in one."""
-    token = _encryption.set(chosen)
-    try:
-        yield
-    finally:
-        _encryption.reset(token)
+ENCRYPTION: ContextVar[Encryption] = ContextVar("ENCRYPTION", default=Encryption())  # noqa: B039  # immutable
+"""What `dialling` goes by."""
 
 
 def dialling(address: str, token: str) -> "Dialling":
     """How to connect to the server by the options; a token that could be read on the way is a SecurityProblem."""
     from noughts_proto.security import dialling_from_environment
 
-    asked = _encryption.get()
+    asked = ENCRYPTION.get()
     chosen = dialling_from_environment(tls=asked.tls, ca=asked.tls_ca, insecure=asked.insecure)
     chosen.check(address, token)
     return chosen

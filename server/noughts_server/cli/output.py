@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -21,21 +21,23 @@ _SHORTEST_TEXT = 8
 
 
 Format = StrEnum("Format", ["TEXT", "JSON"])
-_format: ContextVar[Format] = ContextVar("format", default=Format.TEXT)
+Chosen = TypeVar("Chosen")
+FORMAT: ContextVar[Format] = ContextVar("FORMAT", default=Format.TEXT)
+"""How results are printed."""
 
 
 @contextmanager
-def printing(chosen: Format) -> Iterator[None]:
-    """Results are printed in this format inside the `with` block: every command runs in one."""
-    token = _format.set(chosen)
+def chosen(variable: ContextVar[Chosen], value: Chosen) -> Iterator[None]:
+    """The variable has this value inside the `with` block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _format.reset(token)
+        variable.reset(token)
 
 
 def is_json() -> bool:
-    return _format.get() is Format.JSON
+    return FORMAT.get() is Format.JSON
 
 
 def show(document: Any, text: RenderableType | Callable[[], object]) -> None:

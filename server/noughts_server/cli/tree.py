@@ -6,11 +6,6 @@ and name it in `tree.txt`. Its module is imported when the command runs.
 
 from noughts_server.cli.texts import sections, table
 
-SUMMARY = """\
-Run tournaments between bots that play k-in-a-row games, on this machine or on a server.
-
-Commands print text; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done, 1 failed, \
-2 usage error, 130 interrupted."""
 FORMER_NAMES = "Former names"
 """Commands under this heading work, but no help lists them."""
 TREE: dict[str, dict[str, dict[str, str]]] = {}

@@ -1,7 +1,9 @@
 """The matches of a bracket, which formats return and users see."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Generic, NamedTuple, TypeVar
+
+Side = TypeVar("Side")
 
 
 class Decision(StrEnum):
@@ -15,18 +17,19 @@ class Decision(StrEnum):
     WALKOVER = "walkover"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A match of the bracket. Entries count from 0; None while unknown, and for a bye."""
+class Match(NamedTuple, Generic[Side]):
+    """A match of a bracket, or a pairing of a round. Its sides are entries, which count from 0, or their labels."""
 
     round: int
-    first: int | None
-    """The entry from the upper half of this part of the bracket."""
-    second: int | None
+    first: Side | None
+    """The side from the upper half of this part of the bracket; like the other one, None while unknown."""
+    second: Side | None
+    """None also if the other side has a bye."""
     first_points: float = 0.0
     second_points: float = 0.0
     games: int = 0
-    winner: int | None = None
+    winner: Side | None = None
+    """None while unfinished, and (in a round only) if it is drawn."""
     decision: Decision | None = None
     """None while unfinished."""
 
@@ -36,5 +39,5 @@ class Match:
         return self.first is not None and self.second is not None and self.winner is None
 
 
-BracketRound = tuple[Match, ...]
+BracketRound = tuple[Match[int], ...]
 """From the top of the bracket to its bottom."""

@@ -42,16 +42,11 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         Column("sonneborn_berger", "SB", Unit.POINTS),
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
-    notes = [_ranking_note(tally), *tally.about.notes()[:_MOST_NOTES]]
+    ranking = f"Tie-breaks in this order: {TIE_BREAKS}; bots that are equal on all of these share a rank."
+    notes = ["Ranks go by who has come how far." if tally.by_place else ranking, *tally.about.notes()[:_MOST_NOTES]]
     notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
     notes += _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
-
-
-def _ranking_note(tally: Tally) -> str:
-    if tally.by_place:
-        return "Ranks go by who has come how far."
-    return f"Tie-breaks in this order: {TIE_BREAKS}; bots that are equal on all of these share a rank."
 
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:

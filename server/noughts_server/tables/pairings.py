@@ -2,27 +2,15 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
-from noughts_server.competition.bracket import Decision
+from noughts_server.competition.bracket import Match
 from noughts_server.tables.table import Column, Table, Unit, Value
 
 _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
-class MatchRow(NamedTuple):
-    """A match of a bracket or a pairing of a round. Labels are None while unknown."""
-
-    round: int
-    first: str | None
-    second: str | None
-    """None if the other entry has a bye."""
-    first_points: float
-    second_points: float
-    games: int
-    winner: str | None
-    """None if it is unfinished, or (in a round only) drawn."""
-    decision: Decision | None
+MatchRow = Match[str]
 
 
 def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:

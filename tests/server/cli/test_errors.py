@@ -118,15 +118,19 @@ def test_errors_that_are_known_by_name_exist(name: str) -> None:
     assert issubclass(getattr(import_module(module), kind), Exception)
 
 
-def test_problems_that_commands_name_are_the_ones_in_the_file() -> None:
-    named = {}
+@pytest.mark.parametrize(
+    "file, functions", [("problems.txt", ("Problem.of", "UsageProblem.of")), ("messages.txt", ("message",))]
+)
+def test_texts_that_commands_name_are_the_ones_in_the_file(file: str, functions: tuple[str, ...]) -> None:
+    named: dict[str, set[str | None]] = {}
     for module in Path(errors.__file__).parent.rglob("*.py"):
         calls = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call)]
         for call in calls:
-            if ast.unparse(call.func) in ("Problem.of", "UsageProblem.of"):
+            if ast.unparse(call.func) in functions and isinstance(call.args[0], ast.Constant):
                 named[ast.literal_eval(call.args[0])] = {keyword.arg for keyword in call.keywords}
     fields = {
         name: {re.split(r"\W", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
-        for name, text in sections("problems.txt").items()
+        for name, text in sections(file).items()
+        if not name.startswith("advantage_")  # named by the bound of a fit
     }
     assert fields == named

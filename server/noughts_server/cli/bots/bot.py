@@ -19,6 +19,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
+from noughts_server.cli.texts import message
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
@@ -86,8 +87,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
     typed = sys.stdin.isatty()
     if typed:
         rows = output.count(read_variant.cells // read_variant.columns, "row")
-        output.note(f"Type positions, one per line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
-        output.note("then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end.")
+        output.note(message("type_positions", rows=rows, columns=read_variant.columns))
     empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
@@ -227,8 +227,4 @@ def _list_reference_bots() -> None:
     # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
     console.print(output.table(("spec", "what it does", "plays"), [*ours, *theirs], first_whole=whole))
-    console.print("\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.")
-    console.print(
-        "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND."
-        " Try one with: noughts bot check SPEC\nBots at a server: noughts bot list --server HOST:PORT"
-    )
+    console.print("\n" + message("reference_bots"))

@@ -8,6 +8,7 @@ from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.texts import message
 from noughts_server.version import software_version
 
 _PIECE = 1 << 16
@@ -23,9 +24,7 @@ def gomocup(spec: options.SpecArgument, seed: int | None = None) -> None:
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
-        output.note(
-            "This is for a manager of Gomoku engines. To try it: START 15, then BEGIN or TURN 7,7; END stops it."
-        )
+        output.note(message("gomocup_on_a_terminal"))
     bot.prepare()
     try:
         _converse(engine)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.errors import problems_with
-from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound, RatedPlayer, RatingTable
+from noughts_server.cli.texts import message
+from noughts_server.statistics.rating_table import PRIOR_DRAWS, RatedPlayer, RatingTable
 from noughts_server.tables.standings import PairScores
 
 if TYPE_CHECKING:
@@ -105,23 +106,14 @@ def ratings_footer(ratings: RatingTable) -> list[str]:
         lines.append(f"Prior: {PRIOR_DRAWS} virtual draws of each bot against the pool's mean.")
     if len(ratings.groups) > 1:
         lines += _groups_lines(ratings)
-    lines.append(
-        f"Maximum likelihood of the logistic model, draws as half points; {scale}. "
-        f"±: 95 %, {errors}. opp: mean rating of opponents. LOS: likelihood, %, to be stronger than the next."
-    )
-    return lines
+    return [*lines, message("fit", scale=scale, errors=errors)]
 
 
 def _advantage_line(ratings: RatingTable) -> str:
     if ratings.advantage is not None:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
-    return {
-        AdvantageBound.ABOVE_ALL: "The first mover won too often to bound the first-move advantage: taken as 0.",
-        AdvantageBound.BELOW_ALL: "The second mover won too often to bound the first-move advantage: taken as 0.",
-        AdvantageBound.CONFOUNDED: "The first-move advantage is inseparable from the bots' strength: taken as 0.",
-        AdvantageBound.FINITE: "No games.",
-    }[ratings.bound]
+    return message(f"advantage_{ratings.bound.name.lower()}")
 
 
 def _groups_lines(ratings: RatingTable) -> list[str]:

@@ -29,6 +29,7 @@ from noughts_server.cli.local.run import beside_games, leave_if_ended_early, pla
 from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
+from noughts_server.cli.texts import message
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.formats import MATCH
 from noughts_server.local.plan import LocalOutcome, LocalPlan
@@ -147,10 +148,7 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
             _print_more(plan, outcome)
             show_faults(plan, outcome)
     if outcome.exhausted:
-        output.warn(
-            f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
-            " would never be decided; expected games that differ, e.g. with --openings random:2"
-        )
+        output.warn(message("only_repeats", games=output.count(outcome.games, "game")))
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 

@@ -67,9 +67,10 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         yield tournament_line(tournament)
         for row in tournament.standings:
             standing = row.standing
+            rating = output.rating(output.value_of(standing, "rating"))
             place = f"{row.rank}. {standing.label}, points {output.points(standing.points)}"
             lost = f", lost {output.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
-            yield f"{short(tournament.name)}: {place}, rating {output.rating(rating_of(row))}{lost}"
+            yield f"{short(tournament.name)}: {place}, rating {rating}{lost}"
 
 
 def tournament_line(tournament: pb.WatchedTournament) -> str:
@@ -83,11 +84,6 @@ def tournament_line(tournament: pb.WatchedTournament) -> str:
 def short_game(name: str) -> str:
     """Return e.g. `spring/7`."""
     return short(name).replace("/games/", "/")
-
-
-def rating_of(row: pb.WatchedStanding) -> float | None:
-    rating: float | None = output.value_of(row.standing, "rating")
-    return rating
 
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
@@ -148,9 +144,7 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
             {
                 "rank": row.rank,
                 "name": row.standing.label,
-                **output.picked(row.standing, "wins", "draws", "losses", "points"),
-                "rating": rating_of(row),
-                "faults": row.standing.faults,
+                **output.picked(row.standing, "wins", "draws", "losses", "points", "rating", "faults"),
             }
             for row in tournament.standings
         ],

@@ -17,7 +17,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
 from noughts_server.cli.remote.watch_layout import arranged, packed
-from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
+from noughts_server.cli.remote.watch_lines import tournament_line
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
@@ -175,7 +175,7 @@ class Screen:
                 output.points(standing.points),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
                 *(str(standing.faults) for _ in faults),
-                output.rating(rating_of(row)),
+                output.rating(output.value_of(standing, "rating")),
             )
         if rows < len(tournament.standings):
             table.add_row("", "", f"... {len(tournament.standings) - rows:,} more")

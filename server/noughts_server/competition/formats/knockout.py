@@ -63,7 +63,7 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
     return tuple(rounds)
 
 
-def _encounter(match: Match) -> Encounter:
+def _encounter(match: Match[int]) -> Encounter:
     """Return the next encounter of a match: the better seed begins, and extra pairs begin in turn."""
     assert match.first is not None
     assert match.second is not None
@@ -71,7 +71,7 @@ def _encounter(match: Match) -> Encounter:
     return Encounter(other, better) if match.games // 2 % 2 else Encounter(better, other)
 
 
-def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[Played]) -> Match:
+def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[Played]) -> Match[int]:
     points = {first: 0.0, second: 0.0}
     forfeits = {first: 0, second: 0}
     games = 0

@@ -27,6 +27,8 @@ from noughts_server.tables.standings import Standing
 
 _CELLS_A_PAGE = 65_536
 _MOST_AT_TOP = 1_000
+_SAME = ("number", "label", "bot_id", "bot_version_id", "wins", "draws", "losses", "withdrawn_at")
+"""Fields of a standing that are columns as they are."""
 
 
 class CrosstableCell(NamedTuple):
@@ -136,18 +138,11 @@ def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstab
 
 def _standing(row: Row[Any], tournament: Tournament, byes_had: int, faults: int) -> Standing:
     return Standing(
-        number=row.number,
-        label=row.label,
-        bot_id=row.bot_id,
-        bot_version_id=row.bot_version_id,
+        **{name: getattr(row, name) for name in _SAME},
         bot_version=bot_name(row.name, row.version),
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
         rating=row.rating if tournament.settings.rated else None,
         byes=byes_had,
         bye_points=float(byes_had * tournament.settings.games_per_pair),
-        withdrawn_at=row.withdrawn_at,
         withdrawn_reason=row.withdrawn_reason or "",
         faults=faults,
     )

@@ -17,7 +17,7 @@ _MOST_ENCOUNTERS = 20_000
 """A message can hold that many."""
 
 
-def matches_of(connection: Connection, tournament: Tournament) -> list[Match]:
+def matches_of(connection: Connection, tournament: Tournament) -> list[Match[int]]:
     """Return the matches of a started tournament whose format has a bracket, round by round."""
 
     def read() -> Field:

@@ -40,6 +40,7 @@ _SAME = (
     *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
 )
 """Fields of a tournament that are columns as they are."""
+_SAME_CONDITIONS = ("time", "own_times", "seed", "concurrency", "live_scores", "keep_scores", "draw_after", "fuel")
 _SAME_SETTINGS = ("title", "variant", "games_per_pair", "concurrency", "rated")
 
 
@@ -316,18 +317,11 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         tournament=tournament.id,
         name=tournament.name,
         variant=parse_variant(tournament.settings.variant),
-        time=tournament.settings.time,
-        own_times=tournament.settings.own_times,
-        seed=tournament.settings.seed,
-        concurrency=tournament.settings.concurrency,
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
         guest=tournament.kind is Kind.CHALLENGE,
-        live_scores=tournament.settings.live_scores,
-        keep_scores=tournament.settings.keep_scores,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
-        draw_after=tournament.settings.draw_after,
-        fuel=tournament.settings.fuel,
+        **{name: getattr(tournament.settings, name) for name in _SAME_CONDITIONS},
     )
 
 
