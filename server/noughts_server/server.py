@@ -24,7 +24,6 @@ from noughts_proto.v1 import (
 )
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import GameConditions
 from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
@@ -91,10 +90,6 @@ class Server:
     leads: Callable[[], bool]
     """Whether it does what one server of a cluster has to do for all."""
     health: health.aio.HealthServicer
-
-    def conditions(self, tournament: int) -> GameConditions | None:
-        """The conditions of a tournament whose games are played here, by the store's key."""
-        return None if self.play is None else self.play.conditions(tournament)
 
     def abandon(self) -> None:
         """Ends all running games void; their slots are played when the server is back."""

@@ -49,7 +49,7 @@ class LocalChildren:
         self._game_cores = GameCores(plan.cores_of_games) if plan.cores_of_games else None
         self._transcripts = transcripts
         self._bench = ForfeitingPlayers(server.referee)
-        self.faults = LocalFaults(server, self._variant, self._stderr_of)
+        self.faults = LocalFaults(server, plan, self._stderr_of)
         """Of all bots of the tournament."""
         self._welcome: set[str] = set()
         """The labels of those that have said a good hello."""

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from noughts_bots.specs import unique_labels
 from noughts_referee.children.child_player import Fault
 from noughts_referee.game import LostGame
-from noughts_referee.rules import FORFEITS, GONE, Termination
+from noughts_referee.rules import FORFEITS, GONE, Termination, parse_variant
 from noughts_referee.work_units import FinishedGame
-from noughts_server.local.plan import FaultyGame, LocalFault
+from noughts_server.local.plan import FaultyGame, LocalFault, LocalPlan
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.store.games.notes import GameNote, add_faults, add_notes
@@ -28,13 +29,11 @@ _OUTLIVED = FORFEITS - GONE
 class LocalFaults:
     """Counts what bots did wrong, whatever plays them, from the games that are stored and the children that end."""
 
-    def __init__(self, server: Server, variant: str, stderr_of: Callable[[str], str | None]) -> None:
-        """`variant` is what all of them play.
-
-        `stderr_of` tells what the running child of a label has written so far; None: it has none.
-        """
+    def __init__(self, server: Server, plan: LocalPlan, stderr_of: Callable[[str], str | None]) -> None:
+        """`stderr_of` tells what the running child of a label has written so far; None: it has none."""
         self._server = server
-        self._variant = variant
+        self._variant = plan.settings.variant
+        self._labels = unique_labels(plan.specs)
         self._stderr_of = stderr_of
         self._found: dict[tuple[str, str], LocalFault] = {}
         self._notes: dict[str, list[GameNote]] = {}
@@ -96,13 +95,11 @@ class LocalFaults:
                 self._lost(game)
 
     def _lost(self, game: FinishedGame) -> None:
-        conditions = self._server.conditions(game.tournament)
         outcome = game.outcome
         termination, side = outcome.termination, 1 if outcome.loser else 0
-        if conditions is None:
-            return
-        label = conditions.labels[(game.first, game.second)[side]]
-        ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
+        # Entries are numbered in the order in which they joined.
+        label = self._labels[(game.first, game.second)[side]]
+        ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
         # Exceptions are distinguished; illegal moves and late ones by their first only.
         distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault

@@ -1,18 +1,16 @@
 """The games that a page shows on a board, as JSON that is safe in HTML."""
 
-import json
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from noughts_referee.rules import Termination, Variant, VariantError, in_words, parse_variant
 from noughts_server.board_geometry import geometry
 from noughts_server.report.collect import ShownGame
 
-# What could end the element of the JSON, or begin a comment in it.
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LINE = str(Termination.LINE)
 
 
@@ -43,7 +41,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
         of_variant = variants.setdefault(game.variant, len(variants))
         games.append([number, of_variant, *players, *ending, times, won, game.fault])
     document = {"labels": list(labels), "variants": [geometry(name) for name in variants], "games": games}
-    return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)  # noqa: S704
+    return htmlsafe_json_dumps(document, separators=(",", ":"), allow_nan=False), len(games)
 
 
 @cache

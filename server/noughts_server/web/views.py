@@ -1,10 +1,8 @@
 """Renders pages from templates."""
 
-import json
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -44,7 +42,8 @@ class Views:
         self._templates = Environment(
             loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
         )
-        self._templates.filters.update(words.FILTERS, embedded=_embedded, part=part, calendar_text=calendar_text)
+        self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+        self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text)
         functions = (board_svg, piece_svg, places, geometry, score_interval, can_draw_png, llr_line)
         self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
         values = {"static": f"/static/{static}", "version": software_version()}
@@ -84,8 +83,3 @@ class Views:
         found = self._templates.get_template(f"{template}.jinja")
         values = common | {"path": request.url.path, "query": request.query_params, "base": self.base(request)}
         return found.render(**values | shown)
-
-
-def _embedded(shown: Any) -> Markup:
-    """Return JSON that is safe inside a page: nothing in it ends a script or begins a comment."""
-    return Markup(json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # no < is left in it
