@@ -162,6 +162,6 @@ def replacing(target: Path) -> Iterator[TextIO]:
     except BaseException as error:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(beside):
+        if isinstance(error, OSError) and error.filename in (None, str(beside)):
             error.filename = str(target)
         raise

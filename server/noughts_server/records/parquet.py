@@ -147,8 +147,10 @@ def lines_of(file: IO[bytes]) -> Iterator[str]:
         parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=1 << 20, pre_buffer=False)
         names = parquet.schema_arrow.names
         version = int((parquet.schema_arrow.metadata or {}).get(b"noughts", SCHEMA_VERSION))
-        if version > SCHEMA_VERSION or "moves" not in names:
-            raise ValueError(f"version {version}, columns {', '.join(names)}")
+        if "moves" not in names:
+            raise ValueError(f"no column 'moves', but {', '.join(names)}")
+        if version > SCHEMA_VERSION:
+            raise ValueError(f"its schema has version {version}")
         kinds = pa.schema([field for field in _GAMES if field.name in names and field.name != "number"])
         for batch in parquet.iter_batches(_BATCH_ROWS, columns=kinds.names, use_threads=False):
             batch.validate(full=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -182,7 +184,7 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
 @pytest.mark.parametrize(
     "foreign, message",
     [
-        (pa.table({"a": [1]}), "cannot be read (version 1, columns a), expected games as"),
+        (pa.table({"a": [1]}), "cannot be read (no column 'moves', but a), expected games as"),
         (table(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
         (table(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
         (table(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
@@ -190,7 +192,7 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
         (table(more=["{"]), "that is not a JSON object (Expecting property name"),
         (table(first=NOT_TEXT), "Invalid UTF8 sequence"),
         (table(more=['{"x": "' + "x" * 4_000_000 + '"}']), "got a game of over 4,000,000 characters"),
-        (about("2"), "cannot be read (version 2, columns variant"),
+        (about("2"), "cannot be read (its schema has version 2)"),
         (about("[]"), "a Parquet file that cannot be read"),
     ],
 )  # fmt: skip
@@ -258,3 +260,11 @@ def test_memory_does_not_grow_with_the_games(tmp_path: Path) -> None:
     count, grown = map(int, done.stdout.split())
     assert count == 60_000
     assert grown < 12
+
+
+def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "games.parquet"
+    with pytest.raises(OSError, match="No space left on device") as caught, writing_games(str(file)):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(file)
+    assert list(tmp_path.iterdir()) == []

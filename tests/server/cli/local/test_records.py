@@ -76,7 +76,7 @@ def test_rows_of_parquet_can_be_moves_and_positions(
     noughts(f"records convert {file} {tmp_path}/{kind}.parquet --rows {kind}")
     assert f"rows | {count} {kind} |" in (tmp_path / "README.md").read_text()
     said = noughts(f"records check {tmp_path}/{kind}.parquet", code=1).stdout
-    assert "a Parquet file that cannot be read (version 1, columns number, ply, variant" in said
+    assert "a Parquet file that cannot be read (no column 'moves', but number, ply, variant" in said
     message = noughts(f"records convert {file} {tmp_path}/x.sgf --rows {kind}", code=2).stderr
     assert f"expected one that ends in .parquet, for {kind}" in message
 
