@@ -57,12 +57,12 @@ class Endpoint:
                         raise self._gives_up(f"the endpoint answered {why}", failure) from None
                     wanted = _retry_after(error.response.headers)
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
-                    why, failure = "connection", str(error)
+                    why, failure = "connection", str(error.__cause__ or "") or str(error)
                 seconds = min(_FIRST_WAIT * 2 ** len(waits), _LONGEST_WAIT) if wanted is None else max(0.0, wanted)
                 if sum(wait.seconds for wait in waits) + seconds > self._patience:
                     what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
                     raise self._gives_up(what, failure)
-                logger.warning("%s: waiting %g s (%s)", request["model"], seconds, why)
+                logger.warning("%s: waiting %g s for the endpoint (%s)", request["model"], seconds, why)
                 waits.append(Wait(why, seconds))
                 await asyncio.sleep(seconds)
 

@@ -56,6 +56,12 @@ class LanguageModel(BuiltInBot):
         except (OSError, ValueError) as error:
             got = f"{self.prompt} ({getattr(error, 'strerror', None) or 'not UTF-8'})"
             raise BotSpecError("bot 'llm', option prompt", got, "a text file", "check the path") from None
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            expected, advice = (
+                "an address that begins with http:// or https://",
+                "write it as in http://127.0.0.1:8080/v1",
+            )
+            raise BotSpecError("bot 'llm', option url", self.url, expected, advice)
         name = self.key_env or _USUAL_KEY
         key = os.environ.get(name, "")
         if not key and (self.key_env or self.url is None):

@@ -83,7 +83,7 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
         str(max_games),
         stdin=PIPE,
         stdout=DEVNULL,
-        stderr=PIPE,
+        stderr=None if spec.asks_an_endpoint else PIPE,  # people see at once that it waits for its endpoint
         env={
             **{name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},
             PARENT_VARIABLE: str(os.getpid()),

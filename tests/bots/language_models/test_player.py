@@ -131,7 +131,7 @@ async def test_rate_limits_failures_and_lost_connections_are_waited_for_and_repo
         ("503", 0.01),
     ]
     assert move.cell == 4
-    assert "m: waiting 0.01 s (429)" in caplog.text
+    assert "m: waiting 0.01 s for the endpoint (429)" in caplog.text
 
 
 async def test_a_slow_answer_is_asked_for_again() -> None:
@@ -215,6 +215,10 @@ async def test_a_prompt_of_your_own_replaces_the_first_message(tmp_path: Path) -
         ("model=m,input_price=-1", "option input_price: got -1, expected 0.0..1000000.0"),
         ("model=m,input_price=cheap", "option input_price: got cheap, expected 0.0..1000000.0"),
         ("model=m,prompts=x", r"got option prompts, .*; did you mean prompt\?"),
+        (
+            "model=m,url=localhost:8080",
+            "option url: got localhost:8080, expected an address that begins with http:// or",
+        ),
         ("model=m,key_env=NO_SUCH_KEY", "got no environment variable NO_SUCH_KEY"),
         ("model=m", "got no environment variable OPENAI_API_KEY"),
         ("model=m,url=http://127.0.0.1:1/v1,prompt=missing.txt", r"option prompt: got missing.txt \(No such file"),

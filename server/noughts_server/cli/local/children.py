@@ -50,7 +50,7 @@ def engine_options(spec: BotSpec) -> EngineOptions | None:
 def require_startable(spec: BotSpec) -> BotSpec:
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
     if not check_startable(spec):
-        advice = "reference bots need none; a registered bot plays where it is logged in"
+        advice = "reference bots and language models need no check; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
     return spec
 
