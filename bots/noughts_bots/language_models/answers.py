@@ -71,8 +71,8 @@ FORMS: Mapping[str, AnswerForm] = {name: AnswerForm(**form) for name, form in _T
 
 def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], ply: int, seed: int) -> Iterator[str]:
     """Judge recorded answers again, and yield what differs. `moves` are the game's up to the model's own at `ply`."""
-    if question.answer not in FORMS or ply > len(moves):
-        yield f"got answers as {question.answer!r} after {ply} moves, expected {' or '.join(FORMS)} and a known ply"
+    if question.answer not in FORMS:
+        yield f"got answers as {question.answer!r}, expected {' or '.join(FORMS)}"
         return
     position = Position.after(variant, moves[:ply], seed=side_seed(seed, ply & 1))
     view = view_of(variant, position.seed, scrambled=question.scramble)

@@ -85,8 +85,10 @@ class RecordedGame:
     def questions(self) -> dict[int, Question]:
         """Return the records of questions to language models by ply, from the comments that hold one."""
         comments = self.more.get("comments")
-        found = comments.items() if isinstance(comments, dict) else ()
-        read = {int(ply): read_question(text) for ply, text in found if ply.isdecimal() and isinstance(text, str)}
+        if not isinstance(comments, dict):
+            return {}
+        texts = {ply: comments.get(str(ply)) for ply in range(len(self.moves) + 1)}
+        read = {ply: read_question(text) for ply, text in texts.items() if isinstance(text, str)}
         return {ply: question for ply, question in read.items() if question is not None}
 
     def lost_by(self, loser: int) -> dict[str, Any]:

@@ -122,6 +122,14 @@ def test_models_and_reference_bots_play_at_a_server(
     file.write_text(wrong)
     checked = json.loads(noughts(f"records check {file} --format json", code=1).stdout)
     assert "got verdict illegal on" in checked["errors"][0]["error"]
+    # Other bots can comment anything, and such comments are no records.
+    good = json.loads(next(line for line in games if line.get("comments"))["comments"].popitem()[1])
+    costs: list[str | int] = ["1", 10**400]
+    odd = [{"9" * 5000: json.dumps(good)}, *({"0": json.dumps(good | {"cost": cost})} for cost in costs)]
+    file.write_text(
+        "".join(json.dumps({**games[0], "seed": place, "comments": each}) + "\n" for place, each in enumerate(odd))
+    )
+    assert json.loads(noughts(f"tournament tables {file} --kind models --format json").stdout)["models"] == []
 
 
 @pytest.mark.long
