@@ -93,7 +93,6 @@ class RemoteBots:
         """Whether this referee has the seats of which there are not enough for all."""
         self._wires: dict[int, RemoteConnection] = {}
         self._dirty: dict[RemoteConnection, None] = {}
-        self._flushing = False
         self._heard: dict[str, float] = {}
         """When something was heard of each server last."""
         membership.on_change.append(self.shares_changed)
@@ -202,13 +201,11 @@ class RemoteBots:
 
     def dirty(self, wire: RemoteConnection) -> None:
         """The wire has something to send."""
-        self._dirty[wire] = None
-        if not self._flushing:
-            self._flushing = True
+        if not self._dirty:
             asyncio.get_running_loop().call_soon(self._flush)
+        self._dirty[wire] = None
 
     def _flush(self) -> None:
-        self._flushing = False
         dirty, self._dirty = self._dirty, {}
         by_server: dict[str, pb.ClusterAsks] = {}
         name = self._membership.node.name

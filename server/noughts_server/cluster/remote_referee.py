@@ -126,7 +126,6 @@ class RemoteReferee:
         self._reading = False
         self._touched: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
-        self._flushing = False
         self._heard: dict[str, float] = {}
         self.referees: dict[str, pb.RefereePresence] = {}
         """What each referee last said of itself."""
@@ -270,9 +269,7 @@ class RemoteReferee:
 
     def _open(self, referee: str, player: ConnectedPlayer, openings: pb.ClusterStarts) -> None:
         for game, ply, moves, clocks in self._standing(referee, player, openings):
-            if self._was_answered(player, game, ply):
-                continue
-            if game.mover is player and game.ply == ply:
+            if self._has_question(player, game, ply):
                 continue
             game.moves, game.ply, game.left_us, game.mover = moves, ply, clocks, player
             player.outbox.openings.append(game)
@@ -320,10 +317,8 @@ class RemoteReferee:
                 self._answer(referee, player.key).lost = True
                 continue
             known = len(game.moves)
-            if self._was_answered(player, game, ply):
+            if self._has_question(player, game, ply):
                 continue
-            if game.mover is player and game.ply == ply:
-                continue  # it is being thought about
             if known == ply - 1:
                 game.moves.append(cell)
             elif known != ply:
@@ -448,16 +443,11 @@ class RemoteReferee:
         return [self._running[handle] for handle in player.games]
 
     def _answer(self, referee: str, version: int) -> pb.BotAnswers:
-        answers = self._answers.get((referee, version))
-        if answers is None:
-            answers = self._answers[referee, version] = pb.BotAnswers(version=version)
-            if not self._flushing:
-                self._flushing = True
-                asyncio.get_running_loop().call_soon(self._flush)
-        return answers
+        if not self._answers:
+            asyncio.get_running_loop().call_soon(self._flush)
+        return self._answers.setdefault((referee, version), pb.BotAnswers(version=version))
 
     def _flush(self) -> None:
-        self._flushing = False
         waiting, self._answers = self._answers, {}
         messages: dict[str, pb.ClusterAnswers] = {}
         for (referee, _), answers in waiting.items():
@@ -465,10 +455,10 @@ class RemoteReferee:
         for referee, message in messages.items():
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 
-    def _was_answered(self, player: ConnectedPlayer, game: RemoteGame, ply: int) -> bool:
-        """Whether the bot has answered this question; its answer is then sent again."""
+    def _has_question(self, player: ConnectedPlayer, game: RemoteGame, ply: int) -> bool:
+        """Whether the bot thinks about this question, or has answered it; its answer is then sent again."""
         if game.answer is None or game.answer.ply != ply:
-            return False
+            return game.mover is player and game.ply == ply
         game.answer.add_to(self._answer(game.judge, player.key), game.far)
         return True
 

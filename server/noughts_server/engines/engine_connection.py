@@ -128,7 +128,7 @@ class EngineConnection:
             self.cores.asked(self.seat.process)
         if chooses:
             self._is_asked = True
-            self.seat.ask_choice(game.opening)
+            self.seat.ask(game.opening)
         elif is_turn and self._chosen_cell is not None:
             # The engine sent this move with its choice, and the time counted for both.
             self._is_asked = True
@@ -136,7 +136,7 @@ class EngineConnection:
             self._chosen_cell = None
         elif is_turn:
             self._is_asked = True
-            self.seat.ask(game.moves, game.left_us[game.ply & 1])
+            self.seat.ask((game.moves, game.left_us[game.ply & 1]))
         if self._is_asked and self._timer is None:
             # Within a game each question is due after the one before it, so an armed timer is early enough.
             self._watch(self._patience_us(game) / 1e6)

@@ -182,7 +182,7 @@ class EngineFrames(ChildFrames):
                 seat.game, game.seat = game, seat
                 seat.engine.begin(game.terms)
                 if game.asked is not None:
-                    seat.engine.ask(game.asked.moves, game.asked.own_clock_us)
+                    seat.engine.ask((game.asked.moves, game.asked.own_clock_us))
 
     def _end_game(self, handle: int) -> None:
         game = self._games.pop(handle, None)
@@ -203,7 +203,7 @@ class EngineFrames(ChildFrames):
         if game.terms is None:
             self._resign(game)
         elif game.seat is not None:
-            game.seat.engine.ask(position.moves, position.own_clock_us)
+            game.seat.engine.ask((position.moves, position.own_clock_us))
 
     def _resign(self, game: _Game) -> None:
         moves = self._outgoing.moves

@@ -50,6 +50,9 @@ _COMPLAINTS = {
 _LOSES_WORDS = "loses words of commands that directly follow its own line"
 _MISSES = "answers questions with ERROR or UNKNOWN until they are repeated"
 
+Question = OpeningChoice | tuple[Sequence[int], int]
+"""An opening, or the moves of a game with the engine's clock in microseconds."""
+
 
 class EngineRefused(Exception):
     """The engine does not play on such a board; the text is its answer, a phrase that follows "it"."""
@@ -93,8 +96,8 @@ class EngineSeat:
         """The engine's peculiarities, in the order in which they were seen."""
         self.death: Death | None = None
         self.in_game = False
-        self.question: OpeningChoice | tuple[Sequence[int], int] | None = None
-        """What to ask when the engine is ready: moves with its clock in microseconds, or an opening."""
+        self.question: Question | None = None
+        """What to ask when the engine is ready."""
         self.asked_us = 0
         """When the last question was written."""
         self.repeats = 0
@@ -128,15 +131,9 @@ class EngineSeat:
         if self._life is not None:
             self._life.begin(terms)
 
-    def ask(self, moves: Sequence[int], own_clock_us: int) -> None:
-        """Ask for a move after these moves as soon as the engine is ready."""
-        self.question = moves, own_clock_us
-        if self._life is not None:
-            self._life.put_question()
-
-    def ask_choice(self, opening: OpeningChoice) -> None:
-        """Ask for a choice for the opening as soon as the engine is ready."""
-        self.question = opening
+    def ask(self, question: Question) -> None:
+        """Ask for a move, or for a choice for the opening, as soon as the engine is ready."""
+        self.question = question
         if self._life is not None:
             self._life.put_question()
 

@@ -5,7 +5,6 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TextIO
 
 from noughts_bots.gomocup.protocol import word_and_rest
@@ -61,9 +60,7 @@ class Transcripts:
             self._messages = self._path.open("a" if self._goes_on else "w", encoding="utf-8")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         for record in list(self._records.values()):
             self._hand_on(record)
         self._writer.shutdown()

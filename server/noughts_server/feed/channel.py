@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
@@ -151,18 +151,10 @@ class Channel:
         for watcher in self.watchers:
             action(watcher)
 
-    def _serialised(
-        self,
-        *,
-        snapshot: pb.WatchSnapshot | None = None,
-        increments: pb.Increments | None = None,
-        resync: pb.Resync | None = None,
-    ) -> bytes:
+    def _serialised(self, **content: Any) -> bytes:
+        """Return the response with this content: a snapshot, increments or a resync."""
         self._counts.events += 1
-        response = pb.WatchResponse(
-            epoch=self._epoch, sequence=self.sequence, snapshot=snapshot, increments=increments, resync=resync
-        )
-        return response.SerializeToString()
+        return pb.WatchResponse(epoch=self._epoch, sequence=self.sequence, **content).SerializeToString()
 
 
 class SlotFollowers:

@@ -109,12 +109,11 @@ class Feed:
 
     def _new(self, name: str) -> Channel:
         numbering = Numbering(self.settings, self.counts, self.epoch, self._sequence)
-        if name == FEATURED:
-            return TournamentsChannel(None, self._store, self._followers, self._observer, numbering)
         if "/games/" in name:
             slug, ordinal = game_id("name", name)
             return GameChannel(slug, ordinal, self._store, self._followers, numbering)
-        return TournamentsChannel(tournament_id("name", name), self._store, self._followers, self._observer, numbering)
+        tournament = None if name == FEATURED else tournament_id("name", name)
+        return TournamentsChannel(tournament, self._store, self._followers, self._observer, numbering)
 
     # Events. They arrive during a game, a commit or a call, so errors of the feed must not reach the caller.
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 
@@ -64,15 +65,15 @@ class _Member:
         return message
 
 
+@dataclass(slots=True)
 class _Board:
     """A game that is shown move by move."""
 
-    def __init__(self, game: pb.WatchedGame) -> None:
-        self.name = game.name
-        self.variant = game.variant
-        self.ended = False
-        self.idle = 0
-        """Ticks since the game ended or was last seen running."""
+    name: str
+    variant: str
+    ended: bool = False
+    idle: int = 0
+    """Ticks since the game ended or was last seen running."""
 
 
 class TournamentsChannel(Channel):
@@ -198,7 +199,7 @@ class TournamentsChannel(Channel):
             if game is None:
                 self._followers.leave(slot, self)
                 continue
-            self._boards[slot] = _Board(game)
+            self._boards[slot] = _Board(game.name, game.variant)
             self._pending.games.append(game)
             free -= 1
 

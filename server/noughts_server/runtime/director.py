@@ -100,11 +100,8 @@ class Director:
         what the store raises.
         """
         await self.play.settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
-        now = self.store.now_ms()
-        tournament = await self.store.write(
-            lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
-        )
-        self.play.changed(tournament)
+        start = partial(start_tournament, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
+        self.play.changed(await self.store.write(start))
 
     async def create(self, create: Callable[[Connection], str]) -> Tournament:
         """Create a tournament by a transaction that returns its ID, and play it now or at its scheduled start."""
@@ -136,10 +133,8 @@ class Director:
         """Ends the tournament for good; games that are running are ended void."""
         await self.play.settled()
         now = self.store.now_ms()
-        tournament = await self.store.write(
-            lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id, reason=reason)
-        )
-        self.play.changed(tournament)
+        cancel = partial(cancel_tournament, slug=slug, now_ms=now, owner_id=owner_id, reason=reason)
+        self.play.changed(await self.store.write(cancel))
 
     def cancel_challenge(self, challenge: GameConditions) -> None:
         """End a challenge because one of its bots has a game of a tournament to play."""
@@ -168,8 +163,9 @@ class Director:
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
         """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
-        named = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason)
-        left = await self.store.write(partial(named, now_ms=self.store.now_ms()))
+        now = self.store.now_ms()
+        withdraw = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason, now_ms=now)
+        left = await self.store.write(withdraw)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
         self.play.withdrawn(tournament, {each.entry: each.reason for each in left})
 

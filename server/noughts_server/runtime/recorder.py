@@ -39,12 +39,8 @@ async def recording(
 
     At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.
     """
-    recorder = Recorder(
-        store,
-        lambda report: bus.publish(COMMITTED, report),
-        on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
-        referee=referee,
-    )
+    publish = partial(bus.publish, COMMITTED)
+    recorder = Recorder(store, publish, on_damage=lambda *damaged: bus.publish(DAMAGED, damaged), referee=referee)
     async with running(recorder.run()):
         try:
             yield recorder

@@ -23,9 +23,7 @@ class UnitsWithOpenings:
 
     def __init__(self, settings: TournamentSettings, conditions: GameConditions) -> None:
         self._openings = settings.openings
-        self._variant = conditions.variant
-        self._seed = conditions.seed
-        self._name = conditions.name
+        self._conditions = conditions
         self._opening = lru_cache(_MOST_KEPT)(self._made)
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
@@ -52,8 +50,9 @@ class UnitsWithOpenings:
         return list(map(self._opening, encounters))
 
     def _made(self, encounter: int) -> OpeningChoice:
+        playing = self._conditions
         try:
-            return opening_of(self._openings, self._variant, self._seed, encounter)
+            return opening_of(self._openings, playing.variant, playing.seed, encounter)
         except OpeningError as error:
             got = f"without an opening for pairing {encounter}"
-            raise WrongState(self._name, got=got, expected=str(error)) from error
+            raise WrongState(playing.name, got=got, expected=str(error)) from error

@@ -129,17 +129,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
             error = _unknown(method)  # a method that the library declares but does not implement
-        if isinstance(error, StreamClosed):
-            self._errors[error.reason] += 1
-            return error.status
         if isinstance(error, LimitReached):
             self._refused[error.name] += 1
-        if isinstance(error, NoughtsError):
+        if isinstance(error, StreamClosed | NoughtsError):
             self._errors[error.reason] += 1
         else:
             self._errors[INTERNAL_REASON] += 1
             logger.error("unexpected_error", method=method, exc_info=error)
-        return to_status(error)
+        return error.status if isinstance(error, StreamClosed) else to_status(error)
 
 
 async def _request(context: Context) -> Any:

@@ -1,6 +1,5 @@
 """`noughts course`: a league for a class."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,6 +26,7 @@ from noughts_server.leagues import nights
 from noughts_server.leagues.course import Course
 from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.students import read_class
+from noughts_server.runtime.endless_work import running
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
@@ -120,11 +120,8 @@ def serve(
             (f"Site: {site}\n" if site else "") + f"Each night at {course.nightly} all bots meet in {course.variant}.",
         )
         organiser = partial(connected, dialled(server.address), files.organiser, dialling=dialling)
-        async with asyncio.TaskGroup() as tasks:
-            playing_nights = nights.play_nights(course, organiser, output.note, output.warn)
-            task = tasks.create_task(playing_nights, name="nights of the course")
+        async with running(nights.play_nights(course, organiser, output.note, output.warn)):
             yield
-            task.cancel()
 
     chosen = serving.ServeOptions(
         listen=listen, database=str(files.database), web=web, tls_cert=tls_cert, tls_key=tls_key, insecure=insecure,

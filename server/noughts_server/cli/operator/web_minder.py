@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from noughts_proto.security import host_of
+from noughts_server.runtime.endless_work import running
 
 logger = structlog.get_logger("noughts.server")
 
@@ -29,12 +30,8 @@ async def minding_site(server: str, listener: socket.socket, options: Mapping[st
 
     The socket stays open here: browsers that call while no child is there wait for the next one.
     """
-    async with asyncio.TaskGroup() as tasks:
-        minding = tasks.create_task(_mind(dialled(server), listener, json.dumps(options)), name="site")
-        try:
-            yield
-        finally:
-            minding.cancel()
+    async with running(_mind(dialled(server), listener, json.dumps(options))):
+        yield
 
 
 async def _mind(server: str, listener: socket.socket, options: str) -> None:
