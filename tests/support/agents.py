@@ -21,6 +21,8 @@ from tests.support.background import entered
 
 PATIENCE = 120.0
 """Seconds after which a tournament that should end has failed to."""
+TIMED = "keeps a short time limit"
+"""The step of a check that a busy machine can fail."""
 
 
 class ToolFailed(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agents import Agent, over_http
+from tests.support.agents import TIMED, Agent, over_http
 from tests.support.processes import asked, environment, first_line, started
 
 pytestmark = pytest.mark.timeout(300)
@@ -34,7 +34,8 @@ async def improved(agent: Agent) -> dict[str, Any]:
 
     async def submit(source: str) -> str:
         checked = await agent.call("check_bot", content=source, variant="tictactoe")
-        assert (checked["faults"], [step for step in checked["steps"] if step["outcome"] == "failed"]) == ([], [])
+        assert checked["faults"] == []
+        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIMED}
         made = await agent.call("submit_bot", bot="mine", content=source)
         return str(made["bot_version"])
 
