@@ -51,10 +51,8 @@ class BotTools:
         """
         program, kind = _program(content)
         spec = f"{kind}:bot.{kind}:{entry}".rstrip(":")
-        chosen = [f"--variant={variant}"] if variant else []
-        return await self._compute(
-            caller, SUBMIT, f"bot.{kind}", program, "bot", "check", spec, "--require-lock", *chosen
-        )
+        words = ["bot", "check", spec, "--require-lock", *([f"--variant={variant}"] if variant else [])]
+        return await self._compute(caller, SUBMIT, f"bot.{kind}", program, *words)
 
     async def explain_game(self, caller: Caller, tournament: str, number: int) -> Document:
         """Report the moves that changed who wins a game if both sides play best, and better ones. Can take a minute.
@@ -75,9 +73,8 @@ class BotTools:
         submission = bots_pb2.Submission(
             bot=bot, version=version, kind=kind, entry=entry and f":{entry}", file_name=f"bot.{kind}", variant=variant
         )
-        method: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
-        requests = submission_requests(submission, program)
-        made = await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
+        method, requests = upstream.method("bots.SubmitBot"), submission_requests(submission, program)
+        made: Any = await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
         return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
 
     async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:

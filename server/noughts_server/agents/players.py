@@ -51,14 +51,9 @@ class AgentPlayer(BrowserPlayer):
     def end(self, game: GameInfo, end: GameEnd) -> None:
         super().end(game, end)
         outcomes = {Result.DRAW: "draw", Result.VOID: "void", (Result.FIRST_WINS, Result.SECOND_WINS)[game.side]: "win"}
-        self.finished.append(
-            {
-                "game": game.name,
-                "outcome": outcomes.get(end.result, "loss"),
-                "termination": str(end.termination),
-                "moves": cell_names(game.variant, end.moves).split(),
-            }
-        )
+        told: Document = {"game": game.name, "outcome": outcomes.get(end.result, "loss")}
+        told |= {"termination": str(end.termination), "moves": cell_names(game.variant, end.moves).split()}
+        self.finished.append(told)
 
     def disconnected(self, session: "asyncio.Task[None]") -> None:
         """End all waiting, after the session."""
@@ -111,10 +106,9 @@ class Players:
             reason = f"at most {_TOKEN_MOST} players of a token can be connected"
             raise Failure(429, f"{bot} was not connected: {reason}", "Call disconnect_player for another one.")
         player = self._players[token, bot] = AgentPlayer()
+        login = Login(upstream.address, token, bot, "1", upstream.dialling)
         try:
-            player.session = await log_in(
-                player, Login(upstream.address, token, bot, "1", upstream.dialling), self._tasks
-            )
+            player.session = await log_in(player, login, self._tasks)
         except BaseException:
             del self._players[token, bot]
             raise

@@ -73,9 +73,7 @@ class Backend:
         annotations = ToolAnnotations(**{"destructive_hint": False, **hints})
         made = Tool.from_function(answered, name or None, None, description, None, annotations, structured_output=False)
         # Report unknown arguments instead of ignoring them.
-        strict: Any = type(
-            name or answered.__name__, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}}
-        )
+        strict: Any = type(made.name, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}})
         made.fn_metadata.arg_model, made.parameters = strict, strict.model_json_schema()
         for argument, schema in made.parameters["properties"].items():
             schema["description"] = meaning(made.name, argument)
