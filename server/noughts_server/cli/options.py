@@ -75,14 +75,14 @@ GamesFileOption = Annotated[Path | None, Option("-o", "--output")]
 EveryOption = Annotated[int | None, Option("--every", min=1, max=1_000_000_000)]
 
 
-def read_variant(text: str, opening: str | None = None) -> Variant:
+def read_variant(text: str, opening: str | None = None, called: str = "--variant") -> Variant:
     """The variant of that name, with that rule for the opening. Raises UsageProblem."""
     if opening is not None and opening not in OPENING_RULES:
         raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
         variant = parse_variant(text)
     except VariantError as error:
-        raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
+        raise UsageProblem(f"{called} {error.got!r}: expected {error.expected}") from error
     try:
         return variant if opening is None else parse_variant(f"{text}+{opening}")
     except VariantError as error:

@@ -462,6 +462,13 @@ def test_accuracy_is_shown_in_leaderboards_and_on_the_page_of_a_bot(site: Site) 
     assert {"judged_games", "decisions", "blunders"} <= rows[0].keys()
 
 
+def test_the_page_of_a_bot_links_to_the_leaderboard_that_has_its_rank(site: Site) -> None:
+    rank, link = re.findall(r'Rank (\d+) by <a href="([^"]+)">', site.get("/bots/random").text)[0]
+    board = site.get(link.replace("&amp;", "&")).text
+    assert "Live Elo (game by game)</caption>" in board
+    assert re.search(rf'data-value="{rank}">{rank}</td><th scope="row" title="random">', board)
+
+
 def test_bots_are_searched_by_name(site: Site) -> None:
     assert "/bots/pascal" in site.get("/bots?search=PASC").text
     assert "No bot has zzz in its name" in site.get("/bots?search=zzz").text

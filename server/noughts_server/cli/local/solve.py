@@ -30,7 +30,7 @@ def solve_position(
     and without blocked lines: e.g. all of `mnk:4,4,3`, `connect4` after 14 moves. In other positions, and if the search
     needs more than `--positions`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
     """
-    position = _position(rules := options.read_variant(variant), moves)
+    position = _position(rules := options.read_variant(variant, called="VARIANT"), moves)
     with output.stderr().status("Solving"):
         found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if found is None and not can_solve(position):

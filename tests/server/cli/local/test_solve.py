@@ -43,7 +43,7 @@ def test_an_unproven_value_is_unknown() -> None:
     "line, said",
     [
         ("connect4", "connect4 cannot be solved here: 42 cells are free, expected at most 28"),
-        ("tictacto", "ariant 'tictacto': expected one of"),
+        ("tictacto", "Error: VARIANT 'tictacto': expected one of"),
         ("tictactoe --moves z9", "--moves: got cell z9, which is off the board, expected cells of tictactoe"),
         ("tictactoe --moves a1,a1", "--moves: got a move 2 that placed a stone on a1 (cell 6), which is occupied"),
         ("tictactoe --moves a1,b1,a2,b2,a3", "--moves: got move 5 on a3, which ends the game (line)"),
