@@ -30,7 +30,7 @@ from noughts_server.local.faults import LocalFaults
 from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.sessions import OnlineBot
-from noughts_server.server import Server
+from noughts_server.server import Server, bare_errors
 
 
 class LocalChildren:
@@ -169,10 +169,8 @@ class LocalChildren:
 
 async def _side_by_side(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """All of it at once; the first failure ends the rest, and is raised."""
-    try:
+    # The failures of the processes of one bot are the same.
+    with bare_errors():
         async with asyncio.TaskGroup() as tasks:
             for one in work:
                 tasks.create_task(one)
-    except BaseExceptionGroup as group:
-        # The failures of the processes of one bot are the same.
-        raise group.exceptions[0] from None

@@ -1,6 +1,7 @@
 """Hints: the moves that a reference bot would play for a person."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -39,24 +40,15 @@ def scored(bot: CachingBot, position: Position) -> tuple[int, float | None]:
 
 def adviser(variant: Variant) -> tuple[str, CachingBot]:
     """Return the spec and the best reference bot that answers soon on this board."""
-    for spec in _advisers(variant):
-        bot = make_bot(parse_spec(spec))
-        try:
-            bot.require(variant)
-        except VariantRefused:
-            continue
-        return spec, bot
-    raise AssertionError(variant.name)
-
-
-def _advisers(variant: Variant) -> Iterator[str]:
-    if variant.cells <= _SMALL_CELLS:
-        # Prefer the fastest win, not one that can come later.
-        yield "minimax:faster=true"
-    yield "threats"
+    # Prefer the fastest win, not one that can come later.
+    solvers = ("minimax:faster=true",) if variant.cells <= _SMALL_CELLS else ()
     # With gravity there are few moves to search.
-    yield f"nextstep:depth={4 if variant.gravity else 2}"
-    yield "first-free"
+    for spec in (*solvers, "threats", f"nextstep:depth={4 if variant.gravity else 2}", "first-free"):
+        bot = make_bot(parse_spec(spec))
+        with suppress(VariantRefused):
+            bot.require(variant)
+            return spec, bot
+    raise AssertionError(variant.name)
 
 
 class Adviser:
