@@ -296,11 +296,7 @@ def _taken(kept: dict[tuple[int, int], _Kept], answers: list[_Answer]) -> dict[i
     """Take out what is kept for these answers, by row."""
     if not kept:
         return {}
-    keys = [(game, ply) for game, ply, _ in answers]
-    taken = {row: kept[key] for row, key in enumerate(keys) if key in kept}
-    for key in keys:
-        kept.pop(key, None)
-    return taken
+    return {row: kept.pop((game, ply)) for row, (game, ply, _) in enumerate(answers) if (game, ply) in kept}
 
 
 def _boards_of(bot: Bot) -> Boards:

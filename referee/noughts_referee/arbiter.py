@@ -85,9 +85,11 @@ class Answers(NamedTuple):
     times_us: Sequence[int]
     """The thinking time of each."""
     resigned: Sequence[int] = ()
-    """See `Arbiter.answered`, also for the next two."""
+    """The indices of answers that resign."""
     reasons: Sequence[str] = ()
+    """Their reasons in the same order; the last ones can be missing."""
     exhausted: Container[int] = ()
+    """The indices of those that lose on time."""
     scores: Sequence[tuple[int, float]] = ()
     """See `Observer.answered`."""
     comments: Sequence[tuple[int, str]] = ()
@@ -133,23 +135,13 @@ class Arbiter:
         self.touched.add(second)
         return game
 
-    def answered(
-        self,
-        player: Player,
-        games: Iterable[int],
-        plies: Iterable[int],
-        cells: Iterable[int],
-        times_us: Iterable[int],
-        resigned: Sequence[int] = (),
-        reasons: Sequence[str] = (),
-        exhausted: Container[int] = (),
-    ) -> list[Complaint]:
-        """Judge a player's answers: columns of equal length, with the thinking time of each answer in `times_us`.
+    def answered(self, player: Player, answers: Answers) -> list[Complaint]:
+        """Judge a player's answers.
 
-        `resigned` holds the indices of rows that resign, `reasons` their reasons in the same order (it can be shorter).
-        Rows also in `exhausted` lose on time. Return complaints about answers to questions that were never asked (at
-        most MOST_COMPLAINTS). Late answers are dropped and counted.
+        Return complaints about answers to questions that were never asked (at most MOST_COMPLAINTS). Late answers are
+        dropped and counted.
         """
+        games, plies, cells, times_us, resigned, reasons, exhausted, *_ = answers
         complaints: list[Complaint] = []
         if resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))

@@ -23,9 +23,9 @@ from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
     choice,
-    choice_reason,
     comments,
     ends_columns,
+    one_line,
     opening,
     reasons,
     scores,
@@ -317,7 +317,7 @@ class FrameConnection:
         _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
         times_us = self._questions.answered([each.game for each in choices], plies, now)
-        chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in choices]
+        chosen = [(each.game, each.step, choice(each), one_line(each.reason)) for each in choices]
         if complaints := self._referee.chosen(self.player, chosen, times_us):
             self._complain(stream, complaints)
 

@@ -57,11 +57,12 @@ def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: s
 
 def reasons(moves: pb.Moves) -> list[str]:
     """Return the reasons of resigning rows, in order, each shortened to its first line. The last rows can lack one."""
-    return [_one_line(text[:_LONGEST_REASON]) for text in moves.reason]
+    return [one_line(text) for text in moves.reason]
 
 
-def _one_line(text: str) -> str:
-    line = " ".join(text.strip().partition("\n")[0].split())
+def one_line(text: str) -> str:
+    """Return the first line of a reason, shortened."""
+    line = " ".join(text[:_LONGEST_REASON].strip().partition("\n")[0].split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
@@ -134,10 +135,6 @@ def choice(message: pb.Choice) -> Choice | None:
         case "take":
             return Take(message.take - 1)
     return None
-
-
-def choice_reason(message: pb.Choice) -> str:
-    return _one_line(message.reason[:_LONGEST_REASON])
 
 
 def _played_name(variant: Variant) -> str:

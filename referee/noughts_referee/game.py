@@ -7,16 +7,7 @@ from typing import NamedTuple
 
 from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.comments import pack_comments
-from noughts_referee.rules import (
-    OpeningChoice,
-    Position,
-    Result,
-    Termination,
-    base_name,
-    game_seed,
-    parse_variant,
-    side_seeds,
-)
+from noughts_referee.rules import OpeningChoice, Result, Termination, base_name, game_seed, parse_variant, side_seeds
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
 
 _NO_CLOCKS = [0, 0]
@@ -217,9 +208,6 @@ class Game:
             pack_scores(self.scores, len(self.moves)),
             pack_comments(self.comments),
         )
-
-    def position(self) -> Position:
-        return Position.after(self.conditions.variant, self.moves)
 
 
 def _clocks(conditions: GameConditions, slot: Slot) -> list[int]:

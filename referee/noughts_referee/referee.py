@@ -342,19 +342,19 @@ class Referee:
 
     def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """Judge a player's answers. Return complaints about answers to questions that were never asked."""
-        games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
+        games, plies = answers.games, answers.plies
         self.plies += len(games)
-        for row, score in scores:
+        for row, score in answers.scores:
             game = player.games.get(games[row])
             if game and game.scores is not None and game.ply == plies[row] and game.mover is player:
                 game.scores.setdefault(game.ply, score)
-        for row, comment in comments:
+        for row, comment in answers.comments:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
                 game.comments.setdefault(game.ply, comment)
-        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
+        complaints = self.arbiter.answered(player, answers)
         if self.observer is not None:
-            self.observer.answered(games, plies, scores)
+            self.observer.answered(games, plies, answers.scores)
         self._settle()
         return complaints
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
 from noughts_referee.rules import Choice, Put, Take, Termination, side_seed
 from noughts_referee.work_units import Slot
@@ -146,7 +147,7 @@ def test_answers_to_what_was_not_asked_change_nothing() -> None:
     assert arbiter.chosen(two, game.handle, 0, Put(STONES), 0)
     assert arbiter.chosen(one, game.handle, 1, Put(STONES), 0)
     assert arbiter.chosen(one, 99, 0, Put(STONES), 0)
-    assert arbiter.answered(one, [game.handle], [0], [112], [0])
+    assert arbiter.answered(one, Answers([game.handle], [0], [112], [0]))
     assert (game.ply, game.moves) == (-4, [])
     choose(table, game, Put(STONES), Take(1))
     # A step that would be the ply of the running game.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
 from noughts_referee.work_units import GameConditions, Slot
 from tests.support.games import Table, conditions
@@ -61,15 +62,14 @@ def act(table: Table, games: list[tuple[Game, Act]], *, echo: bool) -> None:
     resigned = [row for row, (_, _, what) in enumerate(rows) if what.kind == "resign"]
     table.arbiter.silent(player, silent)
     for _ in range(2 if echo else 1):
-        complaints = table.arbiter.answered(
-            player,
+        answers = Answers(
             [handle for handle, _, _ in rows],
             [ply for _, ply, _ in rows],
             [what.cell for _, _, what in rows],
             [what.took for _, _, what in rows],
             resigned,
         )
-        assert complaints == []
+        assert table.arbiter.answered(player, answers) == []
 
 
 def record(game: Game) -> tuple[object, ...]:

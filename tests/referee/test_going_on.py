@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
-from noughts_referee.rules import Draws, Put, Take
+from noughts_referee.rules import Draws, Position, Put, Take
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot
 from tests.support.games import Table, conditions, unit, verdict
 from tests.support.settings import examples
@@ -72,10 +73,10 @@ class Play:
             choice = Put(tuple(stones)) if put else Take(draws.below(2))
             assert arbiter.chosen(game.mover, game.handle, step, choice, took) == []
             return
-        cells = game.position().free
+        cells = Position.after(game.conditions.variant, game.moves).free
         cell = draws.choice(cells)
         resigns = [0] if draws.below(40) == 0 else []
-        assert arbiter.answered(game.mover, [game.handle], [game.ply], [cell], [took], resigns) == []
+        assert arbiter.answered(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigns)) == []
 
     def until(self, over: Callable[[Game], bool] = lambda game: False) -> None:
         """Plays to the end, or until it holds."""

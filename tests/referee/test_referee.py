@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Position, Result, Termination
 from noughts_referee.work_units import GameConditions, Slot, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.settings import examples
@@ -135,7 +135,8 @@ def test_a_wire_may_answer_as_soon_as_it_is_woken(hall: Hall) -> None:
         def wake(self) -> None:
             player = hall.referee.player(self.key)
             outbox = player.take_outbox()
-            cells = [player.games[handle].position().free[0] for handle in outbox.turn_game]
+            games = [player.games[handle] for handle in outbox.turn_game]
+            cells = [Position.after(game.conditions.variant, game.moves).free[0] for game in games]
             if cells:
                 answers = Answers(outbox.turn_game, outbox.turn_ply, cells, [0] * len(cells))
                 hall.referee.answered(player, answers)

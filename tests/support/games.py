@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from noughts_referee.arbiter import Arbiter, Complaint
+from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import parse_variant
@@ -71,7 +71,7 @@ class Table:
     def answer(self, game: Game, cell: int, took: int = 0, *, resigns: bool = False) -> list[Complaint]:
         """The side to move answers."""
         resigned = [0] if resigns else []
-        return self.arbiter.answered(game.mover, [game.handle], [game.ply], [cell], [took], resigned)
+        return self.arbiter.answered(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigned))
 
     def play(self, game: Game, moves: Iterable[int], took: int = 0) -> None:
         for cell in moves:

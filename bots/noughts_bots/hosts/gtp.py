@@ -47,7 +47,7 @@ class GtpBot(Bot):
                     self._ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
             answer = self._ask(f"genmove {_COLOURS[position.side]}")
         except EOFError:
-            end_with("engine", self._stop())
+            end_with("engine", self.close())
         except GtpRefused as refusal:
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
@@ -55,10 +55,7 @@ class GtpBot(Bot):
         self._moves.append(cell)
         return cell
 
-    def close(self) -> None:
-        self._stop()
-
-    def _stop(self) -> int:
+    def close(self) -> int:
         """Ask the engine to quit, and stop it if it does not. Return its exit code; negative: the signal."""
         with suppress(ValueError):  # it was stopped before
             self._engine.write("quit")

@@ -80,7 +80,9 @@ class ChildPlayer:
             self.on_life(child)
             try:
                 reason = await self._serve(child)
-                lost = self._verdict(reason == _HANG)
+                if reason != _HANG:
+                    lost = running_games(self.wire.player)
+                    self.wire.dismiss(Termination.CRASHED)
             except NotStarted as failure:
                 reason = str(failure)
             except BaseException as error:
@@ -122,14 +124,6 @@ class ChildPlayer:
         finally:
             silence.stop()
         return ""
-
-    def _verdict(self, only_hangs: bool) -> tuple[LostGame, ...]:
-        """Return the games lost with this process."""
-        if only_hangs:
-            return ()
-        lost = running_games(self.wire.player)
-        self.wire.dismiss(Termination.CRASHED)
-        return lost
 
 
 class _ServerStopsError(Exception):

@@ -13,7 +13,7 @@ import structlog
 from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.arbiter import Answers
-from noughts_referee.frame_encoding import choice, choice_reason
+from noughts_referee.frame_encoding import choice, one_line
 from noughts_referee.game import Game, Outbox
 from noughts_referee.monotonic import microseconds
 from noughts_referee.referee import ConnectedPlayer, Referee
@@ -248,7 +248,7 @@ class RemoteBots:
             referee.answered(player, Answers(*columns, frozenset(bot.exhausted), scores, comments))
         if bot.choices:
             made = [each.choice for each in bot.choices]
-            chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in made]
+            chosen = [(each.game, each.step, choice(each), one_line(each.reason)) for each in made]
             referee.chosen(player, chosen, [each.time_us for each in bot.choices])
         if bot.silent_game:
             referee.silent(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))

@@ -17,7 +17,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.comments import pack_comments, unpack_comments
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
-from noughts_referee.rules import Choice, Draws, Put, Take
+from noughts_referee.rules import Choice, Draws, Position, Put, Take
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_scores, pack_times, unpack_scores
 from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
@@ -72,7 +72,7 @@ class Mover:
                 choice: Choice = Put((112, 113, 98)) if step == 0 else Take(draws.below(2))
                 self._referee.chosen(player, [(game.handle, step, choice, "")], [took])
             else:
-                cell = draws.choice(game.position().free)
+                cell = draws.choice(Position.after(game.conditions.variant, game.moves).free)
                 self._referee.answered(player, Answers([game.handle], [game.ply], [cell], [took]))
 
 

@@ -26,8 +26,6 @@ class Thought:
         self._table = table
         self._rest: list[int] = []
         """Moves searched only if all others lose."""
-        self.depth = 0
-        """The depth in half-moves to which every move was searched."""
         # A legal answer in any case.
         self.considered = Considered(((self._free & -self._free).bit_length() - 1,))
 
@@ -115,7 +113,6 @@ class Thought:
                 if best > CERTAIN:
                     break
             self.considered = Considered(self.considered.candidates, scores={**self.considered.scores, **values})
-            self.depth = depth
             if abs(best) > CERTAIN:
                 if best > 0 or not self._rest:
                     return
