@@ -82,7 +82,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: 
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes of an object for JSON, by name; see `value_of`."""
+    """Return these attributes of an object by name, e.g. for JSON; see `value_of`."""
     return {name: value_of(source, name) for name in names}
 
 

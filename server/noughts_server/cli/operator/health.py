@@ -36,8 +36,5 @@ def _why_not(address: str) -> Problem:
     with connected(address) as client:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:
-        what = f"it starts no games, because of its database: {output.printable(status.database_trouble)}"
-        return Problem(
-            f"server {address} is not serving: {what}", "Remove the cause; the server then resumes by itself."
-        )
-    return Problem(f"server {address} is not serving: it is draining", "Wait until it restarts.")
+        return Problem.of("no_database", address=address, why=output.printable(status.database_trouble))
+    return Problem.of("draining", address=address)
