@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import structlog
@@ -151,9 +152,7 @@ class RemoteReferee:
 
     def begin_anew(self) -> None:
         """Messages were lost: the server requests all games from the referees."""
-        for referee, version in {(name, version) for name, version in self._games} | {
-            (name, version) for name in self._heard for version in self._players
-        }:
+        for referee, version in {*self._games, *product(self._heard, self._players)}:
             self._answer(referee, version).lost = True
 
     def _present(self, message: pb.RefereePresence) -> None:

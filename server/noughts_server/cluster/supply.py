@@ -27,7 +27,7 @@ from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.tournaments.claims import Claim, claim_next, hand_over
+from noughts_server.store.tournaments.claims import claim_next, hand_over
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
 
 logger = structlog.get_logger("noughts.cluster")
@@ -116,21 +116,6 @@ class SharedSupply(Supply):
                 found = True
         return found
 
-    async def _claim_next(self, playing: GameConditions) -> list[Claim]:
-        holding, played = self._units()
-        node, key = self.node, self.key
-        if playing.timed:
-            self._look_ahead()
-        most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
-        claim = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
-        claims = await self.store.write_patiently(claim)
-        for number in played:
-            del self._held[number]
-        if claims and not self._has_played:
-            self._has_played = True
-            logger.info("units_claimed", tournament=playing.name)
-        return claims
-
     def _look_ahead(self) -> None:
         """Learns from how soon the last claim was played how much must wait here lest the bots do."""
         now = asyncio.get_running_loop().time()
@@ -162,7 +147,18 @@ class SharedSupply(Supply):
 
     async def _claimed(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
         """Claims units, and returns their games."""
-        claims = await self._claim_next(playing)
+        holding, played = self._units()
+        node, key = self.node, self.key
+        if playing.timed:
+            self._look_ahead()
+        most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
+        claim_units = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
+        claims = await self.store.write_patiently(claim_units)
+        for number in played:
+            del self._held[number]
+        if claims and not self._has_played:
+            self._has_played = True
+            logger.info("units_claimed", tournament=playing.name)
         for claim in claims:
             ordinals = {slot.ordinal for slot in claim.slots}
             self._held[claim.number] = ordinals

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -123,7 +123,8 @@ class Channel:
     def close(self, reason: Unavailable) -> None:
         """Make the streams end with the reason after the remaining messages."""
         self.closed = reason
-        self._for_all(Watcher.wake)
+        for watcher in self.watchers:
+            watcher.wake()
 
     # Called by subclasses.
 
@@ -140,16 +141,14 @@ class Channel:
         """Start again after the view was replaced, because no increments lead to it."""
         self.sequence += 1
         self._kept.clear()
-        self._for_all(lambda watcher: watcher.resync(reason))
+        for watcher in self.watchers:
+            watcher.resync(reason)
 
     def finish(self) -> None:
         """End the streams after the remaining messages, because nothing more will happen."""
         self.over = True
-        self._for_all(Watcher.wake)
-
-    def _for_all(self, action: "Callable[[Watcher], None]") -> None:
         for watcher in self.watchers:
-            action(watcher)
+            watcher.wake()
 
     def _serialised(self, **content: Any) -> bytes:
         """Return the response with this content: a snapshot, increments or a resync."""

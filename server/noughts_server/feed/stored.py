@@ -10,7 +10,7 @@ from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, waiting_game
-from noughts_server.messages.conversions import entry_labels, standing_message, statistics_messages
+from noughts_server.messages.conversions import entry_labels, filled, standing_message, statistics_messages
 from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
@@ -90,13 +90,11 @@ def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[in
 
 
 def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.WatchedTournament:
-    return pb.WatchedTournament(
-        name=tournament.name,
+    return filled(
+        pb.WatchedTournament,
+        tournament,
         title=tournament.settings.title,
-        state=int(tournament.state),  # type: ignore[arg-type]  # equal values
         variant=tournament.settings.variant,
-        games_total=tournament.games_total,
-        games_done=tournament.games_done,
         standings=[
             pb.WatchedStanding(rank=rank, standing=standing_message(row)) for rank, row in enumerate(rows, start=1)
         ],
@@ -116,9 +114,5 @@ def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedP
 
 def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
     variant = parse_variant(variant_name)
-    return pb.WatchedEnd(
-        game=name,
-        result=game.result,  # type: ignore[arg-type]  # equal values
-        termination=game.termination,  # type: ignore[arg-type]  # equal values
-        winning_cells=variant.won_with(unpack_moves(game.moves, variant.cells)),
-    )
+    winning_cells = variant.won_with(unpack_moves(game.moves, variant.cells))
+    return filled(pb.WatchedEnd, game, game=name, winning_cells=winning_cells)

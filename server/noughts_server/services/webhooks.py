@@ -38,16 +38,9 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
                 if name not in known:
                     raise InvalidArgument.of(f"webhook.{field}", name, ", ".join(known))
         await self._check_url(wanted.url)
-        create = partial(
-            webhooks.create_webhook,
-            owner_id=who.owner_id,
-            url=wanted.url,
-            format=format,
-            events=" ".join(dict.fromkeys(wanted.events)),
-            now_ms=self._store.now_ms(),
-            limits=self._limits,
-        )
-        made = await self._store.write(create)
+        events, now = " ".join(dict.fromkeys(wanted.events)), self._store.now_ms()
+        create = partial(webhooks.create_webhook, owner_id=who.owner_id, url=wanted.url, format=format, events=events)
+        made = await self._store.write(partial(create, now_ms=now, limits=self._limits))
         return pb.CreateWebhookResponse(webhook=_message(made), secret=made.secret)
 
     async def _check_url(self, url: str) -> None:
