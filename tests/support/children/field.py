@@ -92,7 +92,7 @@ class Field:
         self.games, self.said = [], []
 
         def export(played: Iterator[ExportedGame]) -> None:
-            self.games += [game if keep_times else game._replace(times_us=[]) for game in played]
+            self.games += [game if keep_times else game._replace(times_us=[], ended_at=0) for game in played]
 
         plan = LocalPlan(
             specs=tuple(map(parse_spec, specs)),
