@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ class Field:
         self.games, self.said = [], []
 
         def export(played: Iterator[ExportedGame]) -> None:
-            self.games += [game if keep_times else game._replace(times_us=[], ended_at=0) for game in played]
+            self.games += [game if keep_times else replace(game, times_us=[]) for game in played]
 
         plan = LocalPlan(
             specs=tuple(map(parse_spec, specs)),

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
@@ -41,8 +40,6 @@ _Entry = Row[Any]
 
 DAY_MS = 86_400_000
 _ROWS_AT_ONCE = 1000
-_NO_SCORES: Mapping[int, float] = MappingProxyType({})
-_NO_COMMENTS: Mapping[int, str] = MappingProxyType({})
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
 _MOST_PLIES = 200_000
@@ -227,7 +224,8 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
     return lost
 
 
-class ExportedGame(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ExportedGame:
     """A game in the notation of game files, with fields as in `StoredGame`."""
 
     variant: str
@@ -247,12 +245,13 @@ class ExportedGame(NamedTuple):
     agreement: Agreement | None = None
     opening_plies: int = 0
     """How many of the moves belong to the opening; their times are 0."""
-    scores: Mapping[int, float] = _NO_SCORES
+    scores: Mapping[int, float] = field(default_factory=dict)
     """As in `StoredGame`."""
-    comments: Mapping[int, str] = _NO_COMMENTS
+    comments: Mapping[int, str] = field(default_factory=dict)
     """As in `StoredGame`."""
     ordinal: int = 0
-    ended_at: int = 0
+    ended_at: int = field(default=0, compare=False, repr=False)
+    """In milliseconds from 1970. Games that went alike are equal whenever they were played."""
 
     @property
     def loser(self) -> int | None:
