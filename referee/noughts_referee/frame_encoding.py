@@ -159,7 +159,8 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
         game = player.games.get(handle)
         own = opponent = 0
         if game is not None and game.conditions.timed:
-            own, opponent = game.left_us[ply & 1], game.left_us[~ply & 1]
+            # 0 means no limit, so a clock that a move within the time margin has used up shows 1.
+            own, opponent = (game.left_us[side] or int(game.time_of(side) is not None) for side in (ply & 1, ~ply & 1))
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)
 

@@ -156,7 +156,7 @@ class Game:
         """Return the mover's opening choice. Valid before the game has begun, while `ply` is below 0."""
         variant = self.conditions.variant
         base = parse_variant(base_name(variant.name))
-        clock_us = 0 if self.time is None else self.limit_us()
+        clock_us = 0 if self.time is None else self.limit_us() or 1
         seed = side_seeds(self.conditions.seed, [self.slot[0]], [self.ply & 1])[0]
         return OpeningChoice(base, variant.agreement, tuple(self.moves), seed, clock_us)
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers
+from noughts_referee.frame_encoding import turns_columns
 from noughts_referee.rules import Position, Termination
 from noughts_referee.work_units import Slot
 from tests.support.games import Question, Table, conditions, verdict
@@ -265,6 +267,10 @@ def test_an_empty_bank_still_has_the_margin(table: Table) -> None:
     table.play(game, [2], took=MARGIN)
     assert game.left_us[0] == 0
     table.play(game, [3])
+    # 0 would mean that there is no limit.
+    player, turns = table.player(1), pb.Turns()
+    turns_columns(turns, player, player.take_outbox())
+    assert turns.own_clock_us[-1] == 1
     table.play(game, [4], took=MARGIN + 1)
     assert verdict(game) == ("0-1", "timeout")
 
