@@ -237,7 +237,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         specs=read_specs,
         settings=settings,
         margin_us=margin_us,
-        own_margins_us=waits_us | own_margins_us,
+        own_margins_us={label: margin_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         **output.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),

@@ -155,6 +155,16 @@ def test_waits_for_the_endpoint_lose_no_game_with_a_time_limit(noughts: Any) -> 
     assert [(row["waits"], row["waited_s"]) for row in document["models"]] == [(1, 6.0)]
 
 
+@pytest.mark.long
+def test_the_wait_is_added_to_the_time_margin(noughts: Any) -> None:
+    # The first request takes 7 s, and after it the model waits 1 s.
+    busy = iter([Reply("late", seconds=9)])
+    with model_endpoint(m=lambda request: next(busy, None) or cell(free_cells(request)[0])) as endpoint:
+        spec = f"'llm{{model=m,url={endpoint.url},timeout=7,wait=1}}:'"
+        told = noughts(f"match {spec} random --games 2 --time 5/move --margin 30 --format json").stdout
+    assert "timeout" not in json.loads(told)["terminations"]
+
+
 def test_a_dry_run_sends_no_request(noughts: Any) -> None:
     with model_endpoint() as endpoint:
         told = noughts(f"match 'llm{{model=m,url={endpoint.url}}}:' random --dry-run").stdout
