@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noughts_bots.language_models.record import Question
+from noughts_bots.language_models.record import Question, as_utf8
 from noughts_bots.language_models.view import View, view_of
 from noughts_referee.rules import Position, Variant, placed_wrongly, side_seed
 
@@ -34,8 +34,8 @@ class AnswerForm:
         """Return the text of the model's message that counts as its answer."""
         calls: Any = (message.tool_calls or ()) if "tools" in self.request else ()
         if len(calls) == 1 and calls[0].type == "function" and calls[0].function.name == "play":
-            return str(calls[0].function.arguments)
-        return message.content or message.refusal or ""
+            return as_utf8(calls[0].function.arguments)
+        return as_utf8(message.content or message.refusal or "")
 
     def judge(self, said: str, view: View, position: Position) -> Verdict:
         """Return the verdict on an answer. It depends on nothing else, so that records can be checked."""
@@ -44,7 +44,7 @@ class AnswerForm:
             return Verdict("unparsable", None, "The answer does not have the required form.")
         cell = {each: cell for cell, each in view.names.items()}.get(name.strip().lower())
         if cell is None:
-            return Verdict("unparsable", None, f"{name} is not the name of a cell.")
+            return Verdict("unparsable", None, f"{as_utf8(name)} is not the name of a cell.")
         if cell in position.free:
             return Verdict("legal", cell)
         wrong = placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)
@@ -82,3 +82,5 @@ def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], p
             yield f"got verdict {answer.verdict} on {answer.said!r}, expected {verdict.kind}"
         elif verdict.kind == "legal" and list(moves[ply:]) not in ([], [verdict.cell]):
             yield f"got {answer.said!r}, expected an answer that names the move"
+        elif answer is question.answers[-1] and verdict.kind != "legal" and moves[ply:]:
+            yield f"got a move after the {verdict.kind} answer {answer.said!r}, expected the end of the game"

@@ -13,7 +13,7 @@ from typing import Any
 import openai
 
 from noughts_bots.bot import Resign
-from noughts_bots.language_models.record import Wait
+from noughts_bots.language_models.record import Wait, as_utf8
 
 logger = logging.getLogger("noughts.bot")
 
@@ -25,9 +25,14 @@ class Endpoint:
     """Requests to one endpoint, with its key. The key is in no text that leaves this class."""
 
     def __init__(self, url: str | None, key: str, *, timeout: float, patience: float) -> None:
-        """`url` None is OpenAI's own. `timeout` limits a request, `patience` all waits of a move, both in seconds."""
+        """`url` None is OpenAI's own. `key` can be empty. `timeout` limits a request, `patience` all waits of a move.
+
+        Both are in seconds.
+        """
         self._key, self._patience = key, patience
-        self._options: dict[str, Any] = {"base_url": url, "api_key": key, "timeout": timeout, "max_retries": 0}
+        self._options: dict[str, Any] = {"base_url": url, "timeout": timeout, "max_retries": 0}
+        # The client demands a key.
+        self._options["api_key"] = key or "none"
         # Certificates take most of the time that it takes to make a client.
         self._tls = ssl.create_default_context()
 
@@ -58,7 +63,9 @@ class Endpoint:
                     wanted = _retry_after(error.response.headers)
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
                     why, failure = "connection", str(error.__cause__ or "") or str(error)
-                seconds = min(_FIRST_WAIT * 2 ** len(waits), _LONGEST_WAIT) if wanted is None else max(0.0, wanted)
+                if wanted is None or not wanted > 0:  # without a wait, the limit would never be reached
+                    wanted = min(_FIRST_WAIT * 2 ** min(len(waits), 9), _LONGEST_WAIT)
+                seconds = wanted
                 if sum(wait.seconds for wait in waits) + seconds > self._patience:
                     what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
                     raise self._gives_up(what, failure)
@@ -67,7 +74,9 @@ class Endpoint:
                 await asyncio.sleep(seconds)
 
     def _gives_up(self, what: str, why: str) -> Resign:
-        return Resign(f"{what}: {' '.join(why.replace(self._key, '[key]').split())}")
+        if self._key:
+            why = why.replace(self._key, "[key]")
+        return Resign(f"{what}: {' '.join(as_utf8(why).split())}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

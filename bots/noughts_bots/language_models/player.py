@@ -62,12 +62,16 @@ class LanguageModel(BuiltInBot):
                 "write it as in http://127.0.0.1:8080/v1",
             )
             raise BotSpecError("bot 'llm', option url", self.url, expected, advice)
-        name = self.key_env or _USUAL_KEY
-        key = os.environ.get(name, "")
-        if not key and (self.key_env or self.url is None):
+        # The key of OpenAI is for no other endpoint.
+        name = self.key_env or ("" if self.url else _USUAL_KEY)
+        key = os.environ.get(name, "").strip()
+        if name and not key:
             advice = f"export {name}, or name another variable by key_env=VAR; url=URL alone needs no key"
             raise BotSpecError("bot 'llm', key", f"no environment variable {name}", "the key of the endpoint", advice)
-        self._endpoint = Endpoint(self.url, key or "none", timeout=self.timeout, patience=self.wait)
+        if not (key.isascii() and key.isprintable()):
+            got, advice = f"other characters in {name}", "check the value of the variable"
+            raise BotSpecError("bot 'llm', key", got, "printable ASCII characters", advice)
+        self._endpoint = Endpoint(self.url, key, timeout=self.timeout, patience=self.wait)
 
     async def choose(self, position: Position) -> Move:
         """Ask the model, and again after an answer that is not a legal move; its last answer counts in any case."""

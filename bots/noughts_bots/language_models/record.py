@@ -42,6 +42,11 @@ class Question(NamedTuple):
         return json.dumps(self._asdict() | parts, separators=(",", ":"), ensure_ascii=False)
 
 
+def as_utf8(text: object) -> str:
+    """Return the text of an endpoint as UTF-8 can hold it: JSON can have halves of characters."""
+    return str(text).encode(errors="replace").decode()
+
+
 def read_question(comment: str) -> Question | None:
     """Return the record in a comment; None if it is another text, because other bots can send any comment."""
     try:

@@ -12,7 +12,9 @@ import pytest
 from noughts_bots import Move, Position, Resign, parse_variant
 from noughts_bots.bot import Exhausted
 from noughts_bots.errors import BotSpecError
+from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_bots.language_models.player import LanguageModel
+from noughts_bots.language_models.record import Answer, Question
 from noughts_bots.specs import make_bot, make_built_in, parse_spec
 from tests.support.model_endpoint import ModelEndpoint, Reply, cell, in_turn, model_endpoint, question_of
 
@@ -166,6 +168,47 @@ async def test_a_refused_request_resigns_at_once_without_the_key(monkeypatch: py
     assert "very-secret" not in str(resigned.value) + resigned.value.comment
 
 
+async def test_line_breaks_around_a_key_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "sk-very-secret\r\n")
+    with model_endpoint(m=in_turn(cell("b2"))) as endpoint:
+        await made(endpoint, key_env="SECRET_KEY").choose(Position(TICTACTOE))
+    assert endpoint.keys == {"Bearer sk-very-secret"}
+
+
+@pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-very-gehe\u00efm"])
+def test_a_key_that_no_header_can_hold_is_refused_without_telling_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", key)
+    with pytest.raises(BotSpecError, match="other characters in SECRET_KEY, expected printable ASCII") as refused:
+        make_built_in(parse_spec("llm{model=m,key_env=SECRET_KEY}:")).prepare()
+    assert "sk-very" not in str(refused.value)
+
+
+async def test_another_endpoint_does_not_get_the_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    _, endpoint = await asked(cell("b2"))
+    assert endpoint.keys == {"Bearer none"}
+
+
+async def test_errors_of_an_endpoint_without_a_key_are_told_unchanged() -> None:
+    with pytest.raises(Resign, match="none of the models is here"):
+        await asked(Reply("none of the models is here", status=404))
+
+
+@pytest.mark.parametrize("seconds", ["0", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT"])
+async def test_an_endpoint_that_asks_for_no_wait_is_not_asked_for_ever(seconds: str) -> None:
+    busy = Reply("busy", status=429, headers={"retry-after": seconds})
+    with pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)"):
+        await asked(*[busy] * 3, wait=0.5)
+
+
+async def test_halves_of_characters_are_unparsable_and_can_be_stored() -> None:
+    halves = Reply("\ud83d"), Reply(r'{"move": "\ud83d"}')
+    move, endpoint = await asked(*halves, cell("b2"))
+    assert (move.cell, verdicts(move)) == (4, ["unparsable", "unparsable", "legal"])
+    assert move.comment.encode()
+    assert question_of(endpoint.requests[2]) == "? is not the name of a cell. Answer again, with a legal move."
+
+
 async def test_unknown_tokens_have_no_cost() -> None:
     move, _ = await asked(Reply('{"move": "b2"}', tokens=None), input_price=1, output_price=1)
     assert (record(move)["answers"][0]["input_tokens"], record(move)["cost"]) == (None, None)
@@ -230,6 +273,14 @@ def test_wrong_options_are_refused_in_the_words_of_the_spec(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(BotSpecError, match=complaint):
         make_built_in(parse_spec(f"llm{{{options}}}:")).prepare()
+
+
+def test_a_recorded_move_after_an_answer_that_is_not_legal_is_reported() -> None:
+    question = Question("m", "text", 0, False, "", [Answer("?", "unparsable", 0.1, None, None)], [], None)
+    assert list(wrong_verdicts(question, TICTACTOE, [], 0, 7)) == []
+    assert list(wrong_verdicts(question, TICTACTOE, [4], 0, 7)) == [
+        "got a move after the unparsable answer '?', expected the end of the game"
+    ]
 
 
 def test_a_server_makes_no_language_models() -> None:
