@@ -74,7 +74,7 @@ def milliseconds(message: Any, name: str) -> int | None:
 def exact(message: Any, name: str) -> str | None:
     """ISO 8601 in UTC of the field `name`, to the microsecond; None where it is unset."""
     moment: datetime | None = getattr(message, name).ToDatetime(UTC) if message.HasField(name) else None
-    return None if moment is None else moment.isoformat()
+    return None if moment is None else moment.isoformat(timespec="microseconds")
 
 
 def iso(milliseconds: int | None) -> str | None:

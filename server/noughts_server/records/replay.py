@@ -77,7 +77,8 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
 
 def archived(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
     """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
-    record, end = recorded(game), (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)).isoformat()
+    record, ended = recorded(game), datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
+    end = ended.isoformat(timespec="microseconds")
     where = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end}
     where |= occasion(tournament.settings.title or tournament.slug, end)
     return replace(record, more={**record.more, **where})
