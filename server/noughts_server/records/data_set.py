@@ -49,4 +49,4 @@ class DataSet(NamedTuple):
         values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(pattern or file.name)}
         values |= {"mark": mark, "columns": self.rows.columns, "version": f"{SCHEMA_VERSION}"}
         template = Template((files(__package__) / "card.md").read_text("utf-8"))
-        card.write_text(template.substitute(values, software=software_version()), "utf-8")
+        card.write_text(template.substitute(values, software=software_version()), "utf-8", errors="replace")

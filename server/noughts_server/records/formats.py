@@ -88,6 +88,8 @@ def writing_games(file: str, made: DataSet = DataSet()) -> Iterator[Callable[[Re
         return
     if made.rows is not Rows.GAMES:
         raise FormatError(f"{file}: got a file of games, expected one that ends in {PARQUET}, for {made.rows}")
+    if made.license:
+        raise FormatError(f"{file}: got a licence, expected a file that ends in {PARQUET}, which has a card")
     if suffix == ".psq":
         with _writing_psq(file) as write:
             yield write

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from noughts_server.records.data_set import SCHEMA_VERSION, DataSet
 from noughts_server.records.formats import replacing
-from noughts_server.records.parquet import content_of, parquet_output
+from noughts_server.records.parquet import has_content, parquet_output
 from noughts_server.records.replay import archived
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.games import DAY_MS, ExportedGame, export, games_by_day
@@ -33,11 +33,11 @@ async def export_months(
     files, variants = dict[str, tuple[int, bool]](), Counter[str]()
     for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day[0]):%Y-%m}"):
         parts, begun = list(group), variants.total()
-        for _, key, count, _ in parts:
+        for _, key, count, *_ in parts:
             variants[found[key].settings.variant] += count
         known = [SCHEMA_VERSION, [(*part, found[part[1]].name, found[part[1]].settings.title) for part in parts]]
         content, file = sha256(json.dumps(known).encode()).hexdigest(), folder / f"{month}.parquet"
-        if is_new := content_of(file) != content:
+        if is_new := not has_content(file, content):
             ended = (parts[0][0] * DAY_MS, (parts[-1][0] + 1) * DAY_MS)
             with replacing(file) as out, parquet_output(out.buffer, made.rows, content) as output:
                 for key in dict.fromkeys(key for _, key, *_ in parts):

@@ -27,8 +27,10 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 _EXPECTED = f"games as `noughts records convert` writes them, in version {SCHEMA_VERSION}"
 _Row = tuple[Any, ...]
-_GROUP_ROWS, _BATCH_ROWS, _LONGEST_LINE = 5_000, 1_000, 4_000_000
+_GROUP_ROWS, _BATCH_ROWS, _LONGEST_LINE = 5_000, 1_000, 50_000_000
+_GROUP_CHARACTERS = _BATCH_BYTES = 1 << 25
 _LARGEST_CELL, _LARGEST_SEED, _LARGEST_EXACT = 0xFFFF, (1 << 64) - 1, 1 << 53
+_END_BYTES = 1 << 16  # the metadata of a file is at its end
 _TYPES = {"list<uint16>": pa.list_(pa.uint16()), "list<double>": pa.list_(pa.float64())}
 _TEXTS = ("game", "end_time", "event", "date")
 _OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", "first_time", "second_time", "times_ms")
@@ -85,6 +87,7 @@ class ParquetOutput:
         self._rows_of = _ROWS_OF[rows]
         self._writer = writer
         self._waiting: list[_Row] = []
+        self._characters = 0
 
     def write(self, record: RecordedGame) -> None:
         """Add a game. Raises RecordError."""
@@ -92,8 +95,11 @@ class ParquetOutput:
         if wrong := next((number for number, most in numbers if not 0 <= number <= most), None):
             raise RecordError(f"the number {wrong}", f"cells up to {_LARGEST_CELL:,}, seeds of 64 bits, for Parquet")
         self.games[record.variant] += 1
-        self._waiting += self._rows_of(record, self.games.total())
-        if len(self._waiting) >= _GROUP_ROWS:
+        rows = list(self._rows_of(record, self.games.total()))
+        self._waiting += rows
+        # All rows of a game are of about the same size.
+        self._characters += len(rows) * sum(len(value) for row in rows[:1] for value in row if isinstance(value, str))
+        if len(self._waiting) >= _GROUP_ROWS or self._characters >= _GROUP_CHARACTERS:
             self.write_group()
 
     def write_group(self) -> None:
@@ -104,23 +110,26 @@ class ParquetOutput:
             arrays = map(pa.array, zip(*self._waiting, strict=True), schema.types)
             self._writer.write_table(pa.Table.from_arrays(list(arrays), schema=schema))
             self._waiting.clear()
+            self._characters = 0
 
 
 @contextmanager
 def parquet_output(out: IO[bytes], rows: Rows, content: str = "") -> Iterator[ParquetOutput]:
-    """Yield the output into a file; `content` is what `content_of` returns."""
+    """Yield the output into a file; `has_content` finds the mark `content` in it."""
     with pq.ParquetWriter(out, _schema(rows, content), compression="zstd", write_page_checksum=True) as writer:
         output = ParquetOutput(writer, rows)
         yield output
         output.write_group()
 
 
-def content_of(file: Path) -> str:
-    """Return the mark of the content of a file of ours; empty without such a file."""
-    try:
-        return str((pq.read_schema(file).metadata or {}).get(b"content", b"").decode())
-    except (OSError, ValueError):
-        return ""
+def has_content(file: Path, content: str) -> bool:
+    """Return whether this is a whole file with the mark `content`, without the decoder."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as source:
+        source.seek(max(0, file.stat().st_size - _END_BYTES))
+        end = source.read()
+    return content.encode() in end and end.endswith(b"PAR1")
 
 
 def read_parquet(file: str) -> Iterator[Placed]:
@@ -152,11 +161,22 @@ def lines_of(file: IO[bytes]) -> Iterator[str]:
         if version > SCHEMA_VERSION:
             raise ValueError(f"its schema has version {version}")
         kinds = pa.schema([field for field in _GAMES if field.name in names and field.name != "number"])
-        for batch in parquet.iter_batches(_BATCH_ROWS, columns=kinds.names, use_threads=False):
+        most = _rows_at_once(parquet.metadata)
+        for batch in parquet.iter_batches(most, columns=kinds.names, use_threads=False):
             batch.validate(full=True)
+            seeds = batch["seed"].to_pylist() if "seed" in kinds.names else []
+            if any(isinstance(seed, float) and seed > _LARGEST_EXACT for seed in seeds):
+                raise ValueError("its seeds are floating-point numbers, which have lost digits")
             yield from map(_line, batch.select(kinds.names).cast(kinds).to_pylist())
-    except (pa.ArrowException, OSError, ValueError, ArithmeticError, AttributeError, TypeError, MemoryError) as error:
+    except Exception as error:  # many kinds, also of Python
         yield json.dumps(f"a Parquet file that cannot be read ({error})") + "\n"
+
+
+def _rows_at_once(metadata: Any) -> int:
+    """Return how many rows to decode at once, so that games with long comments fit into memory, too."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    largest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
+    return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, largest)))
 
 
 def _line(row: dict[str, Any]) -> str:

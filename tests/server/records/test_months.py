@@ -49,6 +49,8 @@ async def test_each_month_has_its_games_once(arena: Arena, tmp_path: Path) -> No
     assert files == {"2026-10": (1033, True), "2026-11": (1034, True), "2026-12": (1033, True)}
     months = {name: pl.read_parquet(folder / f"{name}.parquet") for name in files}
     assert months["2026-10"]["end_time"].unique().to_list() == ["2026-10-31T23:59:59.999000+00:00"]
+    # In one form, with or without milliseconds: pandas converts no other column.
+    assert months["2026-11"]["end_time"].unique().to_list() == ["2026-11-01T00:00:00.000000+00:00"]
     assert months["2026-10"]["date"].unique().to_list() == ["2026-10-31"]
     assert months["2026-11"]["date"].unique().to_list() == ["2026-11-01"]
     names = pl.concat(list(months.values()))["game"]
@@ -75,6 +77,18 @@ async def test_only_months_that_changed_are_written_again(arena: Arena, tmp_path
     assert await exported(arena, folder) == {"2026-10": (1033, False), "2026-11": (2067, True)}
     (folder / "2026-10.parquet").write_bytes(b"damaged")
     assert await exported(arena, folder) == {"2026-10": (1033, True), "2026-11": (2067, False)}
+
+
+async def test_a_fault_that_is_stored_later_changes_the_month(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    await exported(arena, tmp_path / "archive")
+    arena.execute("UPDATE games SET fault = 'crashed' WHERE ordinal = 4")
+    files = await exported(arena, tmp_path / "archive")
+    assert {name: is_new for name, (_, is_new) in files.items()} == {
+        "2026-10": False,
+        "2026-11": True,
+        "2026-12": False,
+    }
 
 
 async def test_a_new_title_changes_the_month(arena: Arena, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noughts_referee.rules import Draws
+from noughts_server.records import parquet
 from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.formats import FormatError, read_games, writing_games
 from noughts_server.records.json_lines import json_document
@@ -191,7 +192,8 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
         (table(more=["[1]"]), "unsupported operand type"),
         (table(more=["{"]), "that is not a JSON object (Expecting property name"),
         (table(first=NOT_TEXT), "Invalid UTF8 sequence"),
-        (table(more=['{"x": "' + "x" * 4_000_000 + '"}']), "got a game of over 4,000,000 characters"),
+        (table(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
+        (table().append_column("moves", pa.array([[8]])), "cannot be read (Field"),
         (about("2"), "cannot be read (its schema has version 2)"),
         (about("[]"), "a Parquet file that cannot be read"),
     ],
@@ -199,6 +201,25 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
 def test_errors_of_foreign_files_are_reported(tmp_path: Path, foreign: pa.Table, message: str) -> None:
     pq.write_table(foreign, tmp_path / "foreign.parquet")
     assert message in error_of(tmp_path / "foreign.parquet")
+
+
+def test_games_with_long_comments_are_read_again(tmp_path: Path) -> None:
+    long = {"comments": {str(ply): "x" * 60_000 for ply in range(90)}}
+    games = [RecordedGame("gomoku", "a", "b", "*", tuple(range(90)), "void", number, more=long) for number in range(8)]
+    file = written(tmp_path / "games.parquet", games)
+    assert pq.read_metadata(file).num_row_groups == 2
+    assert read(file) == list(map(json_document, games))
+
+
+def test_a_game_of_too_many_characters_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_LONGEST_LINE", 50)
+    with written(tmp_path / "games.parquet", GAMES).open("rb") as file:
+        assert next(parquet.lines_of(file)) == '"a game of over 50 characters"\n'
+
+
+def test_a_licence_needs_a_card(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"got a licence, expected a file that ends in \.parquet, which has a card"):
+        written(tmp_path / "games.sgf", GAMES, DataSet(license="CC0-1.0"))
 
 
 def test_a_small_file_that_stands_for_gigabytes_is_an_error(tmp_path: Path) -> None:

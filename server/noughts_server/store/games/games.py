@@ -312,9 +312,13 @@ def export(
 
 
 def games_by_day(connection: Connection) -> list[list[int]]:
-    """Return each day (from 1970, in UTC) and tournament with games, their number, and the sum of their ordinals."""
+    """Return each day (from 1970, in UTC) and tournament with games, and their number.
+
+    Two sums change with the games: of their ordinals, and of the lengths of their faults, which can be stored later.
+    """
     key = (games.c.ended_at // DAY_MS, games.c.tournament_id)
-    rows = connection.execute(select(*key, func.count(), func.sum(games.c.ordinal)).group_by(*key).order_by(*key))
+    sums = func.sum(games.c.ordinal), func.coalesce(func.sum(func.length(games.c.fault)), 0)
+    rows = connection.execute(select(*key, func.count(), *sums).group_by(*key).order_by(*key))
     return [list(map(int, row)) for row in rows]
 
 
