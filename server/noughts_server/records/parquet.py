@@ -66,7 +66,7 @@ def _move_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
     numbers = (chain(each, repeat(None)) for each in (record.times_ms, _exact(record.scores)))
     for ply, (cell, time, score) in enumerate(zip(record.moves, *numbers, strict=False)):
         side, chosen = ply & 1, ply >= record.first_chosen
-        mover = ((record.first, record.second)[side], "XO"[side], cell, chosen, time, score)
+        mover = ((record.first, record.second)[side], "XO"[side], cell, chosen, time if chosen else None, score)
         yield (number, ply, record.variant, *mover, -won if won and side else won)
 
 

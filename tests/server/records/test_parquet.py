@@ -102,6 +102,8 @@ def test_moves_have_their_players_times_and_results(tmp_path: Path) -> None:
         ("bob", "X", 4, True, 1.0, None, -1),
         ("ada", "O", 0, True, 2.0, None, 1),
     ]
+    # A given opening took nobody's time.
+    assert frame.filter(pl.col("number") == 1)["time_ms"].to_list() == [None, None, *(1.5,) * 7]
     assert frame.filter(pl.col("number") == 3).select(columns).rows() == [
         ("a", "X", 1, False, None, None, None),
         ("b|`", "O", 2, False, None, 1.5, None),
