@@ -143,8 +143,9 @@ def read_parquet(file: str) -> Iterator[Placed]:
                         yield Placed(count, RecordError(json.loads(line), _EXPECTED))
                     else:
                         yield from (placed._replace(line=count) for placed in read_json_lines([line.decode()]))
-                if child.wait():
-                    got = f"a Parquet file that cannot be read with {READER_BYTES >> 30} GiB of memory"
+                if code := child.wait():
+                    memory = f"{READER_BYTES >> 30} GiB of memory"
+                    got = f"a Parquet file that cannot be read: its reader, with {memory}, ended with code {code}"
                     yield Placed(count + 1, RecordError(got, _EXPECTED))
             finally:
                 child.kill()
