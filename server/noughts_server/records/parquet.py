@@ -165,7 +165,7 @@ def lines_of(file: IO[bytes]) -> Iterator[str]:
         most = _rows_at_once(parquet.metadata)
         for batch in parquet.iter_batches(most, columns=kinds.names, use_threads=False):
             batch.validate(full=True)
-            seeds = batch["seed"].to_pylist() if "seed" in kinds.names else []
+            seeds: list[Any] = batch["seed"].to_pylist() if "seed" in kinds.names else []
             if any(isinstance(seed, float) and seed > _LARGEST_EXACT for seed in seeds):
                 raise ValueError("its seeds are floating-point numbers, which have lost digits")
             yield from map(_line, batch.select(kinds.names).cast(kinds).to_pylist())
@@ -176,7 +176,7 @@ def lines_of(file: IO[bytes]) -> Iterator[str]:
 def _rows_at_once(metadata: Any) -> int:
     """Return how many rows to decode at once, so that games with long comments fit into memory, too."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
-    largest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
+    largest: int = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
     return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, largest)))
 
 
