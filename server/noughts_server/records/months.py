@@ -2,19 +2,22 @@
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
 
+from noughts_server.errors import InvalidArgument
 from noughts_server.records.data_set import SCHEMA_VERSION, DataSet
 from noughts_server.records.formats import replacing
 from noughts_server.records.parquet import has_content, parquet_output
 from noughts_server.records.replay import archived
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.sqlite import locked
 from noughts_server.store.games.games import DAY_MS, ExportedGame, export, games_by_day
-from noughts_server.store.tournaments.tournaments import get_tournament_by_id
+from noughts_server.store.tournaments.tournaments import first_tournament, get_tournament_by_id
 
 _GAMES_AT_ONCE = 1_000
 
@@ -24,9 +27,16 @@ async def export_months(
 ) -> dict[str, tuple[int, bool]]:
     """Write a file for each month; return its number of games, and whether it was written or had these games already.
 
-    A file is written as a whole, so an export that was interrupted continues with the month that it was at.
+    A file is written as a whole, so an export that was interrupted continues with the month that it was at. Raises
+    InvalidArgument if the folder has the archive of another database, or if another export is running there.
     """
-    folder = _prepared(folder)
+    with _held(folder, await store.read(first_tournament)) as held:
+        return await _export(store, held, made, show)
+
+
+async def _export(
+    store: Store, folder: Path, made: DataSet, show: Callable[[int, int], None]
+) -> dict[str, tuple[int, bool]]:
     days = await store.read(games_by_day)
     keys = {key for _, key, *_ in days}
     found = await store.read(lambda connection: {key: get_tournament_by_id(connection, key) for key in keys})
@@ -49,12 +59,25 @@ async def export_months(
     return files
 
 
-def _prepared(folder: Path) -> Path:
-    """Return the full path of the folder, which then exists without the unfinished file of a killed export."""
+@contextmanager
+def _held(folder: Path, database: str) -> Iterator[Path]:
+    """Hold the folder for one export of this database, and delete the unfinished file of a killed one."""
     folder.mkdir(parents=True, exist_ok=True)
-    for unfinished in folder.glob(".*.parquet.*.tmp"):
-        unfinished.unlink()
-    return folder.resolve()
+    mark, field = folder / ".noughts", f"--parquet {folder}"
+    try:
+        lock = locked(mark)
+    except BlockingIOError:
+        raise InvalidArgument(
+            field, "a folder with a running export", "one without", hint="Wait for its end."
+        ) from None
+    with lock or nullcontext():
+        if mark.exists() and mark.read_text("utf-8") not in ("", database):
+            hint = "Choose a folder of its own for each database."
+            raise InvalidArgument(field, "the archive of another database", "an empty folder", hint=hint)
+        mark.write_text(database, "utf-8")
+        for unfinished in folder.glob(".*.parquet.*.tmp"):
+            unfinished.unlink()
+        yield folder.resolve()
 
 
 async def _games(store: Store, tournament_id: int, ended: tuple[int, int]) -> AsyncIterator[ExportedGame]:

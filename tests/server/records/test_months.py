@@ -8,8 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from noughts_server.errors import InvalidArgument
 from noughts_server.records.data_set import DataSet
 from noughts_server.records.months import export_months
+from noughts_server.store.engine.sqlite import locked
 from tests.support.arena import Arena
 from tests.support.databases import POSTGRESQL, SQLITE, Place, databases_of
 from tests.support.guard import processes_allowed
@@ -96,3 +98,25 @@ async def test_a_new_title_changes_the_month(arena: Arena, tmp_path: Path) -> No
     await exported(arena, tmp_path / "archive")
     arena.execute("UPDATE tournaments SET title = 'Winter cup'")
     assert {is_new for _, is_new in (await exported(arena, tmp_path / "archive")).values()} == {True}
+
+
+async def test_an_archive_of_another_database_is_left_as_it_is(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    folder = tmp_path / "archive"
+    await exported(arena, folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    arena.execute("UPDATE tournaments SET slug = 'other' WHERE slug = 'cup'")
+    with pytest.raises(InvalidArgument, match="another database"):
+        await exported(arena, folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+async def test_only_one_export_runs_in_a_folder(arena: Arena, tmp_path: Path) -> None:
+    await play(arena)
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    running = locked(folder / ".noughts")
+    assert running is not None
+    with running, pytest.raises(InvalidArgument, match="a running export"):
+        await exported(arena, folder)
+    assert len(await exported(arena, folder)) == 3

@@ -25,7 +25,7 @@ def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
 
 @contextmanager
 def counting(description: str) -> Iterator[Callable[..., None]]:
-    """Yield a function of the number done, the total, and perhaps a text and another description."""
+    """Yield a function of the number done, the total (None: unknown), and perhaps a text and another description."""
     console = stderr()
     if not console.is_terminal:
         yield lambda *_: None
@@ -41,7 +41,7 @@ def counting(description: str) -> Iterator[Callable[..., None]]:
     ) as bar:
         task, described = bar.add_task(description, total=None, rest=""), description
 
-        def show(done: int, total: int, rest: str = "", description: str = description) -> None:
+        def show(done: int, total: int | None, rest: str = "", description: str = description) -> None:
             nonlocal described
             if description != described:
                 described = description

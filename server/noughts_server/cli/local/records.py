@@ -1,5 +1,6 @@
 """`noughts records`: files of games, converted, checked, listed, shown and sampled."""
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ from typer import Argument, Option
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text
+from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.game_sources import TournamentPlace, games_in, place_in, valid_game
 from noughts_server.cli.local.records_show import show_game
@@ -47,11 +49,12 @@ def convert(
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
             raise UsageProblem.of("conversion_without_moves", source=source, target=target)
         count = 0
-        with writing_games(target, DataSet(rows, license, source)) as write:
+        with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
                     write(valid_game(source, placed))
                 count += 1
+                show(count, None)
     told = f"{output.count(count, 'game')} from {source} to {target}."
     output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
 
@@ -135,15 +138,21 @@ def sample(
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
-    with place.file(source) as file, problems_with(source, RecordError, raises=Problem):
+    with place.file(source) as file, problems_with(source, RecordError, raises=Problem), counting("Games") as show:
         require_moves(file)
+
+        def read() -> Iterator[RecordedGame]:
+            for count, game in enumerate(games_in(file), 1):
+                show(count, None)
+                yield game
+
         if path.suffix == ".npz":
-            count = write_npz(lambda: games_in(file), path)
+            samples = write_npz(read, path)
         else:
             with replacing(path) as out:
-                count = write_csv(games_in(file), out)
-    told = f"{output.count(count, 'sample')} from {source} to {target}."
-    output.show({"samples": count}, lambda: output.note(told))
+                samples = write_csv(read(), out)
+    told = f"{output.count(samples, 'sample')} from {source} to {target}."
+    output.show({"samples": samples}, lambda: output.note(told))
 
 
 def require_moves(file: str) -> None:

@@ -111,7 +111,7 @@ def export(
     """Write all games to Parquet files, one for each month in which games ended, with a data-set card.
 
     Run it again at any time: it writes only months that are new or have changed, and continues after an interruption. A
-    server can keep running. Run one export at a time in a folder.
+    server can keep running. The archive of each database needs a folder of its own.
     """
     from noughts_server.records.months import export_months
 

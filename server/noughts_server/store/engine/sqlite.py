@@ -108,11 +108,16 @@ def lock_for_one(url: URL) -> IO[str] | None:
 
     Raises BlockingIOError if another process has the lock. Returns None on Windows, which has no such lock.
     """
+    return locked(f"{url.database}.lock")
+
+
+def locked(path: str | Path) -> IO[str] | None:
+    """Lock a file, which then exists, like `lock_for_one`."""
     if sys.platform == "win32":
         return None
     import fcntl
 
-    file = open(f"{url.database}.lock", "a", opener=partial(os.open, mode=_FILE_MODE))  # noqa: SIM115  # closed with the store
+    file = open(path, "a", opener=partial(os.open, mode=_FILE_MODE))  # noqa: SIM115  # closed by the caller
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

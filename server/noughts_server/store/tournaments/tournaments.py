@@ -140,6 +140,12 @@ def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tourname
     return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
 
 
+def first_tournament(connection: Connection) -> str:
+    """Return what identifies the oldest tournament, and so the database; empty without any."""
+    first = select(tournaments.c.slug, tournaments.c.created_at).order_by(tournaments.c.id).limit(1)
+    return " ".join(map(str, connection.execute(first).first() or ()))
+
+
 def list_tournaments(
     connection: Connection,
     *,
