@@ -195,7 +195,7 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
         (table(more=["{"]), "that is not a JSON object (Expecting property name"),
         (table(first=NOT_TEXT), "Invalid UTF8 sequence"),
         (table(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
-        (table().append_column("moves", pa.array([[8]])), "cannot be read (Field"),
+        (table().append_column("moves", pa.array([[8]])), "exists 2 times in schema"),
         (about("2"), "cannot be read (its schema has version 2)"),
         (about("[]"), "a Parquet file that cannot be read"),
     ],

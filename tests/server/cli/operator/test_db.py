@@ -258,4 +258,5 @@ def test_an_export_that_was_killed_continues(copy: Path, tmp_path: Path) -> None
         process.kill()
     said = noughts("db", "export", "--parquet", str(folder), "--db", str(copy))
     assert said["games"] == 104
-    assert sorted(file.name for file in folder.iterdir()) == [*(each["file"] for each in said["months"]), "README.md"]
+    files = [".noughts", *(each["file"] for each in said["months"]), "README.md"]
+    assert sorted(file.name for file in folder.iterdir()) == files
