@@ -24,7 +24,7 @@ def accuracy(
     source: Annotated[str, Argument(metavar="IN")],
     place: TournamentPlace,
     each: bool = False,
-    positions: Annotated[int, Option("--positions", min=1, max=1_000_000_000)] = 200_000,
+    positions: Annotated[int, Option("--positions", min=1, max=10**7)] = 200_000,
 ) -> None:
     """Count how often each bot kept the exact value of its games.
 

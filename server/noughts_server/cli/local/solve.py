@@ -21,7 +21,7 @@ _THREATS_NODES = 40_000
 def solve_position(
     variant: Annotated[str, Argument(metavar="VARIANT", autocompletion=completion.variants)],
     moves: str = "",
-    positions: Annotated[int, Option("--positions", min=1, max=10**9)] = 500_000,
+    positions: Annotated[int, Option("--positions", min=1, max=10**7)] = 500_000,
 ) -> None:
     """Print the exact value of a position for the side to move, and the best moves.
 
