@@ -51,10 +51,9 @@ class Endpoint:
                 began, wanted = time.monotonic(), None
                 try:
                     answer = await client.chat.completions.create(**request)
-                    if not getattr(answer, "choices", None):
+                    if not getattr(answer, "choices", None) or not answer.choices[0].message:
                         raise Resign("the endpoint sent something else than a chat completion (check url)")
-                    used = answer.usage
-                    tokens = (used.prompt_tokens, used.completion_tokens) if used else (None, None)
+                    tokens = (_count(answer.usage, each) for each in ("prompt_tokens", "completion_tokens"))
                     return answer.choices[0].message, round(time.monotonic() - began, 3), *tokens
                 except openai.APIStatusError as error:
                     why, failure = str(error.status_code), str(error)
@@ -77,6 +76,12 @@ class Endpoint:
         if self._key:
             why = why.replace(self._key, "[key]")
         return Resign(f"{what}: {' '.join(as_utf8(why).split())}")
+
+
+def _count(usage: object, name: str) -> int | None:
+    """Return a number of tokens, which the client does not check; None if the endpoint did not report one."""
+    count = getattr(usage, name, None)
+    return count if isinstance(count, int) else None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

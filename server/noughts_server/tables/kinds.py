@@ -215,7 +215,7 @@ def _model_row(label: str, tally: Tally) -> tuple[Value, ...]:
 
     def mean(values: Iterable[float | None]) -> float | None:
         known = list(values)
-        return None if None in known else sum(filter(None, known)) / games
+        return None if None in known or not known else sum(filter(None, known)) / games
 
     verdicts = [[answer.verdict for answer in question.answers] for question in questions if question.answers]
     answers = [answer for question in questions for answer in question.answers]
@@ -227,7 +227,7 @@ def _model_row(label: str, tally: Tally) -> tuple[Value, ...]:
         *(sum(each.count(kind) for each in verdicts) for kind in ("illegal", "unparsable")),
         mean(answer.input_tokens for answer in answers),
         mean(answer.output_tokens for answer in answers),
-        mean(question.cost for question in questions),
+        mean(question.cost for question in questions if question.answers),
         len(waits),
         sum(waits),
     )

@@ -209,8 +209,9 @@ async def test_halves_of_characters_are_unparsable_and_can_be_stored() -> None:
     assert question_of(endpoint.requests[2]) == "? is not the name of a cell. Answer again, with a legal move."
 
 
-async def test_unknown_tokens_have_no_cost() -> None:
-    move, _ = await asked(Reply('{"move": "b2"}', tokens=None), input_price=1, output_price=1)
+@pytest.mark.parametrize("tokens", [None, (2.5, 1)])
+async def test_unknown_tokens_have_no_cost(tokens: Any) -> None:
+    move, _ = await asked(Reply('{"move": "b2"}', tokens=tokens), input_price=1, output_price=1)
     assert (record(move)["answers"][0]["input_tokens"], record(move)["cost"]) == (None, None)
     move, _ = await asked(cell("b2"))
     assert record(move)["cost"] is None

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_bots.language_models.record import Answer, Question, Wait
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
 from noughts_server.tables.kinds import TableKind, make_table
@@ -44,6 +45,20 @@ def test_standings_count_all_but_void_games() -> None:
         (3, "B", 0.5, 2),
     ]
     assert "1 void games count nowhere." in make_table(TableKind.STANDINGS, Tally(GAMES)).notes
+
+
+def test_a_model_that_never_answered_has_no_means() -> None:
+    asked = Question("m", "text", 0, False, "", [Answer("MOVE: b2", "legal", 0.1, 100, 10)], [], 0.5)
+    unanswered = asked._replace(answers=[], waits=[Wait("503", 2.0)], cost=0.0)
+    table = rows(
+        TableKind.MODELS,
+        game("A", "B", more={"comments": {"0": asked.write(), "1": unanswered.write()}}),
+    )
+    names = "input_tokens_per_game", "output_tokens_per_game", "cost_per_game", "first_try_legal", "waited_s"
+    assert {row["name"]: tuple(row[name] for name in names) for row in table} == {
+        "A": (100, 10, 0.5, 1, 0),
+        "B": (None, None, None, None, 2),
+    }
 
 
 def test_the_crosstable_has_the_points_of_each_row() -> None:
