@@ -62,9 +62,9 @@ class Endpoint:
                     wanted = _retry_after(error.response.headers)
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
                     why, failure = "connection", str(error.__cause__ or "") or str(error)
-                if wanted is None or not wanted > 0:  # without a wait, the limit would never be reached
-                    wanted = min(_FIRST_WAIT * 2 ** min(len(waits), 9), _LONGEST_WAIT)
-                seconds = wanted
+                usual = min(_FIRST_WAIT * 2 ** min(len(waits), 9), _LONGEST_WAIT)
+                # Without a wait, the limit would never be reached.
+                seconds = wanted if wanted and wanted > 0 else usual
                 if sum(wait.seconds for wait in waits) + seconds > self._patience:
                     what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
                     raise self._gives_up(what, failure)

@@ -68,7 +68,7 @@ def _held(folder: Path, database: str) -> Iterator[Path]:
         lock = locked(mark)
     except BlockingIOError:
         raise InvalidArgument(
-            field, "a folder with a running export", "one without", hint="Wait for its end."
+            field, "a folder with a running export", "one without", hint="Wait until it ends."
         ) from None
     with lock or nullcontext():
         if mark.exists() and mark.read_text("utf-8") not in ("", database):
