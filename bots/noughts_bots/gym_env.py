@@ -3,9 +3,10 @@
     env = NoughtsEnv("connect4", opponent="minimax:depth=2")
     boards = NoughtsVectorEnv(1024, "tictactoe")
 
-An observation is an int8 array of shape (2, layers * rows, columns): the mover's stones, and the other side's. An
-action is a cell, or with gravity a column. `info["action_mask"]` marks the legal ones; an illegal action loses. The
-reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
+An observation is an int8 array of shape (2, layers * rows, columns): the stones of the side to move, and the other
+side's. The last one of a game shows the stones of the side that the reward belongs to first: the learner, or without an
+opponent the side that acted last. An action is a cell, or with gravity a column. `info["action_mask"]` marks the legal
+ones; an illegal action loses. The reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
 """
 
 from collections.abc import Iterable
@@ -65,21 +66,21 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         self._own_side = int(self.np_random.integers(2)) if self._side is None else self._side
         if self._opponent is not None and self._own_side == 1:
             self._reply()
-        return self._observed()
+        return self._observed(self._position.side)
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         position = self._position
+        mover = position.side
         cell = cell_of_action(position, action)
         if cell not in position.free:
-            observation, info = self._observed()
+            observation, info = self._observed(mover)
             return observation, -1.0, True, False, {**info, "illegal": True}
         position.play(cell)
         outcome = position.outcome()
-        mover = 1 - position.side
         if outcome is None and self._opponent is not None:
             self._reply()
             outcome = position.outcome()
-        observation, info = self._observed()
+        observation, info = self._observed(position.side if outcome is None else mover)
         if outcome is None:
             return observation, 0.0, False, False, info
         reward = 0.0 if outcome.winner is None else 1.0 if outcome.winner == mover else -1.0
@@ -93,11 +94,13 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         chosen: Any = self._opponent.choose(self._position)
         self._position.play(chosen.cell if isinstance(chosen, Move) else chosen)
 
-    def _observed(self) -> tuple[Observation, Info]:
+    def _observed(self, side: int) -> tuple[Observation, Info]:
+        """Return the planes with this side's stones first, and the legal actions."""
         mask = np.zeros(action_count(self.variant), np.int8)
         if self._position.outcome() is None:
             mask[actions_of(self._position)] = 1
-        return np.stack(own_and_other(self._position)), {"action_mask": mask}
+        planes = np.stack(own_and_other(self._position))
+        return planes if side == self._position.side else planes[::-1].copy(), {"action_mask": mask}
 
 
 class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
@@ -105,8 +108,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
 
     `opponent`: "random" answers at once on each board; None: each step is the other side's, on all boards. A finished
     game is replaced in the same step (`AutoresetMode.SAME_STEP`): reward and `terminated` belong to the old game, the
-    observation to the new one, and `info["final_obs"]` has the old game's last one. Only m,n,k games, with or without
-    gravity, are supported.
+    observation to the new one, and `info["final_obs"]` has the old game's last one, as `NoughtsEnv` returns it. Only
+    m,n,k games, with or without gravity, are supported.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  # as Gymnasium declares it
@@ -153,19 +156,16 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         rewards = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, np.bool_)
         self._move(self._every, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
-        lost = np.flatnonzero(done)
-        if not self._plays_random:
-            self._mover ^= 1
-        elif lost.size < self.num_envs:
+        if self._plays_random and not done.all():
             going = np.flatnonzero(~done)
             self._move(going, self._drawn(going), _OTHER, rewards, done, -1.0)
         info: Info = {}
         over = np.flatnonzero(done)
         if over.size:
             info["final_obs"], info["_final_obs"] = self._observation(), done
-            if self._plays_random:
-                info["final_obs"][lost] = info["final_obs"][lost, ::-1]
             self._clear(over)
+        if not self._plays_random:
+            self._mover ^= 1
         info["action_mask"] = self.action_masks()
         return self._observation(), rewards, done, np.zeros(self.num_envs, np.bool_), info
 

@@ -1,15 +1,17 @@
 """Noughts as an environment for learning: what Gymnasium checks, and that the boards of arrays play by the rules."""
 
 import random
+from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from noughts_bots.gym_env import NoughtsEnv, NoughtsVectorEnv, register
+from noughts_bots.adapters.planes import cell_of_action
+from noughts_bots.gym_env import NoughtsEnv, NoughtsVectorEnv, Observation, register
 from noughts_bots.reference.random_ import Random
-from noughts_referee.rules import Position, parse_variant
+from noughts_referee.rules import Position, Variant, parse_variant
 
 VARIANTS = ("tictactoe", "connect4", "mnk:6,5,4", "tictactoe3d", "qubic")
 
@@ -100,6 +102,82 @@ def test_boards_of_arrays_are_those_of_the_rules_ply_by_ply(variant: str) -> Non
 
 def _cells(stones: int) -> list[int]:
     return [cell for cell in range(stones.bit_length()) if stones >> cell & 1]
+
+
+@dataclass
+class Followed:
+    """A game by the rules, which follows what an environment shows of it."""
+
+    position: Position
+    alone: bool
+    """Whether there is no opponent."""
+
+    @classmethod
+    def begun(cls, rules: Variant, planes: Observation, alone: bool) -> "Followed":
+        return cls(Position.after(rules, np.flatnonzero(planes.reshape(2, -1)[1]).tolist()), alone)
+
+    def acted(self, action: int, planes: Observation, over: bool) -> str:
+        """Check the planes after an action, and return how the game ended."""
+        position = self.position
+        side, cell = position.side, cell_of_action(position, action)
+        legal = cell in position.free
+        if legal:
+            position.play(cell)
+            if position.outcome() is None and not self.alone:
+                (added,) = set(np.flatnonzero(planes.reshape(2, -1).any(axis=0)).tolist()) - set(position.moves)
+                position.play(added)
+        outcome, viewer = position.outcome(), side if over or not self.alone else position.side
+        stones = [_cells(position.own), _cells(position.opponent)][:: 1 if viewer == position.side else -1]
+        assert [np.flatnonzero(plane).tolist() for plane in planes.reshape(2, -1)] == stones
+        assert over == (outcome is not None or not legal)
+        if outcome is None:
+            return "illegal" if over else ""
+        return "draw" if outcome.winner is None else "win" if outcome.winner == side else "loss"
+
+
+def chosen(mask: Observation, draw: random.Random) -> int:
+    """Return a legal action at random, and sometimes one that may be illegal."""
+    return draw.randrange(len(mask)) if draw.random() < 0.04 else draw.choice(np.flatnonzero(mask).tolist())
+
+
+@pytest.mark.parametrize(
+    "variant, opponent, ends",
+    [
+        ("tictactoe", "random", {"win", "loss", "draw", "illegal"}),
+        ("tictactoe", None, {"win", "draw", "illegal"}),
+        ("connect4", "random", {"win", "loss", "illegal"}),
+        ("tictactoe3d", None, {"win", "illegal"}),
+    ],
+)
+def test_last_observation_shows_the_stones_of_who_acted(variant: str, opponent: str | None, ends: set[str]) -> None:
+    draw, alone, seen = random.Random(3), opponent is None, {""}
+    env = NoughtsEnv(variant, opponent)
+    for seed in range(200):
+        planes, info = env.reset(seed=seed)
+        game, over = Followed.begun(env.variant, planes, alone), False
+        while not over:
+            action = chosen(info["action_mask"], draw)
+            planes, _, over, _, info = env.step(np.int64(action))
+            seen.add(game.acted(action, planes, over))
+    assert seen == {"", *ends}
+
+
+@pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
+@pytest.mark.parametrize("opponent", ["random", None])
+def test_last_observations_of_arrays_are_those_of_one_board(variant: str, opponent: str | None) -> None:
+    draw, alone, seen = random.Random(3), opponent is None, set()
+    boards = NoughtsVectorEnv(16, variant, opponent)
+    observation, info = boards.reset(seed=3)
+    games = [Followed.begun(boards.variant, planes, alone) for planes in observation]
+    for _ in range(200):
+        actions = [chosen(mask, draw) for mask in info["action_mask"]]
+        observation, _, done, _, info = boards.step(np.array(actions))
+        for number, action in enumerate(actions):
+            planes = info["final_obs"][number] if done[number] else observation[number]
+            seen.add(games[number].acted(action, planes, bool(done[number])))
+            if done[number]:
+                games[number] = Followed.begun(boards.variant, observation[number], alone)
+    assert seen >= {"win", "illegal", *(() if alone else ["loss"])}
 
 
 def test_against_chance_each_side_wins_as_often_as_chance_does() -> None:
