@@ -3,8 +3,13 @@
 The commands are `boardsize N`, `clear_board`, `play black H8`, `time_left` and `genmove`. One process plays all games:
 before each question it gets the moves that it has not seen, or all moves on a cleared board. Black moves first. Boards
 are square, up to 25, because columns are letters (without I). Source: the protocol's specification, version 2, draft 2.
+
+Commands have numbers, which the engine repeats in its answers, so that other output and second answers count for
+nothing. For an engine that does not repeat them, output before a command does not count as its answer.
 """
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -14,7 +19,14 @@ from noughts_referee.rules import Position, Variant
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
-_LONGEST_ANSWER = 64 * 1024
+_LONGEST_LINE = 64 * 1024
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""Characters that the protocol ignores in lines, such as the CR before LF."""
+_ANSWER = re.compile(r"([=?])(\d*)(?:\s+(.*)|(\D.*))?")
+_FIRST_SECONDS = 2.0
+"""The time for an answer to the first command; then it is sent without a number as well."""
+_SECOND_SECONDS = 0.2
+"""The silence after the first command if it was sent twice: the engine can answer twice."""
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
@@ -34,6 +46,10 @@ class GtpBot(Bot):
         self._engine = Program(command)
         self._variant: Variant | None = None
         self._moves: list[int] = []
+        self._number = 0
+        """The number of the last command."""
+        self._repeats_numbers: bool | None = None
+        """Whether the engine repeats the numbers of commands; None if not known yet."""
 
     def choose(self, position: Position) -> int:
         variant = position.variant
@@ -45,13 +61,16 @@ class GtpBot(Bot):
                 with suppress(GtpRefused):  # not every engine knows it
                     seconds = max(1, position.limit_us // 1_000_000)
                     self._ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
-            answer = self._ask(f"genmove {_COLOURS[position.side]}")
+            answer = self._ask(f"genmove {_COLOURS[position.side]}", wants_text=True)
+            cell = cell_of(answer, variant)
         except EOFError:
             end_with("engine", self.close())
         except GtpRefused as refusal:
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
-        cell = cell_of(answer, variant)
+        except Resign:
+            self._variant = None  # it may have placed a stone
+            raise
         self._moves.append(cell)
         return cell
 
@@ -61,21 +80,72 @@ class GtpBot(Bot):
             self._engine.write("quit")
         return self._engine.stop()
 
-    def _ask(self, command: str) -> str:
+    def _ask(self, command: str, *, wants_text: bool = False) -> str:
         """Return the answer without its `=`. Raises GtpRefused for a `?`, and EOFError if the engine has ended."""
-        self._engine.write(command)
-        told = bytearray()
-        # An empty line ends an answer. Empty lines before it are ignored.
-        while len(told) < _LONGEST_ANSWER:
-            line = self._engine.read(_LONGEST_ANSWER)
-            if line.strip():
-                told += line
-            elif told:
-                break
-        text = told.decode(errors="replace").strip()
-        if not text.startswith("="):
+        if self._repeats_numbers is None:
+            sign, text = self._ask_first(command)
+        else:
+            if not self._repeats_numbers:
+                self._drop_output()
+            self._number += 1
+            self._engine.write(f"{self._number} {command}" if self._repeats_numbers else command)
+            sign, _, text = self._read_answer()
+        if sign == "?":
             raise GtpRefused(f"{command!r}: {shown(text)}")
-        return text.lstrip("=0123456789").strip() if text[1:2].isdigit() else text[1:].strip()
+        return text if text or not wants_text else self._line()
+
+    def _ask_first(self, command: str) -> tuple[str, str]:
+        """Send the first command, and learn whether the engine repeats numbers. Return the sign and the text."""
+        self._number += 1
+        self._engine.write(f"{self._number} {command}")
+        with suppress(TimeoutError):
+            sign, number, text = self._read_answer(_FIRST_SECONDS)
+            self._repeats_numbers = number == str(self._number)
+            if self._repeats_numbers or sign == "=":
+                return sign, text
+            self._drop_output()
+            self._engine.write(command)
+            sign, _, text = self._read_answer()
+            return sign, text
+        self._engine.write(command)
+        sign, number, text = self._read_answer()
+        self._repeats_numbers = number == str(self._number)
+        if not self._repeats_numbers:
+            if sign == "?":
+                sign, _, text = self._read_answer()
+            self._drop_output(_SECOND_SECONDS)
+        return sign, text
+
+    def _read_answer(self, seconds: float | None = None) -> tuple[str, str, str]:
+        """Return the sign, the number and the text of the answer to the last command.
+
+        Its first line has everything. The rest, and other output, goes to stderr for the engine's author. Raises
+        TimeoutError if the engine writes nothing for so many seconds.
+        """
+        while True:
+            if seconds is not None and not self._engine.has_output(seconds):
+                raise TimeoutError
+            line = self._line()
+            found = _ANSWER.fullmatch(line)
+            if found is not None:
+                sign, number, text = found[1], found[2], found[3] or found[4] or ""
+                # An engine that did not understand the command may not know its number.
+                if not self._repeats_numbers or number == str(self._number) or (sign == "?" and not number):
+                    return sign, number, text
+            if line:
+                print(shown(line), file=sys.stderr, flush=True)  # noqa: T201  # the engine's author reads it
+
+    def _line(self) -> str:
+        """Return the next line. A part of a line that is too long is not the beginning of an answer."""
+        line = self._engine.read(_LONGEST_LINE)
+        while not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
+            line = self._engine.read(_LONGEST_LINE)
+        return _CONTROLS.sub("", line.decode(errors="replace")).strip()
+
+    def _drop_output(self, seconds: float = 0.0) -> None:
+        """Drop what the engine writes until it is silent for so many seconds."""
+        while self._engine.has_output(seconds):
+            self._line()
 
     def _catch_up(self, position: Position) -> None:
         """Update the engine's board to the position of the question."""
@@ -97,8 +167,8 @@ def vertex_of(cell: int, variant: Variant) -> str:
 
 
 def cell_of(answer: str, variant: Variant) -> int:
-    """Return the cell of an answer. Raises Resign, also if there is none."""
-    text = answer.strip().upper()
+    """Return the cell of an answer's first word. Raises Resign, also if there is none."""
+    text = answer.upper().split(maxsplit=1)[0] if answer.strip() else ""
     if text == "RESIGN":
         raise Resign
     column, row = _LETTERS.find(text[:1]), text[1:]

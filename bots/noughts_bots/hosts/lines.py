@@ -7,6 +7,8 @@ The program gets one question at a time, from any game, with all moves of that g
 and the next question goes to a new process, so that late output of the old one answers nothing.
 """
 
+import os
+import select
 import shlex
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from noughts_bots.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _LONGEST_LINE = 4_096
+_READ_BYTES = 1 << 16
 _SHOWN = 80
 _STOP_SECONDS = 1.0
 
@@ -106,6 +109,7 @@ class Program:
         assert self._process.stdout is not None
         self._questions: IO[bytes] = self._process.stdin
         self._answers: IO[bytes] = self._process.stdout
+        self._unread = bytearray()
 
     def write(self, line: str) -> None:
         with suppress(BrokenPipeError):
@@ -114,10 +118,21 @@ class Program:
 
     def read(self, most: int = _LONGEST_LINE) -> bytes:
         """Return the next line, cut to `most` bytes. Raises EOFError if the program has ended."""
-        line = self._answers.readline(most)
-        if not line:
+        while b"\n" not in self._unread and len(self._unread) < most:
+            data = os.read(self._answers.fileno(), _READ_BYTES)
+            if not data:
+                break
+            self._unread += data
+        if not self._unread:
             raise EOFError
+        end = (self._unread.find(b"\n", 0, most) + 1) or most
+        line = bytes(self._unread[:end])
+        del self._unread[:end]
         return line
+
+    def has_output(self, seconds: float = 0.0) -> bool:
+        """Return whether `read` has something to read, or its end, within so many seconds."""
+        return bool(self._unread) or bool(select.select([self._answers], [], [], seconds)[0])
 
     def stop(self) -> int:
         """Close its input, wait one second, and kill it. Return its exit code; negative: the signal."""

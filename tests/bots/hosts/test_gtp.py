@@ -23,6 +23,7 @@ def command(habit: str = "honest") -> str:
 def test_points_are_letters_without_i_and_rows_from_the_bottom() -> None:
     assert [vertex_of(cell, GOMOKU) for cell in (0, 8, 112, 224)] == ["A15", "J15", "H8", "P1"]
     assert [cell_of(vertex_of(cell, GOMOKU).lower(), GOMOKU) for cell in range(225)] == list(range(225))
+    assert cell_of(" h8  (score 12)", GOMOKU) == 112
     for wrong in ("", "pass", "I5", "A0", "A16", "Q1", "A", "7", "A1x"):
         with pytest.raises(Resign, match="expected a point such as H8"):
             cell_of(wrong, GOMOKU)
@@ -37,6 +38,33 @@ def test_games_of_several_boards_are_played_in_turns_by_one_engine() -> None:
         assert child.turn({1: (210, 211), 2: (210, 211, 212)}) == {1: 212, 2: 213}
         assert child.close() == 0
         assert "thinking" in child.said()
+
+
+@pytest.mark.parametrize(
+    "habit",
+    [
+        *("noise", "late-noise", "blanks", "cr", "twice", "unended", "next-line", "silent", "banner+silent"),
+        "noise+blanks+cr+late-noise+twice",
+    ],
+)
+@pytest.mark.parametrize("numbers", ["", "numbers+", "swallows+"])
+def test_other_output_of_an_engine_loses_no_game(numbers: str, habit: str) -> None:
+    with Hosted("gtp", command(numbers + habit)) as child:
+        child.hello()
+        assert child.ask("gomoku", {1: (), 2: (210,)}, seeds={1: 1, 2: 2}, side=0) == {1: 210, 2: 211}
+        assert child.turn({1: (210, 211), 2: (210, 211, 212)}) == {1: 212, 2: 213}
+        assert child.close() == 0
+        assert ("loading weights" in child.said()) == ("noise" in habit.split("+"))
+
+
+@pytest.mark.parametrize("habit", ["refuses", "garbles", "numbers+refuses+noise", "numbers+garbles+twice"])
+def test_a_refused_question_costs_only_its_own_game(habit: str) -> None:
+    with Hosted("gtp", command(habit)) as child:
+        child.hello()
+        assert child.ask("gomoku", {1: (), 2: ()}, seeds={1: 1, 2: 2}) == {1: 210, 2: None}
+        assert child.turn({1: (210, 211)}) == {1: 212}
+        assert child.ask("gomoku", {3: ()}, seeds={3: 3}) == {3: None}
+        assert child.turn({1: (210, 211, 212, 213)}) == {1: 214}
 
 
 def test_boards_that_gtp_does_not_have_are_resigned() -> None:

@@ -1,20 +1,42 @@
-"""An engine that speaks GTP and takes the lowest free point, in its own order: `python gtp_engine.py HABIT`."""
+"""An engine that speaks GTP and takes the lowest free point, in its own order: `python gtp_engine.py HABIT[+HABIT...]`.
+
+It knows numbers of commands only with the habit `numbers` (it repeats them) or `swallows` (it does not).
+"""
 
 import sys
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-HABIT = sys.argv[1]
+HABITS = set(sys.argv[1].split("+"))
 size, asked = 19, 0
+number = ""
 board: dict[str, str] = {}
 
 
 def answer(text: str, mark: str = "=") -> None:
-    sys.stdout.write(f"{mark} {text}\n\n")
+    told = f"{mark}{number if 'numbers' in HABITS else ''} {text}\n"
+    if "next-line" in HABITS and text:
+        told = told.replace(" ", "\n", 1)
+    if "noise" in HABITS:
+        told = f"loading weights\n\ninfo depth 3 = 4\n\n{told}"
+    if "late-noise" in HABITS:
+        told = f"{told}info time 5\n"
+    if "unended" not in HABITS:
+        told += "\n"
+    if "blanks" in HABITS:
+        told = f"\n \n{told}\n\n"
+    if "twice" in HABITS:
+        told *= 2
+    sys.stdout.write(told.replace("\n", "\r\n") if "cr" in HABITS else told)
     sys.stdout.flush()
 
 
+if "banner" in HABITS:
+    sys.stdout.write("An engine, version 1\n")
+    sys.stdout.flush()
 for line in sys.stdin:
     name, *words = line.split()
+    if name.isdigit() and not HABITS.isdisjoint(("numbers", "swallows")):
+        number, name, words = name, words[0], words[1:]
     if name == "boardsize":
         size = int(words[0])
         answer("")
@@ -30,18 +52,20 @@ for line in sys.stdin:
     elif name == "genmove":
         asked += 1
         free = [f"{LETTERS[c]}{r}" for r in range(1, size + 1) for c in range(size) if f"{LETTERS[c]}{r}" not in board]
-        if HABIT == "pass":
+        if "pass" in HABITS:
             answer("pass")
-        elif HABIT == "resign":
+        elif "resign" in HABITS:
             answer("resign")
-        elif HABIT == "crash" and asked > 1:
+        elif "crash" in HABITS and asked > 1:
             sys.exit(3)
+        elif "refuses" in HABITS and asked % 2 == 0:
+            answer("cannot think", "?")
         else:
             board[free[0]] = words[0]
             sys.stderr.write("thinking\n")
-            answer(free[0].lower())
+            answer("nowhere" if "garbles" in HABITS and asked % 2 == 0 else free[0].lower())
     elif name == "quit":
         answer("")
         break
-    else:
+    elif "silent" not in HABITS:
         answer("unknown command", "?")
