@@ -29,6 +29,8 @@ class Reply:
     """Of the prompt and of the answer; None reports none."""
     seconds: float = 0.0
     """How long it takes."""
+    body: str | None = None
+    """What it sends instead of a completion."""
     cut: bool = False
     """Whether the connection ends in the middle of the answer."""
 
@@ -96,7 +98,7 @@ def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
 
         def _send(self, reply: Reply, model: str) -> None:
             document = _completion(reply, model) if reply.status == 200 else _error(reply)
-            body = json.dumps(document).encode()
+            body = (json.dumps(document) if reply.body is None else reply.body).encode()
             self.send_response(reply.status)
             for name, value in {"content-type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)

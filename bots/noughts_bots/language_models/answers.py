@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from noughts_bots.language_models.completion import Completion
 from noughts_bots.language_models.record import Question, as_utf8
 from noughts_bots.language_models.view import View, view_of
 from noughts_referee.rules import Position, Variant, placed_wrongly, side_seed
@@ -30,12 +31,11 @@ class AnswerForm:
     request: Mapping[str, Any]
     """Parameters of the request. With any, the endpoint sends the answer as JSON."""
 
-    def said(self, message: Any) -> str:
-        """Return the text of the model's message that counts as its answer."""
-        calls: Any = (message.tool_calls or ()) if "tools" in self.request else ()
-        if len(calls) == 1 and calls[0].type == "function" and calls[0].function.name == "play":
-            return as_utf8(calls[0].function.arguments)
-        return as_utf8(message.content or message.refusal or "")
+    def said(self, completion: Completion) -> str:
+        """Return the text that counts as the model's answer."""
+        if "tools" in self.request and [name for name, _ in completion.calls] == ["play"]:
+            return completion.calls[0][1]
+        return completion.text
 
     def judge(self, said: str, view: View, position: Position) -> Verdict:
         """Return the verdict on an answer. It depends on nothing else, so that records can be checked."""

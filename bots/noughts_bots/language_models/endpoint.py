@@ -1,6 +1,7 @@
 """An endpoint that speaks OpenAI's chat completions: one request at a time, and waits that are counted."""
 
 import asyncio
+import json
 import logging
 import ssl
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import openai
 
 from noughts_bots.bot import Resign
+from noughts_bots.language_models.completion import Completion, read_completion
 from noughts_bots.language_models.record import Wait, as_utf8
 
 logger = logging.getLogger("noughts.bot")
@@ -36,10 +38,8 @@ class Endpoint:
         # Certificates take most of the time that it takes to make a client.
         self._tls = ssl.create_default_context()
 
-    async def complete(
-        self, request: Mapping[str, Any], waits: list[Wait]
-    ) -> tuple[Any, float, int | None, int | None]:
-        """Return the model's message, the seconds of its request, and its tokens; None if unknown.
+    async def complete(self, request: Mapping[str, Any], waits: list[Wait]) -> tuple[Completion, float]:
+        """Return the model's answer, and the seconds of its request.
 
         Add to `waits` each wait after a rate limit, a failure or a lost connection. Raises Resign for any other error,
         or if the waits together would exceed the limit.
@@ -50,18 +50,21 @@ class Endpoint:
             while True:
                 began, wanted = time.monotonic(), None
                 try:
-                    answer = await client.chat.completions.create(**request)
-                    if not getattr(answer, "choices", None) or not answer.choices[0].message:
+                    # The client's own models of answers are not checked, and fail on odd ones.
+                    answer = await client.chat.completions.with_raw_response.create(**request)
+                    found = read_completion(_document(answer.http_response.content))
+                    if isinstance(found, Completion):
+                        return found, round(time.monotonic() - began, 3)
+                    if found is None:
                         raise Resign("the endpoint sent something else than a chat completion (check url)")
-                    tokens = (_count(answer.usage, each) for each in ("prompt_tokens", "completion_tokens"))
-                    return answer.choices[0].message, round(time.monotonic() - began, 3), *tokens
+                    why, failure, status = str(found.status or "an error"), found.reason, found.status
                 except openai.APIStatusError as error:
-                    why, failure = str(error.status_code), str(error)
-                    if error.status_code not in _TRANSIENT and error.status_code < 500:
-                        raise self._gives_up(f"the endpoint answered {why}", failure) from None
+                    why, failure, status = str(error.status_code), str(error), error.status_code
                     wanted = _retry_after(error.response.headers)
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
-                    why, failure = "connection", str(error.__cause__ or "") or str(error)
+                    why, failure, status = "connection", str(error.__cause__ or "") or str(error), 503
+                if status is None or (status not in _TRANSIENT and status < 500):
+                    raise self._gives_up(f"the endpoint answered {why}", failure) from None
                 usual = min(_FIRST_WAIT * 2 ** min(len(waits), 9), _LONGEST_WAIT)
                 # Without a wait, the limit would never be reached.
                 seconds = wanted if wanted and wanted > 0 else usual
@@ -78,10 +81,16 @@ class Endpoint:
         return Resign(f"{what}: {' '.join(as_utf8(why).split())}")
 
 
-def _count(usage: object, name: str) -> int | None:
-    """Return a number of tokens, which the client does not check; None if the endpoint did not report one."""
-    count = getattr(usage, name, None)
-    return count if isinstance(count, int) else None
+def _document(body: bytes) -> object:
+    """Return the JSON of an answer; None for another text. Raises ValueError if its end is missing."""
+    try:
+        return json.loads(body)
+    except json.JSONDecodeError:
+        if body.lstrip()[:1] in (b"{", b""):
+            raise
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -89,6 +98,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("retry-after", "")
     with suppress(ValueError):
         return float(text)
-    with suppress(ValueError):
+    with suppress(ValueError, TypeError, OverflowError):  # TypeError: a time without a zone
         return (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
     return None

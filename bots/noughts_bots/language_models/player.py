@@ -88,9 +88,10 @@ class LanguageModel(BuiltInBot):
         try:
             while verdict.kind != "legal" and len(answers) <= self.rethink:
                 request = {**self._request, "messages": messages}
-                message, seconds, *tokens = await self._endpoint.complete(request, waits)
-                said = self._form.said(message)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
+                completion, seconds = await self._endpoint.complete(request, waits)
+                said = self._form.said(completion)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
                 verdict = self._form.judge(said, view, position)
+                tokens = completion.input_tokens, completion.output_tokens
                 answers.append(Answer(said, verdict.kind, seconds, *tokens))
                 if 0 < position.limit_us < 1e6 * sum(answer.seconds for answer in answers):
                     # The time margin can be as long as the waits, which are not the model's fault.

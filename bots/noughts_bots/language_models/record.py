@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_TOO_MUCH = 1e15
+TOO_MUCH = 10**15
+"""Numbers of tokens, costs and seconds from here on are errors."""
 
 
 class Wait(NamedTuple):
@@ -55,7 +56,7 @@ def read_question(comment: str) -> Question | None:
         texts = found["answer"], *(answer.said for answer in answers)
         numbers = found["cost"], *(tokens for answer in answers for tokens in answer[3:])
         known = *filter(None, numbers), *(wait.seconds for wait in waits)
-        if all(isinstance(text, str) for text in texts) and all(0 <= number < _TOO_MUCH for number in known):
+        if all(isinstance(text, str) for text in texts) and all(0 <= number < TOO_MUCH for number in known):
             return Question(**found | {"answers": answers, "waits": waits})
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

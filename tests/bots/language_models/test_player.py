@@ -194,7 +194,9 @@ async def test_errors_of_an_endpoint_without_a_key_are_told_unchanged() -> None:
         await asked(Reply("none of the models is here", status=404))
 
 
-@pytest.mark.parametrize("seconds", ["0", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT"])
+@pytest.mark.parametrize(
+    "seconds", ["0", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 -0000"]
+)
 async def test_an_endpoint_that_asks_for_no_wait_is_not_asked_for_ever(seconds: str) -> None:
     busy = Reply("busy", status=429, headers={"retry-after": seconds})
     with pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)"):
@@ -215,6 +217,35 @@ async def test_unknown_tokens_have_no_cost(tokens: Any) -> None:
     assert (record(move)["answers"][0]["input_tokens"], record(move)["cost"]) == (None, None)
     move, _ = await asked(cell("b2"))
     assert record(move)["cost"] is None
+
+
+PARTS = json.dumps({"choices": [{"message": {"content": [{"type": "text", "text": '{"move":'}, {"text": '"b2"}'}]}}]})
+BARE = json.dumps({"choices": [{"message": '{"move": "b2"}'}], "usage": {"prompt_tokens": -1}})
+LATER = json.dumps({"error": {"code": 429, "message": "later"}})
+HUGE = BARE.replace("-1", "1e400")
+
+
+async def test_odd_answers_of_an_endpoint_are_read_and_recorded() -> None:
+    for body in (PARTS, BARE, HUGE):
+        move, _ = await asked(Reply(body=LATER), Reply(body=body), rethink=0)
+        assert (move.cell, verdicts(move), record(move)["waits"]) == (4, ["legal"], [{"why": "429", "seconds": 1.0}])
+        assert (record(move)["answers"][0]["input_tokens"], "Infinity" in move.comment) == (None, False)
+
+
+@pytest.mark.parametrize(
+    "body, reason",
+    [
+        ('{"choices": [null]}', r"something else than a chat completion \(check url\)"),
+        ('{"choices": {"message": {"content": "b2"}}}', "something else than a chat completion"),
+        ("<html>It works!</html>", "something else than a chat completion"),
+        ("[" * 100_000, "something else than a chat completion"),
+        ('{"error": {"code": "no_credit", "message": "pay first"}}', "the endpoint answered an error: pay first"),
+        ('{"choices": [], "error": "busy"}', "the endpoint answered an error: busy"),
+    ],
+)
+async def test_answers_without_a_message_resign_with_the_reason(body: str, reason: str) -> None:
+    with pytest.raises(Resign, match=reason):
+        await asked(Reply(body=body))
 
 
 async def test_memory_keeps_the_conversation_of_a_game() -> None:

@@ -1,0 +1,88 @@
+"""What counts in an endpoint's answer to a request for a chat completion. Pure.
+
+Servers that speak OpenAI's protocol differ in it, so nothing of the JSON is taken for granted.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from noughts_bots.language_models.record import TOO_MUCH, as_utf8
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    text: str
+    """The model's message or refusal."""
+    calls: tuple[tuple[str, str], ...]
+    """The calls of functions: names and arguments."""
+    input_tokens: int | None
+    output_tokens: int | None
+    """None if the endpoint does not report a possible number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error in an answer with status 200, as proxies send it."""
+
+    status: int | None
+    reason: str
+
+
+def read_completion(document: object) -> Completion | Failure | None:
+    """Return what the JSON of an answer says; None if it is something else than a chat completion."""
+    if not isinstance(document, dict):
+        return None
+    choices = document.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    if isinstance(message, str):
+        message = {"content": message}
+    if not isinstance(message, dict) or not message:
+        return _failure(document.get("error"))
+    return Completion(
+        text=_text(message.get("content")) or _text(message.get("refusal")),
+        calls=_calls(message.get("tool_calls")),
+        input_tokens=_count(document.get("usage"), "prompt_tokens"),
+        output_tokens=_count(document.get("usage"), "completion_tokens"),
+    )
+
+
+def _failure(error: object) -> Failure | None:
+    if not error:
+        return None
+    code, reason = (str(error.get("code")), error.get("message")) if isinstance(error, dict) else ("", error)
+    return Failure(int(code) if re.fullmatch("[1-9][0-9][0-9]", code) else None, as_utf8(reason))
+
+
+def _text(content: object) -> str:
+    """Return the text of a message: a string, or a list of parts, of which those of other types do not count."""
+    if isinstance(content, list):
+        return "".join(map(_text, content))
+    if isinstance(content, str):
+        return as_utf8(content)
+    if not isinstance(content, dict):
+        return ""
+    if "type" not in content and "text" not in content:
+        return _as_json(content)  # the server has parsed the model's JSON
+    return _text(content.get("text")) if content.get("type", "text") in ("text", "output_text", "refusal") else ""
+
+
+def _calls(calls: object) -> tuple[tuple[str, str], ...]:
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return tuple(
+        (as_utf8(function.get("name")), _as_json(function.get("arguments")))
+        for function in functions
+        if isinstance(function, dict)
+    )
+
+
+def _as_json(value: object) -> str:
+    return as_utf8(value if isinstance(value, str) else json.dumps(value))
+
+
+def _count(usage: object, name: str) -> int | None:
+    count: Any = usage.get(name) if isinstance(usage, Mapping) else None
+    return count if type(count) is int and 0 <= count < TOO_MUCH else None

@@ -1,0 +1,84 @@
+"""Answers of endpoints in every shape of JSON: nothing fails, and what counts can be recorded."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_bots.language_models.answers import FORMS
+from noughts_bots.language_models.completion import Completion, Failure, read_completion
+from noughts_bots.language_models.record import Answer, Question, read_question
+from noughts_bots.language_models.view import view_of
+from noughts_referee.rules import Position, parse_variant
+
+TICTACTOE = parse_variant("tictactoe")
+CALL = {"id": "1", "type": "function", "function": {"name": "play", "arguments": '{"move": "b2"}'}}
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10}
+GOOD = {"choices": [{"message": {"content": '{"move": "b2"}', "refusal": None, "tool_calls": [CALL]}}], "usage": USAGE}
+
+odd = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["text", 10**400]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "function", "message", "arguments", "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: Any) -> Any:
+    """Return the document with some parts replaced by others, added or left out."""
+    if draw(st.integers(0, 5)) == 0:
+        return draw(odd)
+    if isinstance(whole, dict):
+        kept = {key: draw(damaged(value)) for key, value in whole.items() if draw(st.integers(0, 9))}
+        return kept | ({"error": draw(odd)} if draw(st.integers(0, 9)) == 0 else {})
+    return [draw(damaged(each)) for each in whole] if isinstance(whole, list) else whole
+
+
+@given(damaged(GOOD), st.sampled_from(sorted(FORMS)))
+def test_every_json_gives_an_answer_a_failure_or_nothing(document: Any, form: str) -> None:
+    found = read_completion(json.loads(json.dumps(document)))
+    if isinstance(found, Failure):
+        assert found.status is None or 100 <= found.status <= 999
+    if isinstance(found, Completion):
+        said = FORMS[form].said(found)
+        verdict = FORMS[form].judge(said, view_of(TICTACTOE, 7, scrambled=False), Position(TICTACTOE))
+        answer = Answer(said, verdict.kind, 0.5, found.input_tokens, found.output_tokens)
+        question = Question("m", form, 2, False, "", [answer], [], None)
+        assert read_question(question.write()) == question
+        json.loads(question.write().encode(), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    "content, text",
+    [
+        ("b2", "b2"),
+        (["b", "2"], "b2"),
+        ([{"type": "text", "text": "b"}, {"type": "output_text", "text": {"text": "2"}}], "b2"),
+        ([{"type": "thinking", "text": "a1?"}, {"type": "image_url"}, None, {"text": "b2"}], "b2"),
+        ({"move": "b2"}, '{"move": "b2"}'),
+        (None, ""),
+        (7, ""),
+    ],
+)
+def test_text_of_a_message_is_read_in_every_spelling(content: object, text: str) -> None:
+    found = read_completion({"choices": [{"message": {"content": content}}]})
+    assert found == Completion(text, (), None, None)
+
+
+@pytest.mark.parametrize("tokens", [-1, 1e400, 2.5, True, "7", 10**15, None, [1]])
+def test_impossible_numbers_of_tokens_are_unknown(tokens: object) -> None:
+    found = read_completion({**GOOD, "usage": {"prompt_tokens": tokens, "completion_tokens": 0}})
+    assert isinstance(found, Completion)
+    assert (found.input_tokens, found.output_tokens) == (None, 0)
+
+
+def test_arguments_of_a_call_can_be_an_object() -> None:
+    call = {"function": {"name": "play", "arguments": {"move": "b2"}}}
+    found = read_completion({"choices": [{"message": {"content": None, "tool_calls": [None, call]}}]})
+    assert isinstance(found, Completion)
+    assert FORMS["tool"].said(found) == '{"move": "b2"}'
