@@ -25,3 +25,9 @@ class Thinking(Unhurried):
     """An engine that takes its time, on a core of its own."""
 
     seconds = 0.25
+
+
+class Silent(Unhurried):
+    """Does not answer while a test runs."""
+
+    seconds = 3_600.0

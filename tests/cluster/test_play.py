@@ -136,6 +136,20 @@ async def test_a_bot_that_does_not_come_back_loses_its_games_and_the_others_play
         await cluster.look_back("league")
 
 
+async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
+    attempts = "SELECT coalesce(max(attempt), 0) FROM units"
+    async with running(servers=2, referees=1) as cluster, at_each(cluster) as (here, there):
+        cluster.start_bots(["amy", "ben"], "Silent")
+        await cluster.all_online(["amy", "ben"])
+        await cluster.organise("cup", ["amy", "ben"])
+        for attempt in (1, 2, 3):
+            async with asyncio.timeout(20):
+                while rows_of(cluster.database, attempts)[0][0] < attempt:  # noqa: ASYNC110  # others tell nobody
+                    await asyncio.sleep(0.05)
+            assert (await here.ask("Pause", "cup", now=True)).state == TOURNAMENT_STATE_PAUSED
+            assert (await there.ask("Start", "cup")).state == TOURNAMENT_STATE_RUNNING
+
+
 async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -> None:
     names = ["amy", "ben"]
     test = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "sprt": "elo0=-60,elo1=0", "games_per_pair": 20_000, "seed": 3}

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from noughts_proto.v1 import tournaments_pb2 as noughts__proto_dot_v1_dot_tournaments__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/tests.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\"k\n\x04Test\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bnew_version\x18\x02 \x01(\t\x12\x14\n\x0c\x62\x61se_version\x18\x03 \x01(\t\x12*\n\ntournament\x18\x04 \x01(\x0b\x32\x16.noughts.v1.Tournament\"G\n\x11\x43reateTestRequest\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"4\n\x12\x43reateTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"\x1e\n\x0eGetTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"1\n\x0fGetTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"\x84\x01\n\x10ListTestsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0e\n\x06search\x18\x04 \x01(\t\x12*\n\x05state\x18\x05 \x01(\x0e\x32\x1b.noughts.v1.TournamentState\"M\n\x11ListTestsResponse\x12\x1f\n\x05tests\x18\x01 \x03(\x0b\x32\x10.noughts.v1.Test\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x1f\n\x0fStopTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"2\n\x10StopTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"!\n\x11ResumeTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"4\n\x12ResumeTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test2\xfc\x02\n\x0bTestService\x12K\n\nCreateTest\x12\x1d.noughts.v1.CreateTestRequest\x1a\x1e.noughts.v1.CreateTestResponse\x12\x42\n\x07GetTest\x12\x1a.noughts.v1.GetTestRequest\x1a\x1b.noughts.v1.GetTestResponse\x12H\n\tListTests\x12\x1c.noughts.v1.ListTestsRequest\x1a\x1d.noughts.v1.ListTestsResponse\x12\x45\n\x08StopTest\x12\x1b.noughts.v1.StopTestRequest\x1a\x1c.noughts.v1.StopTestResponse\x12K\n\nResumeTest\x12\x1d.noughts.v1.ResumeTestRequest\x1a\x1e.noughts.v1.ResumeTestResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/tests.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\"k\n\x04Test\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bnew_version\x18\x02 \x01(\t\x12\x14\n\x0c\x62\x61se_version\x18\x03 \x01(\t\x12*\n\ntournament\x18\x04 \x01(\x0b\x32\x16.noughts.v1.Tournament\"G\n\x11\x43reateTestRequest\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"4\n\x12\x43reateTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"\x1e\n\x0eGetTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"1\n\x0fGetTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"\x84\x01\n\x10ListTestsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0e\n\x06search\x18\x04 \x01(\t\x12*\n\x05state\x18\x05 \x01(\x0e\x32\x1b.noughts.v1.TournamentState\"M\n\x11ListTestsResponse\x12\x1f\n\x05tests\x18\x01 \x03(\x0b\x32\x10.noughts.v1.Test\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\",\n\x0fStopTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03now\x18\x02 \x01(\x08\"2\n\x10StopTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test\"!\n\x11ResumeTestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"4\n\x12ResumeTestResponse\x12\x1e\n\x04test\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Test2\xfc\x02\n\x0bTestService\x12K\n\nCreateTest\x12\x1d.noughts.v1.CreateTestRequest\x1a\x1e.noughts.v1.CreateTestResponse\x12\x42\n\x07GetTest\x12\x1a.noughts.v1.GetTestRequest\x1a\x1b.noughts.v1.GetTestResponse\x12H\n\tListTests\x12\x1c.noughts.v1.ListTestsRequest\x1a\x1d.noughts.v1.ListTestsResponse\x12\x45\n\x08StopTest\x12\x1b.noughts.v1.StopTestRequest\x1a\x1c.noughts.v1.StopTestResponse\x12K\n\nResumeTest\x12\x1d.noughts.v1.ResumeTestRequest\x1a\x1e.noughts.v1.ResumeTestResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,13 +47,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTTESTSRESPONSE']._serialized_start=534
   _globals['_LISTTESTSRESPONSE']._serialized_end=611
   _globals['_STOPTESTREQUEST']._serialized_start=613
-  _globals['_STOPTESTREQUEST']._serialized_end=644
-  _globals['_STOPTESTRESPONSE']._serialized_start=646
-  _globals['_STOPTESTRESPONSE']._serialized_end=696
-  _globals['_RESUMETESTREQUEST']._serialized_start=698
-  _globals['_RESUMETESTREQUEST']._serialized_end=731
-  _globals['_RESUMETESTRESPONSE']._serialized_start=733
-  _globals['_RESUMETESTRESPONSE']._serialized_end=785
-  _globals['_TESTSERVICE']._serialized_start=788
-  _globals['_TESTSERVICE']._serialized_end=1168
+  _globals['_STOPTESTREQUEST']._serialized_end=657
+  _globals['_STOPTESTRESPONSE']._serialized_start=659
+  _globals['_STOPTESTRESPONSE']._serialized_end=709
+  _globals['_RESUMETESTREQUEST']._serialized_start=711
+  _globals['_RESUMETESTREQUEST']._serialized_end=744
+  _globals['_RESUMETESTRESPONSE']._serialized_start=746
+  _globals['_RESUMETESTRESPONSE']._serialized_end=798
+  _globals['_TESTSERVICE']._serialized_start=801
+  _globals['_TESTSERVICE']._serialized_end=1181
 # @@protoc_insertion_point(module_scope)

@@ -37,7 +37,8 @@ class Test(_message.Message):
     def tournament(self) -> _tournaments_pb2.Tournament:
         """The tournament `tournaments/ID` that plays the test. At creation: its settings, without a name. The server sets
         `schedule` to MATCH and `rated` to false. If both `sprt` and `games_per_pair` are unset, `sprt` is
-        `elo0=0,elo1=5`. If `openings` is unset, they are two random plies, or none if the bots agree on an opening.
+        `elo0=0,elo1=5`. If `openings` is unset, they are as many random plies as the variant needs for the length of the
+        test, or none if the bots agree on an opening. If `concurrency` is 0, it follows the pace of the bots.
         If `throughput` is 0, it is 100. Times to join and to start have no effect. Lists omit the standings, but not `match`.
         """
 
@@ -206,16 +207,20 @@ class StopTestRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    NOW_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tests/ID`."""
+    now: _builtins.bool
+    """Ends running games at once instead of waiting for them. They are played again when the test resumes."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        now: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "now", b"now"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

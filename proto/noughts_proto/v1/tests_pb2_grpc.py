@@ -90,7 +90,7 @@ class TestServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StopTest(self, request, context):
-        """Stops a test: running games are finished, and no other game begins. ResumeTest continues it.
+        """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

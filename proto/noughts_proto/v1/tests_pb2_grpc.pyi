@@ -42,7 +42,7 @@ class TestServiceStub:
     ListTests: _grpc.UnaryUnaryMultiCallable[_tests_pb2.ListTestsRequest, _tests_pb2.ListTestsResponse]
     """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first."""
     StopTest: _grpc.UnaryUnaryMultiCallable[_tests_pb2.StopTestRequest, _tests_pb2.StopTestResponse]
-    """Stops a test: running games are finished, and no other game begins. ResumeTest continues it."""
+    """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it."""
     ResumeTest: _grpc.UnaryUnaryMultiCallable[_tests_pb2.ResumeTestRequest, _tests_pb2.ResumeTestResponse]
     """Resumes a stopped test. UNAVAILABLE while games from before the stop are still running."""
 
@@ -60,7 +60,7 @@ class TestServiceAsyncStub(TestServiceStub):
     ListTests: _aio.UnaryUnaryMultiCallable[_tests_pb2.ListTestsRequest, _tests_pb2.ListTestsResponse]  # type: ignore[assignment]
     """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first."""
     StopTest: _aio.UnaryUnaryMultiCallable[_tests_pb2.StopTestRequest, _tests_pb2.StopTestResponse]  # type: ignore[assignment]
-    """Stops a test: running games are finished, and no other game begins. ResumeTest continues it."""
+    """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it."""
     ResumeTest: _aio.UnaryUnaryMultiCallable[_tests_pb2.ResumeTestRequest, _tests_pb2.ResumeTestResponse]  # type: ignore[assignment]
     """Resumes a stopped test. UNAVAILABLE while games from before the stop are still running."""
 
@@ -99,7 +99,7 @@ class TestServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tests_pb2.StopTestRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tests_pb2.StopTestResponse, _abc.Awaitable[_tests_pb2.StopTestResponse]]:
-        """Stops a test: running games are finished, and no other game begins. ResumeTest continues it."""
+        """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it."""
 
     @_abc_1.abstractmethod
     def ResumeTest(

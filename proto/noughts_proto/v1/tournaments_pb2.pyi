@@ -228,7 +228,10 @@ class Tournament(_message.Message):
     games_per_pair: _builtins.int
     """Games of each pair; 0 means 2, or 100,000 if there is an `sprt`."""
     concurrency: _builtins.int
-    """The largest number of concurrent games; 0 means 1,024."""
+    """The largest number of concurrent games. 0 means 1,024; in a test, and in a match or candidates with a `throughput`,
+    it means that the server measures the pace of the bots: it begins with a pair of games and plays more at once as
+    long as its games are quick, or are not slower for it. In games with clocks, the capacity of the bots decides.
+    """
     seed: _builtins.int
     """The source of all random numbers of the tournament. Unset: the server chooses it at random. The server returns it
     after the end of the tournament, so that nobody can predict the random numbers of other bots.
@@ -677,10 +680,13 @@ class MatchDetails(_message.Message):
     OPENINGS_TOTAL_FIELD_NUMBER: _builtins.int
     REFEREES_FIELD_NUMBER: _builtins.int
     SUMMARY_FIELD_NUMBER: _builtins.int
+    ADVICE_FIELD_NUMBER: _builtins.int
     openings_total: _builtins.int
     """The number of different openings."""
     summary: _builtins.str
     """The result in a few lines of text, e.g. for a pull request."""
+    advice: _builtins.str
+    """What to change, if the openings are too few for the length of the test, or games repeat earlier ones; else empty."""
     @_builtins.property
     def course(self) -> _containers.RepeatedCompositeFieldContainer[Global___LlrPoint]:
         """The course of the test, if there is one: at most 258 points, the first and the last one among them."""
@@ -706,10 +712,11 @@ class MatchDetails(_message.Message):
         openings_total: _builtins.int = ...,
         referees: _abc.Iterable[Global___RefereeGames] | None = ...,
         summary: _builtins.str = ...,
+        advice: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["course", b"course", "endings", b"endings", "openings", b"openings", "openings_total", b"openings_total", "referees", b"referees", "summary", b"summary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["advice", b"advice", "course", b"course", "endings", b"endings", "openings", b"openings", "openings_total", b"openings_total", "referees", b"referees", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1166,16 +1173,20 @@ class PauseTournamentRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    NOW_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
+    now: _builtins.bool
+    """Ends running games at once instead of waiting for them. They are played again when the tournament resumes."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        now: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "now", b"now"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -38,7 +38,7 @@ def pace_of(settings: TournamentSettings) -> Pace:
     # The same for all, and the time of those who have their own: who has which is not known on a server yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
-        at_once = output.count(settings.concurrency, "game")
+        at_once = output.count(settings.most_concurrent, "game")
         wording = f"this assumes that all moves are as slow as allowed, {at_once} at once, each of about {plies} plies"
         return Pace(seconds, None, "limits", wording)
     wording = f"without a time limit, this assumes 1 ms per move, one after the other, and about {plies} plies per game"
@@ -81,7 +81,7 @@ def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: P
 def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | None:
     if pace.rate is not None:
         return each.usual / pace.rate
-    return None if pace.seconds is None else each.seconds(pace.seconds, settings.concurrency)
+    return None if pace.seconds is None else each.seconds(pace.seconds, settings.most_concurrent)
 
 
 def _games(each: Forecast) -> str:

@@ -47,6 +47,11 @@ class Output:
 VariantOption = Annotated[str, Option("--variant", autocompletion=completion.variants)]
 SpecArgument = Annotated[str, Argument(metavar="SPEC", autocompletion=completion.specs)]
 ConcurrencyOption = Annotated[int, Option("--concurrency", min=1, max=65_536)]
+PacedConcurrencyOption = Annotated[
+    int,
+    Option("--concurrency", metavar="C", min=0, max=65_536, help="Concurrent games; 0: follow the pace of the bots"),
+]
+NowOption = Annotated[bool, Option("--now", help="End running games now; they are played again after a resume")]
 
 
 DatabaseOption = Annotated[str | None, Option("--db")]

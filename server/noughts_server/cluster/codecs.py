@@ -9,7 +9,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.runtime.tournament_play import CHANGED
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
 
@@ -111,16 +111,18 @@ def _decode_report(data: bytes) -> CommitReport:
     return report
 
 
+_TOURNAMENT = Codec(
+    lambda tournament: iter((pb.TournamentChanged(tournament=tournament).SerializeToString(),)),
+    lambda data: pb.TournamentChanged.FromString(data).tournament,
+)
 _CODECS = {
     TO_SERVER: _plain(pb.ClusterAsks),
     TO_REFEREE: _plain(pb.ClusterAnswers),
     SERVERS: _plain(pb.ServerPresence),
     REFEREES: _plain(pb.RefereePresence),
     WANTS: _plain(pb.FeedWants),
-    CHANGED: Codec(
-        lambda tournament: iter((pb.TournamentChanged(tournament=tournament).SerializeToString(),)),
-        lambda data: pb.TournamentChanged.FromString(data).tournament,
-    ),
+    CHANGED: _TOURNAMENT,
+    ABANDONED: _TOURNAMENT,
     PLAYED: Codec(_encode_played, _decode_played),
     COMMITTED: Codec(_encode_report, _decode_report),
 }

@@ -14,7 +14,7 @@ from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.runtime.tournament_play import CHANGED
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 from noughts_server.store.tournaments.tournaments import Tournament
@@ -36,6 +36,10 @@ class RemotePlay:
     def changed(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self._bus.publish(CHANGED, tournament.id)
+
+    def abandoned(self, tournament: Tournament) -> None:
+        """See `TournamentPlay`."""
+        self._bus.publish(ABANDONED, tournament.id)
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """See `TournamentPlay`."""

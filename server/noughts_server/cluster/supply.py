@@ -22,7 +22,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
-from noughts_server.runtime.tournament_play import CHANGED, LocalPlay
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, LocalPlay
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -199,6 +199,7 @@ class SharedPlay:
         """Plays until it is cancelled."""
         with (
             listening(self._bus, CHANGED, lambda tournament: self.look()),
+            listening(self._bus, ABANDONED, self.local.drop),
             listening(self._bus, COMMITTED, self._stored),
             listening(self._bus, REFEREES, self._hear),
         ):

@@ -19,6 +19,10 @@ GAMES_OF_A_TEST = 100_000
 """The largest number of games of a match with a test, unless it is given."""
 
 
+MOST_CONCURRENT = 1_024
+"""The largest number of concurrent games, unless it is given."""
+
+
 @dataclass(frozen=True, slots=True)
 class TournamentSettings:
     """The settings of tournaments on a server, challenges, and games on one machine."""
@@ -31,7 +35,8 @@ class TournamentSettings:
     """Time controls of single entries, by label. Such a tournament cannot be rated."""
     schedule: TournamentFormat = ROUND_ROBIN
     games_per_pair: int = 2
-    concurrency: int = 1024
+    concurrency: int = MOST_CONCURRENT
+    """The largest number of concurrent games; 0 in a test: as many as the measured pace of its bots is worth."""
     seed: int = 0
     """Unsigned 64 bits, from which all random numbers of the tournament follow."""
     rated: bool = True
@@ -59,6 +64,16 @@ class TournamentSettings:
     """The openings; both games of an encounter have the same one."""
     title: str = ""
     """The displayed name; can be empty."""
+
+    @property
+    def paced(self) -> bool:
+        """Return whether the pace of the bots decides how many games run at once."""
+        return not self.concurrency
+
+    @property
+    def most_concurrent(self) -> int:
+        """Return the largest number of concurrent games."""
+        return self.concurrency or MOST_CONCURRENT
 
     def time_of(self, label: str) -> TimeControl:
         """Return the time control of the entry with this label."""
@@ -88,6 +103,11 @@ class Option(NamedTuple):
     """0, False or an empty text."""
     most: int
     """The largest value, or the length of the longest text."""
+
+
+def usual_concurrency(schedule: TournamentFormat, throughput: int) -> int:
+    """Return the concurrency of a tournament unless it is given: in tests and the like, the bots' pace decides."""
+    return 0 if throughput and schedule.base is not None else MOST_CONCURRENT
 
 
 OPTIONS: Mapping[str, Option] = {

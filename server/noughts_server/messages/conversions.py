@@ -78,7 +78,7 @@ def tournament_message(
         test=tournament.kind is Kind.TEST,
         standings=map(standing_message, rows),
         **statistics,
-        match_details=match_details_message(tournament, statistics.get("match")) if rows else None,
+        match_details=match_details_message(tournament, statistics.get("match") if rows else None),
     )
 
 

@@ -9,10 +9,15 @@ _VERDICTS = {"H0": ": H0 accepted", "H1": ": H1 accepted", "continue": ": not de
 
 
 def match_details_message(tournament: Tournament, found: pb.MatchStatistics | None) -> pb.MatchDetails | None:
-    """Return how a match with these statistics went; None for None. Games stored by older servers have no details."""
+    """Return how a match with these statistics went; without them only advice, or None.
+
+    Games stored by older servers have no details.
+    """
+    counts = tournament.match_counts or {}
+    advice = counts.get("advice", "")
     if found is None:
-        return None
-    counts, test = tournament.match_counts or {}, found.HasField("sprt")
+        return pb.MatchDetails(advice=advice) if advice else None
+    test = found.HasField("sprt")
     endings = [
         pb.MatchEnding(termination=int(termination), **dict(zip(_COUNTS, results, strict=True)))  # type: ignore[arg-type]  # equal values
         for termination, results in counts.get("endings", {}).items()
@@ -30,6 +35,7 @@ def match_details_message(tournament: Tournament, found: pb.MatchStatistics | No
         openings_total=counts.get("openings_total", 0),
         referees=[pb.RefereeGames(name=name, games=games) for name, games in counts.get("referees", {}).items()],
         summary=_summary(tournament, found, endings),
+        advice=advice,
     )
 
 

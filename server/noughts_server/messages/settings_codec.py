@@ -8,7 +8,12 @@ from typing import Any
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
-from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, OPTIONS, TournamentSettings
+from noughts_server.competition.tournament_settings import (
+    GAMES_OF_A_TEST,
+    OPTIONS,
+    TournamentSettings,
+    usual_concurrency,
+)
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
@@ -40,10 +45,11 @@ def _of_games(settings: TournamentSettings) -> dict[str, Any]:
 
 def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> TournamentSettings:
     """Return the settings of a request, with defaults and `seed` for missing values. Raises InvalidArgument."""
+    schedule = _format(message)
     return TournamentSettings(
-        schedule=_format(message),
+        schedule=schedule,
         games_per_pair=message.games_per_pair or (GAMES_OF_A_TEST if message.sprt else _USUAL.games_per_pair),
-        concurrency=message.concurrency or _USUAL.concurrency,
+        concurrency=message.concurrency or usual_concurrency(schedule, message.throughput),
         rated=message.rated if message.HasField("rated") else not message.own_times,
         **_games_of(message, "tournament.openings", seed),
         **{name: getattr(message, name) for name in _SAME},

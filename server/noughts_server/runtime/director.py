@@ -124,10 +124,14 @@ class Director:
         """A tournament that starts by itself has been created."""
         self._rescheduled.set()
 
-    async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
-        """Begins no new game; those running are finished and kept."""
+    async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "", now: bool = False) -> None:
+        """Begin no new game. Running games are finished and kept; with `now` they end without a result."""
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
-        self.play.changed(await self.store.write(pause))
+        paused = await self.store.write(pause)
+        if now:
+            self.play.abandoned(paused)
+        else:
+            self.play.changed(paused)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""

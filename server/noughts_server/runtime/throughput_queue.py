@@ -6,6 +6,7 @@ with the highest priority, the one with the smallest pass is next.
 """
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.runtime.pace import Pace
 
 # So many turns fill the referee: few enough for large frames, and enough for small differences between shares.
 _TURNS = 16
@@ -36,6 +38,10 @@ class _Share:
     """The games that its bots can play at once."""
     waits: bool = False
     """Whether it has, or can claim, further games."""
+    handed: int = 0
+    """The games that it has handed out."""
+    pace: Pace | None = None
+    """The pace of its bots, if that decides how many games run at once."""
 
 
 class ThroughputQueue:
@@ -44,10 +50,12 @@ class ThroughputQueue:
     With more games, the turns would no longer decide the shares, but the seats of the bots.
     """
 
-    def __init__(self, referee: Referee) -> None:
+    def __init__(self, referee: Referee, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` returns seconds."""
         self.seats = os.cpu_count() or 1
         """Games with clocks that this machine plays at once, unless the bots of one tournament can play more."""
         self._referee = referee
+        self._clock = clock
         self._shares: dict[int, _Share] = {}
         self._turn: tuple[_Share | None, int] = (None, 0)
         """Which has the turn, for how many games."""
@@ -66,6 +74,9 @@ class ThroughputQueue:
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
         share.timed, share.waits = playing.timed, True
+        # In games with clocks, the bots say themselves how many they can play at once.
+        if share.pace is None and settings.paced and not playing.timed:
+            share.pace = Pace(self._clock())
         self.look()
         return self.turn_of(key)
 
@@ -84,6 +95,7 @@ class ThroughputQueue:
         share = self._shares.get(key)
         if share is not None:
             share.passed += games / share.throughput
+            share.handed += games
             share.waits = games > 0
             self._free_turn(share)
 
@@ -95,6 +107,11 @@ class ThroughputQueue:
 
     def look(self) -> None:
         """Give the next turn, if games can begin: games have begun or ended, or a tournament asks or has left."""
+        for share in self._shares.values():
+            if share.pace is not None:
+                running = self._referee.in_flight(share.key)
+                finished = share.handed - running - self._referee.queued(share.key)
+                share.pace.look(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
         free = {timed: self._free(timed) for timed in (False, True)}
@@ -111,6 +128,9 @@ class ThroughputQueue:
         def room_of(share: _Share) -> int:
             """Return how many more games it can have: with a shared bot, only as many as its bots have free seats."""
             room = free[share.timed][1]
+            if share.pace is not None:
+                begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
+                room = min(room, share.pace.games - begun)
             if any(users[bot] > 1 for bot in share.bots):
                 return min(
                     room, *(max(1, most) - given[bot] for bot, most in zip(share.bots, seats(share), strict=True))

@@ -30,6 +30,9 @@ logger = structlog.get_logger("noughts.director")
 CHANGED = "tournaments.changed"
 """The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
 
+ABANDONED = "tournaments.abandoned"
+"""The same for a tournament that was paused, and whose running games end at once."""
+
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
@@ -48,6 +51,9 @@ class TournamentPlay(Protocol):
 
     def changed(self, tournament: Tournament) -> None:
         """The store has started, paused, cancelled or extended it. Publishes CHANGED."""
+
+    def abandoned(self, tournament: Tournament) -> None:
+        """The store has paused it, and its running games end at once, without a result. Publishes ABANDONED."""
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """These entries, by number, have left; the values say why. Publishes CHANGED."""
@@ -122,6 +128,11 @@ class LocalPlay(Generic[S]):
         """See `TournamentPlay`."""
         self.follow(tournament)
         self.bus.publish(CHANGED, tournament.id)
+
+    def abandoned(self, tournament: Tournament) -> None:
+        """See `TournamentPlay`."""
+        self.drop(tournament.id)
+        self.bus.publish(ABANDONED, tournament.id)
 
     def follow(self, tournament: Tournament) -> None:
         """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""

@@ -5,11 +5,12 @@ from dataclasses import asdict, replace
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
+from noughts_server.openings.sufficiency import shortage
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc
 from noughts_server.store.tournaments.tournaments import MOST_GAMES_PER_PAIR, NewTournament
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
@@ -29,11 +30,25 @@ def checked(new: NewTournament, now_ms: int) -> NewTournament:
     return replace(new, settings=settings, joining=joining)
 
 
+def advised(new: NewTournament) -> NewTournament:
+    """Return the tournament with advice if it compares bots and its openings are too few. Raises InvalidArgument.
+
+    This can take some tenths of a second.
+    """
+    settings = new.settings
+    if settings.schedule.base is None:
+        return new
+    check_settings(settings)
+    variant = parse_variant(canonical_variant(settings.variant))
+    return replace(new, advice=shortage(settings.openings, variant, settings.games_per_pair))
+
+
 def check_settings(settings: TournamentSettings) -> None:
     """Raise InvalidArgument for invalid settings."""
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
     check_number("tournament.games_per_pair", settings.games_per_pair, 1, MOST_GAMES_PER_PAIR)
-    check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
+    fewest = min(1, usual_concurrency(settings.schedule, settings.throughput))
+    check_number("tournament.concurrency", settings.concurrency, fewest, _MOST_CONCURRENCY)
     check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
     _check_format(settings)
     _check_time("tournament.time", settings.time)

@@ -1,5 +1,6 @@
 """TestService: tests of versions of bots against each other, each played by a tournament with the same ID."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +9,14 @@ from functools import partial
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tests_pb2_grpc, tournaments_pb2
 from noughts_referee.rules import parse_variant
-from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import settings_of
-from noughts_server.openings.settings import OpeningsKind
+from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
-from noughts_server.services.new_tournaments import canonical_variant, checked
+from noughts_server.services.new_tournaments import advised, canonical_variant, checked
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.idempotency import idempotent
@@ -30,8 +30,6 @@ from noughts_server.store.tournaments.tournaments import NewTournament, Tourname
 from noughts_server.store.validation import check_slug
 
 _USUAL_TEST, _USUAL_THROUGHPUT = "elo0=0,elo1=5", 100
-_NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
-_USUAL_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.RANDOM, plies=2)
 _UNNAMED = "unnamed"
 """The ID with which a test is checked for which the server chooses one."""
 
@@ -46,7 +44,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
         who, wanted, parts = caller(), request.test, self.tournaments
         require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))
-        match, now = _match(wanted), parts.store.now_ms()
+        match, now = await asyncio.to_thread(_match, wanted), parts.store.now_ms()
 
         def create(connection: Connection) -> str:
             new = get_version(connection, *bot_version_id("test.new_version", wanted.new_version))
@@ -80,7 +78,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     @open_to(Access.ORGANISE)
     async def StopTest(self, request: pb.StopTestRequest, context: Context) -> pb.StopTestResponse:
         slug, director = await self._known(request.name), self.tournaments.director
-        await director.uncancelled(partial(director.pause, slug, owner_id=caller().only_owner))
+        await director.uncancelled(partial(director.pause, slug, owner_id=caller().only_owner, now=request.now))
         return pb.StopTestResponse(test=await self._full(slug))
 
     @open_to(Access.ORGANISE)
@@ -100,19 +98,23 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
 
 def _match(wanted: pb.Test) -> NewTournament:
-    """Return the tournament of a requested test, with defaults. Raises InvalidArgument."""
+    """Return the tournament of a requested test, with defaults. Raises InvalidArgument.
+
+    This can take some tenths of a second.
+    """
     asked = tournaments_pb2.Tournament()
     asked.CopyFrom(wanted.tournament)
     asked.schedule, asked.rated = tournaments_pb2.SCHEDULE_MATCH, False
     asked.throughput = asked.throughput or _USUAL_THROUGHPUT
     if not asked.games_per_pair:
         asked.sprt = asked.sprt or _USUAL_TEST
-    if not asked.HasField("openings"):
-        agreed = parse_variant(canonical_variant(asked.variant or TournamentSettings().variant)).agreement
-        asked.openings.MergeFrom(_NO_OPENINGS if agreed else _USUAL_OPENINGS)
     slug = check_slug("test.name", test_id("test.name", wanted.name)) if wanted.name else _UNNAMED
     drawn = SeedKind.GIVEN if asked.HasField("seed") else SeedKind.DRAWN
-    return NewTournament(slug, settings_of(asked, seed=secrets.randbits(64)), seed_kind=drawn)
+    settings = settings_of(asked, seed=secrets.randbits(64))
+    if not asked.HasField("openings"):
+        variant = parse_variant(canonical_variant(settings.variant))
+        settings = replace(settings, openings=usual_openings(variant, settings.games_per_pair // 2))
+    return advised(NewTournament(slug, settings, seed_kind=drawn))
 
 
 def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotVersion, variant: str) -> None:

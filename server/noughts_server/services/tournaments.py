@@ -1,5 +1,6 @@
 """TournamentService: organises tournaments."""
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from noughts_server.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, caller_as, open_to, require
-from noughts_server.services.new_tournaments import checked
+from noughts_server.services.new_tournaments import advised, checked
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -52,7 +53,10 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
         who = caller()
-        new, now = _new_tournament(request.tournament), self.store.now_ms()
+        now = self.store.now_ms()
+        new = _new_tournament(request.tournament)
+        if new.settings.sprt:
+            new = await asyncio.to_thread(advised, new)
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
@@ -124,7 +128,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
-        return pb.PauseTournamentResponse(tournament=await self._changed(request.name, self.director.pause))
+        pause = partial(self.director.pause, now=request.now)
+        return pb.PauseTournamentResponse(tournament=await self._changed(request.name, pause))
 
     @open_to(Access.TOKEN)
     async def CancelTournament(

@@ -22,6 +22,8 @@ _MOST_POINTS = 256
 _IDLE_PAIRS = 50
 """After at least this many consecutive repetitions, all further pairs are expected to be repetitions."""
 
+_MANY_REPEATS = 20
+
 
 class MatchGame(NamedTuple):
     """A game as it counts."""
@@ -114,7 +116,8 @@ class MatchGames:
         self._idle = 0
         """Consecutive repetitions up to the last pair."""
         self._games = 0
-        self._walkover = False
+        self.walked_over = False
+        """Whether a game counted for a player because the other one was withdrawn."""
         # By opening: the content of all pairs from it, or None if they differ.
         self._same: dict[Hashable, _Played | None] = {}
 
@@ -140,12 +143,21 @@ class MatchGames:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether the test cannot be decided: after a walkover, or twice as many repeated pairs as openings.
+        """Return whether the test cannot be decided: after a walkover, or if further pairs only repeat others."""
+        return self.sprt is not None and not self.decided and (self.walked_over or self.out_of_games)
+
+    @property
+    def out_of_games(self) -> bool:
+        """Return whether twice as many pairs were repeated as there are openings.
 
         By then a random order has almost certainly used all openings of a book.
         """
-        idle = self._walkover or self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
-        return self.sprt is not None and not self.decided and idle
+        return self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
+
+    @property
+    def repeating(self) -> bool:
+        """Return whether enough games are repetitions to tell the user."""
+        return self._repeats >= max(_MANY_REPEATS, self._games // 4)
 
     def add(self, games: Mapping[int, MatchGame]) -> None:
         """Add games by their slots, from 1. After the end of the test nothing changes."""
@@ -176,7 +188,7 @@ class MatchGames:
         """Count a pair; return whether the counts of pairs have changed."""
         self._games += (one.points is not None) + (other.points is not None)
         if one.points is None or other.points is None:
-            self._walkover |= WALKOVER in (one, other)
+            self.walked_over |= WALKOVER in (one, other)
             _count_single(self._single, one)
             _count_single(self._single, other)
             return False

@@ -8,9 +8,12 @@ from typing import Any
 
 import grpc
 
+from noughts_bots import Bot
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.v1 import tests_pb2, tournaments_pb2
+from noughts_referee.rules import Position
 from noughts_server.limits import Limits
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in
@@ -30,6 +33,18 @@ EASY: dict[str, Any] = {
     "seed": 11,
     "concurrency": 4,
 }
+
+
+class Slow(Bot):
+    """Thinks about one move at a time."""
+
+    def __init__(self, seconds: float = 0.01) -> None:
+        self._seconds, self._thinking = seconds, asyncio.Lock()
+
+    async def choose(self, position: Position) -> int:
+        async with self._thinking:
+            await asyncio.sleep(self._seconds)
+        return position.free[0]
 
 
 class Shy(Random):
@@ -123,7 +138,7 @@ async def test_newest_versions_are_tested_with_the_usual_settings(client: Client
     settings = made.tournament
     assert (settings.sprt, settings.games_per_pair, settings.variant) == ("elo0=0,elo1=5", 100_000, "tictactoe")
     assert (settings.priority, settings.throughput) == (0, 100)
-    assert (settings.openings.kind, settings.openings.plies) == ("random", 2)
+    assert (settings.openings.kind, settings.openings.plies, settings.concurrency) == ("random", 4, 0)
     assert settings.schedule == tournaments_pb2.SCHEDULE_MATCH
     assert sorted(row.label for row in settings.standings) == ["ada-2.0-beta", "ada-3"]
     other = await create(client, token, base="ada/versions/2.0-beta", games_per_pair=10, variant="gomoku+swap2")
@@ -202,6 +217,81 @@ async def test_stopped_test_plays_no_game_until_it_is_resumed(client: Client) ->
     assert over.tournament.games_done == 400
     refusal = await refused(stop(client, token, made.name))
     assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "finished")
+
+
+async def test_slow_bots_finish_their_first_games_soon(client: Client) -> None:
+    token = await client.token()
+    # 1,024 games at once would take half a minute each.
+    async with client.online(token, "ada", "bob", bot=Slow()):
+        made = await create(client, token)
+        running = client.server.referee.in_flight
+        over = await until(client, made.name, lambda test: running() <= 8 and test.tournament.games_done >= 8)
+    assert over.tournament.concurrency == 0
+
+
+async def test_quick_bots_get_many_games_at_once(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        made = await create(client, token)
+        await until(client, made.name, lambda test: client.server.referee.in_flight() > 16)
+
+
+async def test_test_that_stops_now_waits_for_no_game(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob", bot=Slow(seconds=3_600)):
+        made = await create(client, token)
+        await until(client, made.name, lambda test: client.server.referee.in_flight() == 2)
+        request = tests_pb2.StopTestRequest(name=made.name, now=True)
+        stopped = (await client.tests.StopTest(request, metadata=bearing(token))).test
+        assert (stopped.tournament.state, client.server.referee.in_flight()) == (PAUSED, 0)
+        await resume(client, token, made.name)
+        await until(client, made.name, lambda test: client.server.referee.in_flight() == 2)
+
+
+async def test_openings_suffice_for_the_games_of_the_variant(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    plies = {}
+    for variant, games in (("connect4", 0), ("connect4", 20), ("gomoku", 0), ("tictactoe", 100)):
+        made = await create(client, token, variant=variant, games_per_pair=games, sprt="elo0=0,elo1=5")
+        plies[variant, games] = made.tournament.openings.plies
+        assert made.tournament.match_details.advice == ""
+    assert plies == {("connect4", 0): 8, ("connect4", 20): 2, ("gomoku", 0): 2, ("tictactoe", 100): 2}
+
+
+async def test_too_few_openings_are_reported_when_the_test_is_created(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    two = tournaments_pb2.Openings(kind="random", plies=2)
+    few = (await create(client, token, variant="connect4", openings=two)).tournament.match_details.advice
+    assert "The openings random:2 are about 49 different ones, for up to 50,000 pairs." in few
+    assert few.endswith("Fix: --openings random:8 in a new test.")
+    none = tournaments_pb2.Openings(kind="none")
+    alone = (await create(client, token, variant="connect4", openings=none)).tournament.match_details.advice
+    assert alone.startswith("Without openings there is only one start")
+    small = (await create(client, token)).tournament.match_details.advice
+    assert small.endswith("Fix: test in a variant with a larger board, or with bots that choose moves at random.")
+
+
+async def test_test_without_further_games_says_what_to_change(client: Client) -> None:
+    token = await client.token()
+    two = tournaments_pb2.Openings(kind="random", plies=2)
+    async with client.online(token, "ada", "bob", bot=make_bot(parse_spec("minimax:depth=1"))):
+        made = await create(client, token, variant="connect4", openings=two)
+        over = await until(client, made.name, lambda test: test.tournament.state == FINISHED)
+    found = over.tournament
+    assert found.reason.startswith("the test ran out of different games. ")
+    assert f"{found.match.repeats} of {found.match.games} games repeated earlier ones" in found.reason
+    assert found.reason.endswith("Fix: --openings random:8 in a new test.")
+    assert found.match_details.advice in found.reason
+
+
+async def test_undecided_test_that_played_all_its_games_says_so(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        made = await create(client, token, variant="mnk:4,4,3", games_per_pair=4, sprt="elo0=0,elo1=1")
+        over = await until(client, made.name, lambda test: test.tournament.state == FINISHED)
+    assert over.tournament.reason.startswith("all 4 games are over without a decision. Fix: more games")
 
 
 async def test_bot_of_another_owner_is_a_base_only_if_it_accepts(tmp_path: Path) -> None:

@@ -14,13 +14,17 @@ from typer import Argument, Option
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.cli import format_options, output
+from noughts_server.cli import format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.settings_codec import openings_message
+from noughts_server.openings.settings import OpeningsKind
 from noughts_server.resource_names import bot_name, short
 from noughts_server.store.people.scopes import ORGANISE, PLAY, permits, play_as
 
@@ -40,6 +44,10 @@ def submit(
     enter: list[str] | None = None,
     test_against: str = "",
     sprt: str | None = None,
+    openings: Annotated[
+        str, Option("--openings", help="Openings of the test. Default: as many plies as it needs")
+    ] = "",
+    concurrency: options.PacedConcurrencyOption = 0,
     at: AtServer = AtServer(),
 ) -> None:
     """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.
@@ -47,7 +55,7 @@ def submit(
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`, and
     `--test-against` also needs `play` and `organise`. It creates a test as `noughts test create` does, of --variant
-    (default: tictactoe), with random openings and --sprt (default: elo0=0,elo1=5).
+    (default: tictactoe), with --sprt (default: elo0=0,elo1=5), --openings and --concurrency.
     """
     prefix, _, path = str(file).partition(":")
     if prefix in ("py", "wasm") and not file.exists():
@@ -65,9 +73,16 @@ def submit(
     entered = [read_tournament(each) for each in enter or ()]
     if sprt is not None:
         format_options.read_sprt(sprt)
-        if not test_against:
-            raise UsageProblem(f"--sprt {sprt}: got no test, expected --test-against VERSION as well")
-    test = ""
+    of_test = {"--sprt": sprt, "--openings": openings, "--concurrency": concurrency}
+    for option, given in of_test.items():
+        if given and not test_against:
+            raise UsageProblem(f"{option} {given}: got no test, expected --test-against VERSION as well")
+    played = tournaments_pb2.Tournament(variant=variant, sprt=sprt or "", concurrency=concurrency)
+    if openings:
+        tested = options.read_variant(variant or TournamentSettings().variant)
+        chosen = openings_message(read_openings(openings, "sequential", False, tested))
+        played.openings.MergeFrom(chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE))
+    test = advice = ""
     with at.connected() as client:
         if test_against:
             _require_scopes(client, announced.bot)
@@ -86,9 +101,10 @@ def submit(
             wanted = tests_pb2.Test(
                 new_version=made.name,
                 base_version=bot_name(announced.bot, test_against),
-                tournament=tournaments_pb2.Tournament(variant=variant, sprt=sprt or ""),
+                tournament=played,
             )
-            test = client.call(client.tests.CreateTest, tests_pb2.CreateTestRequest(test=wanted)).test.name
+            created = client.call(client.tests.CreateTest, tests_pb2.CreateTestRequest(test=wanted)).test
+            test, advice = created.name, created.tournament.match_details.advice
     document = {
         "bot_version": made.name,
         "kind": made.submission.kind,
@@ -97,12 +113,14 @@ def submit(
         "unchanged": answer.unchanged,
         "entered": entered,
         "test": test or None,
+        "advice": advice,
     }
     tried = f": the server has tested it and runs it ({made.submission.size:,} bytes)."
     said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
     said += [f"It is entered in {short(tournament)}." for tournament in entered]
     if test:
         said.append(f"It is tested against version {test_against} in {short(test)}.")
+        said += [advice] * bool(advice)
         output.hint(f"Wait for the result: noughts test wait {short(test)}")
     output.show(document, "\n".join(said))
     if not entered and not test and not answer.unchanged:

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from noughts_bots.specs import BotSpec, make_built_in, unique_labels
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Variant, parse_variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command, declaration
@@ -29,10 +29,10 @@ from noughts_server.cli.local.run import beside_games, leave_if_ended_early, pla
 from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
-from noughts_server.cli.texts import message
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.formats import MATCH
 from noughts_server.local.plan import LocalOutcome, LocalPlan
+from noughts_server.openings.sufficiency import more_openings
 from noughts_server.tables.crosstable import scores_of
 
 _DEMO_SPECS = (
@@ -148,7 +148,11 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
             _print_more(plan, outcome)
             show_faults(plan, outcome)
     if outcome.exhausted:
-        output.warn(message("only_repeats", games=output.count(outcome.games, "game")))
+        fix = more_openings(settings.openings, parse_variant(settings.variant), settings.games_per_pair)
+        output.warn(
+            f"stopped after {output.count(outcome.games, 'game')}: every new pair repeats an earlier one, so the test"
+            f" cannot be decided. Fix: {fix.removesuffix(' in a new test')}"
+        )
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 

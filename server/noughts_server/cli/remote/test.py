@@ -24,13 +24,11 @@ from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
 from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
-from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.settings_codec import settings_message
 from noughts_server.openings.settings import OpeningsKind
 from noughts_server.resource_names import short, tournament_name
 
 _ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
-_USUAL_OPENINGS = "random:2"
 _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
 NameArgument = Annotated[str, Argument(metavar="ID", autocompletion=completion.tests)]
@@ -40,9 +38,9 @@ NameArgument = Annotated[str, Argument(metavar="ID", autocompletion=completion.t
 class TestOptions(GameOptions):
     """What a test plays, and its rank in the queue."""
 
-    openings: OpeningsOption = _USUAL_OPENINGS
+    openings: OpeningsOption = ""
     games: Annotated[int, Option("--games", min=0, max=LARGEST_GAMES, show_default=False)] = 0
-    concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
+    concurrency: options.PacedConcurrencyOption = 0
     sprt: str | None = None
     priority: format_options.PriorityOption = 0
     throughput: Annotated[int, Option("--throughput", min=1, max=1_000)] = 100
@@ -63,7 +61,8 @@ def create(
     bot that is online and accepts challenges. Running tests with the highest --priority get the next games, and those
     of equal priority share them in proportion to --throughput.
     """
-    if options.read_variant(playing.variant, playing.opening_rule).agreement and playing.openings == _USUAL_OPENINGS:
+    chosen = playing.openings
+    if not chosen:
         playing = replace(playing, openings="none")
     if playing.sprt is not None:
         format_options.read_sprt(playing.sprt)
@@ -75,7 +74,8 @@ def create(
         **output.picked(playing, "priority", "throughput"),
         title=title.encode(errors="replace").decode(),
     )
-    changes: dict[str, Any] = {} if settings.openings else {"openings": _NO_OPENINGS}
+    # Without a choice of openings, the server chooses them by the variant and the length of the test.
+    changes: dict[str, Any] = {"openings": _NO_OPENINGS} if chosen and not settings.openings else {}
     seed = None if playing.seed is None else options.read_seed(playing.seed)
     wanted = pb.Test(
         name=read_test(name) if name else "",
@@ -104,22 +104,29 @@ def list_tests(owner: str = "", limit: options.LimitOption = None, at: AtServer 
 @command()
 def show(name: NameArgument, at: AtServer) -> None:
     """Show a test with its statistics."""
-    _call("GetTest", name, at)
+    with at.connected() as client:
+        shown = client.call(client.tests.GetTest, pb.GetTestRequest(name=read_test(name))).test
+    _show(shown)
 
 
 @command()
-def stop(name: NameArgument, at: AtServer) -> None:
+def stop(name: NameArgument, at: AtServer, now: options.NowOption = False) -> None:
     """Stop a test: running games finish, no new ones start. `test resume` continues it.
 
     `noughts tournament cancel ID` ends it for good.
     """
-    _call("StopTest", name, at)
+    request = pb.StopTestRequest(name=read_test(name), now=now)
+    with at.connected() as client:
+        stopped = client.call(client.tests.StopTest, request).test
+    _show(stopped)
 
 
 @command()
 def resume(name: NameArgument, at: AtServer) -> None:
     """Resume a stopped test."""
-    _call("ResumeTest", name, at)
+    with at.connected() as client:
+        resumed = client.call(client.tests.ResumeTest, pb.ResumeTestRequest(name=read_test(name))).test
+    _show(resumed)
 
 
 @command()
@@ -138,14 +145,6 @@ def wait(name: NameArgument, at: AtServer) -> None:
     _show(shown)
     if code := verdict(shown.tournament):
         raise SystemExit(code)
-
-
-def _call(method: str, name: str, at: AtServer) -> None:
-    """Call a method on one test, then show the test."""
-    request = getattr(pb, f"{method}Request")(name=read_test(name))
-    with at.connected() as client:
-        answer: Any = client.call(getattr(client.tests, method), request)
-    _show(answer.test)
 
 
 def _show(shown: pb.Test) -> None:
@@ -203,6 +202,7 @@ def _document(shown: pb.Test) -> dict[str, Any]:
     tournament = shown.tournament
     times = {name: iso(milliseconds(tournament, name)) for name in ("create_time", "start_time", "end_time")}
     names = {"test": shown.name, **output.picked(shown, "new_version", "base_version")}
-    match = match_document(tournament.match) | {"summary": tournament.match_details.summary}
+    details = tournament.match_details
+    match = match_document(tournament.match) | {"summary": details.summary, "advice": details.advice}
     statistics = {"match": match, "offline": _offline(tournament)}
     return {**names, **conditions_document(tournament), **times, **statistics}

@@ -1,6 +1,6 @@
 """`noughts tournament`: organise tournaments on a server."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from noughts_server.cli.tournament_options import FormatOptions
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import usual_concurrency
 from noughts_server.messages.settings_codec import settings_message
 from noughts_server.resource_names import short
 
@@ -32,7 +32,10 @@ NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion
 class CreateOptions(FormatOptions):
     """The format, conditions and limits of a tournament on a server."""
 
-    concurrency: options.ConcurrencyOption = TournamentSettings().concurrency
+    concurrency: Annotated[
+        int,
+        Option("--concurrency", metavar="C", min=0, max=65_536, help="Concurrent games. Default: 1,024"),
+    ] = 0
     live_scores: bool = False
     keep_scores: bool = False
     priority: format_options.PriorityOption = 0
@@ -65,6 +68,8 @@ def create(
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )
+    if not playing.concurrency:
+        settings = replace(settings, concurrency=usual_concurrency(settings.schedule, settings.throughput))
     if dry_run:
         counts = entry_counts(settings, entries_min, entries_max)
         show_forecasts(settings, counts, pace_of(settings), one=False)
@@ -185,9 +190,9 @@ def start(name: NameArgument, at: AtServer) -> None:
 
 
 @command()
-def pause(name: NameArgument, at: AtServer) -> None:
+def pause(name: NameArgument, at: AtServer, now: options.NowOption = False) -> None:
     """Pause a tournament: running games finish, no new ones start. `tournament start` resumes it."""
-    _call("PauseTournament", name, at)
+    _call("PauseTournament", name, at, now=now)
 
 
 @command()

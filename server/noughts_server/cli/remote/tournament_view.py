@@ -35,12 +35,14 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
     if output.is_json():
         document = conditions_document(shown) | tables.document()
         if shown.HasField("match"):
-            document["match"] = match_document(shown.match) | {"summary": shown.match_details.summary}
+            details = shown.match_details
+            document["match"] = match_document(shown.match) | {"summary": details.summary, "advice": details.advice}
         if shown.candidates:
             document["candidates"] = [
                 {"label": each.labels[0], "state": each.state, "games": each.games} | match_document(each)
                 for each in shown.candidates
             ]
+            document["advice"] = shown.match_details.advice
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
@@ -173,6 +175,8 @@ def print_summary(shown: pb.Tournament) -> None:
         console.print()
         for line in summary.splitlines():
             console.print(output.printable(line), soft_wrap=True, highlight=False)
+    if (advice := shown.match_details.advice) and advice not in shown.reason:
+        console.print(output.printable(advice), style="yellow", soft_wrap=True, highlight=False)
 
 
 def match_document(found: pb.MatchStatistics) -> dict[str, Any]:

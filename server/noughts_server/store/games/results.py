@@ -163,7 +163,10 @@ def _commit_tournament(
     _store_progress(connection, row, progress, now_ms if finished else None)
     if finished:
         if kind.base is not None:
-            state.matches[row.id].report_decision(connection, now_ms)
+            match = state.matches[row.id]
+            match.report_decision(connection, now_ms)
+            if reason := match.undecided_reason():
+                connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(reason=reason))
         report_event(connection, "tournament.finished", row.id, now_ms)
     report.games += stored
     report.progress.append(

@@ -5,7 +5,7 @@ store games.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import Any
 
@@ -14,10 +14,11 @@ from sqlalchemy import Connection, Row, delete, func, select, update
 from noughts_referee.rules import Result, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves
 from noughts_server.competition.formats import format_of
+from noughts_server.openings.sufficiency import more_openings
 from noughts_server.statistics.candidates import Candidates, CandidateState
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics, counted_game, opening_of
-from noughts_server.statistics.sprt import Sprt
+from noughts_server.statistics.sprt import Decision, Sprt
 from noughts_server.store.engine.schema import entries, games, pairings, tournaments
 from noughts_server.store.pairing.pairings import Pairing, append_pairings
 from noughts_server.store.people.webhooks import report_event
@@ -40,6 +41,8 @@ class StoredMatch:
     def __init__(self, tournament: Row[Any], counted: MatchGames | Candidates) -> None:
         self.games = counted
         self._id, self._variant = tournament.id, tournament.variant
+        self._most, self._options = tournament.games_per_pair, tournament.options
+        self._advice: str = (tournament.match_counts or {}).get("advice", "")
         self._base = format_of(tournament.schedule).base
         self._games_done = 0
         self._referees: Counter[str] = Counter()
@@ -65,7 +68,9 @@ class StoredMatch:
     def store(self, connection: Connection, total: int) -> int:
         """Store the statistics and return the number of slots: after the decision of a test, up to its last game."""
         cells = parse_variant(self._variant).cells
+        self._advise()
         counts = self._counts() | {
+            "advice": self._advice,
             "endings": {str(int(termination)): results for termination, results in sorted(self._endings.items())},
             "openings": [(unpack_moves(opening, cells), self._openings[opening]) for opening in self._frequent],
             "openings_total": len(self._openings),
@@ -77,6 +82,35 @@ class StoredMatch:
             values |= {"games_total": total, "base_games_per_pair": total}
         connection.execute(update(tournaments).where(tournaments.c.id == self._id).values(values))
         return total
+
+    def undecided_reason(self) -> str:
+        """Return why the finished match has no decision; empty if it has one, or no test."""
+        states = [each.state for each in self._matches()]
+        undecided = [each for each in self._matches() if each.sprt is not None and not each.decided]
+        if not undecided or any(state is not None and state.decision is Decision.H1 for state in states):
+            return ""
+        if any(each.out_of_games for each in undecided):
+            return f"the test ran out of different games. {self._advice}"
+        if any(each.walked_over for each in undecided):
+            return "an entry was withdrawn before the test was decided"
+        return f"all {self._most:,} games are over without a decision. Fix: more games, or elo0 and elo1 further apart"
+
+    def _matches(self) -> Sequence[MatchGames]:
+        """Return the counters of each comparison with the base."""
+        return [self._deciding()[1]]
+
+    def _advise(self) -> None:
+        """Say what to change once a match repeats its games."""
+        repeating = next((each for each in self._matches() if each.repeating), None)
+        if repeating is None:
+            return
+        found = repeating.statistics()
+        variant, openings = parse_variant(self._variant), read_options(self._options)["openings"]
+        fix = more_openings(openings, variant, self._most)
+        self._advice = (
+            f"{found.repeats:,} of {found.games:,} games repeated earlier ones: from the same opening, both bots"
+            f" always played the same moves. Fix: {fix}."
+        )
 
     def report_decision(self, connection: Connection, now_ms: int) -> None:
         """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
@@ -145,6 +179,9 @@ class StoredCandidates(StoredMatch):
     def _counts(self) -> dict[str, Any]:
         of_each = enumerate(self._candidates.matches)
         return {"candidates": [_counts(match) | {"state": self._candidates.state(number)} for number, match in of_each]}
+
+    def _matches(self) -> Sequence[MatchGames]:
+        return self._candidates.matches
 
     def _deciding(self) -> tuple[int, MatchGames]:
         """Return the accepted candidate, or the last that was dropped."""

@@ -40,7 +40,7 @@ _SAME = (
     *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
 )
 """Fields of a tournament that are columns as they are."""
-_SAME_CONDITIONS = ("time", "own_times", "seed", "concurrency", "live_scores", "keep_scores", "draw_after", "fuel")
+_SAME_CONDITIONS = ("time", "own_times", "seed", "live_scores", "keep_scores", "draw_after", "fuel")
 _SAME_SETTINGS = ("title", "variant", "games_per_pair", "concurrency", "rated")
 
 
@@ -56,6 +56,8 @@ class NewTournament:
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
     """Whether games between bots of one owner are rated in a rated tournament."""
+    advice: str = ""
+    """What to change in a match whose openings are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,14 @@ class Tournament:
     kind: Kind
     joining: Joining
     reason: str
-    """Why it was cancelled or paused, if not by a caller; else empty."""
+    """Why it was cancelled or paused, if not by a caller, or why its test is not decided; else empty."""
     base_entries: int | None = None
     """The entries for which its slots are computed, if some have been added since."""
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
     match_counts: Mapping[str, Any] | None = None
-    """What `read_statistics` takes; None unless it is a match with games."""
+    """What `read_statistics` takes; None unless it is a match with games or advice."""
 
     @property
     def name(self) -> str:
@@ -125,6 +127,7 @@ def create_tournament(
         "schedule": settings.schedule.number,
         "seed": signed(settings.seed),
         "created_at": now_ms,
+        "match_counts": {"advice": new.advice} if new.advice else None,
     }
     connection.execute(insert(tournaments), row)
     return get_tournament(connection, new.slug)
@@ -325,6 +328,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         variant=parse_variant(tournament.settings.variant),
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
+        concurrency=tournament.settings.most_concurrent,
         guest=tournament.kind is Kind.CHALLENGE,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         **{name: getattr(tournament.settings, name) for name in _SAME_CONDITIONS},

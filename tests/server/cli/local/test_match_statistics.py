@@ -124,8 +124,8 @@ def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, t
     told = json.loads(done.stdout)
     assert (told["sprt"]["decision"], sum(told["pentanomial"])) == ("continue", 1)
     assert told["games"] == 102
-    assert "every new pair only repeats others, so the test would never be decided" in done.stderr
-    assert "--openings random:2" in done.stderr
+    assert "every new pair repeats an earlier one, so the test cannot be decided" in done.stderr
+    assert "Fix: --openings random:4" in done.stderr
     assert json.loads(noughts(f"{line} --resume --format json").stdout)["games"] == told["games"]
 
 

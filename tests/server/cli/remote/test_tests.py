@@ -32,7 +32,7 @@ def test_test_is_created_listed_shown_and_waited_for(ask: Ask, bots: None, nough
     assert (over["new_version"], over["base_version"]) == ("bots/best/versions/1", "bots/worst/versions/1")
     assert (over["state"], over["match"]["sprt"]["decision"], over["seed"]) == ("finished", "H1", 3)
     assert (over["priority"], over["throughput"], over["sprt"]) == (2, 50, "elo0=-1000,elo1=-900")
-    assert over["openings"] == {"kind": "random", "plies": 2, "symmetries": False}
+    assert over["openings"] == {"kind": "random", "plies": 4, "symmetries": False}
     assert ask("test show best-1-vs-worst-1") == over
     shown = noughts("test show tests/best-1-vs-worst-1", env=env).stdout
     assert f"finished, {over['games']} of {over['games']} games played" in shown
@@ -73,6 +73,13 @@ def test_test_is_stopped_and_resumed(ask: Ask, noughts: Any, env: dict[str, str]
     assert (
         json.loads(noughts("test wait here-1-vs-there-1 --format json", code=3, env=env).stdout)["state"] == "cancelled"
     )
+
+
+def test_test_that_stops_now_and_its_concurrency_are_options(ask: Ask, bots: None) -> None:
+    made = ask("test create best worst --name follows")
+    assert (made["concurrency"], ask("test stop follows --now")["state"]) == (0, "paused")
+    assert ask("test create best worst --name four --concurrency 4 --sprt elo0=0,elo1=900")["concurrency"] == 4
+    assert ask("tournament pause four --now")["state"] == "paused"
 
 
 def test_variant_with_an_agreed_opening_begins_on_the_empty_board(ask: Ask) -> None:

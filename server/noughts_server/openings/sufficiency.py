@@ -1,0 +1,84 @@
+"""Estimate whether random openings differ often enough for a match: two deterministic bots repeat an opening's games.
+
+Openings that lead to the same position count as one. Their number follows from how often two random openings are the
+same, the collisions of the birthday problem: of n samples from N equally likely ones, n (n - 1) / 2N pairs are equal.
+"""
+
+from collections import Counter
+from functools import lru_cache
+
+from noughts_referee.rules import Draws, Variant, parse_variant, symmetries
+from noughts_server.openings.by_chance import drawn_plies
+from noughts_server.openings.settings import Openings, OpeningsKind
+
+_SAMPLES = 1_000
+_MOST_COUNTED = 50_000
+"""More can hardly be told from so many samples."""
+_MOST_PLIES = 12
+"""With more plies, all samples differ on boards that have so many cells."""
+_SEED = 1
+
+
+@lru_cache(maxsize=256)
+def _fewer_than(name: str, plies: int, wanted: int) -> int | None:
+    """Return the estimated number of random openings if it is less than `wanted`, else None."""
+    variant, draws = parse_variant(name), Draws(_SEED, 0)
+    allowed = _SAMPLES * (_SAMPLES - 1) / 2 / wanted
+    seen: Counter[tuple[frozenset[int], frozenset[int]]] = Counter()
+    collisions = drawn = 0
+    for _ in range(_SAMPLES):
+        cells = drawn_plies(variant, plies, draws, natural=False)
+        if cells is not None:
+            position = frozenset(cells[::2]), frozenset(cells[1::2])
+            collisions += seen[position]
+            seen[position] += 1
+            drawn += 1
+    if collisions <= allowed:
+        return None
+    # So few have all occurred.
+    return len(seen) if len(seen) <= _SAMPLES // 10 else round(drawn * (drawn - 1) / 2 / collisions)
+
+
+def different_openings(openings: Openings, variant: Variant, wanted: int) -> int | None:
+    """Return the number of different openings if it is less than `wanted`, and None if there are enough or unknown."""
+    if not openings:
+        return 1 if wanted > 1 and not variant.agreement else None
+    if openings.kind is OpeningsKind.LIST:
+        listed = len(set(openings.listed)) * (len(symmetries(variant)) if openings.symmetries else 1)
+        return listed if listed < wanted else None
+    if openings.kind is OpeningsKind.BALANCED or openings.plies > _MOST_PLIES:
+        return None
+    return _fewer_than(variant.name, openings.plies, max(1, min(wanted, _MOST_COUNTED)))
+
+
+def usual_openings(variant: Variant, pairs: int) -> Openings:
+    """Return random openings of so few plies that there are at least `pairs` of them, or as many as there can be.
+
+    The plies are an even number, so that the side that moves first also begins after the opening. There are none in a
+    variant whose players agree on the opening.
+    """
+    if variant.agreement:
+        return Openings()
+    most = max(2, min(_MOST_PLIES, variant.cells // 2) // 2 * 2)
+    choices = [Openings(OpeningsKind.RANDOM, plies) for plies in range(2, most + 1, 2)]
+    return next((each for each in choices if different_openings(each, variant, pairs) is None), choices[-1])
+
+
+def shortage(openings: Openings, variant: Variant, games: int) -> str:
+    """Return a sentence if a match of so many games has more pairs than different openings, else an empty text."""
+    pairs = games // 2
+    found = different_openings(openings, variant, pairs)
+    if found is None:
+        return ""
+    which = f"The openings {openings} are" if openings else "Without openings there is"
+    number = f"about {found:,} different ones" if openings else "only one start"
+    repeating = "Bots that always play the same moves will repeat games"
+    return f"{which} {number}, for up to {pairs:,} pairs. {repeating}. Fix: {more_openings(openings, variant, games)}."
+
+
+def more_openings(openings: Openings, variant: Variant, games: int) -> str:
+    """Return what gives a match of so many games more openings."""
+    usual = usual_openings(variant, games // 2)
+    if openings.kind is not OpeningsKind.RANDOM or openings.plies < usual.plies:
+        return f"--openings {usual} in a new test"
+    return "test in a variant with a larger board, or with bots that choose moves at random"
