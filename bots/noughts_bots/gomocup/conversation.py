@@ -11,7 +11,7 @@ from noughts_bots.gomocup.protocol import (
     OFF_BOARD,
     UNLIMITED_MS,
     cells_by_point,
-    read_point,
+    read_points,
     word_and_rest,
     written_points,
 )
@@ -222,7 +222,7 @@ class Conversation:
         phase = self.phase
         if phase is _THINKING:
             cell = self._cells.get(line)
-            if cell is None and (cell := read_point(line, self.terms.columns, self.terms.rows)) is None:
+            if cell is None and (cell := self._first_point(line)) is None:
                 return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else self._complaint(line)
             if self.doubles and cell in self._asked[0]:
                 return self._double()
@@ -237,7 +237,7 @@ class Conversation:
             self._answered()
             return Heard.CHOICE
         if phase is Phase.PLAYING and self.doubles:
-            return Heard.NOTE if read_point(line, self.terms.columns, self.terms.rows) is None else self._double()
+            return Heard.NOTE if self._first_point(line) is None else self._double()
         if phase is Phase.TOLD:
             return self._hear_who(line)
         if phase is not Phase.STARTING and phase is not Phase.RESTARTING:
@@ -254,6 +254,10 @@ class Conversation:
             return Heard.AGAIN
         self.phase = Phase.REFUSED
         return Heard.REFUSAL
+
+    def _first_point(self, line: str) -> int | None:
+        """Return the cell with which a line begins; -1 if it is not on the board, None if there is none."""
+        return next(iter(read_points(line, self.terms.columns, self.terms.rows)), None)
 
     def _answered(self) -> None:
         self.phase = _PLAYING

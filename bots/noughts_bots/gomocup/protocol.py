@@ -19,7 +19,9 @@ IN_A_ROW = 5
 """The only k of the protocol."""
 
 _LONGEST_POINT = 20
-_POINT = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
+_POINT = re.compile(r"\s*([-+]?\d+)\s*,\s*([-+]?\d+)\s*", re.ASCII)
+_FIRST_POINT = re.compile(r"\s*[-+]?\d+\s*,\s*[-+]?\d+(?!\w|\.\d)", re.ASCII)
+_PADDING = "\0\ufeff \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\xa0"
 
 
 class Lines:
@@ -51,7 +53,9 @@ class Lines:
 
 
 def _text(line: bytes) -> str:
-    return line[:LONGEST_LINE].decode("utf-8", "replace").strip()
+    """Return the text of a line up to a NUL, at which programs in C stop reading."""
+    text = line[:LONGEST_LINE].decode("utf-8", "replace").strip(_PADDING)
+    return text.partition("\0")[0].rstrip() if "\0" in text else text
 
 
 def word_and_rest(line: str) -> tuple[str, str]:
@@ -89,6 +93,21 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
             return None
         column, row = int(found[1]), int(found[2])
     return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
+
+
+def read_points(line: str, columns: int, rows: int) -> list[int]:
+    """Return the cells of the points with which a line begins; -1 for one that is not on the board.
+
+    Other text can follow: managers read `7,7 eval=3` as a move.
+    """
+    cells: list[int] = []
+    at = 0
+    while (found := _FIRST_POINT.match(line, at)) is not None:
+        cell = read_point(found[0], columns, rows)
+        assert cell is not None
+        cells.append(cell)
+        at = found.end()
+    return cells
 
 
 RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}

@@ -7,7 +7,7 @@ The answer is three points, two points, `SWAP` to play X, or one point to play O
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, written_point
+from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, read_points, word_and_rest, written_point
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
@@ -46,14 +46,14 @@ def written_answer(answer: Swap2Answer, columns: int) -> str:
 
 def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
     """Parse an engine's line; None if it is not an answer. The opening decides whether the choice is allowed."""
-    if line.strip().upper() == SWAP:
+    if word_and_rest(line.lstrip())[0] == SWAP:
         return Swap2Answer(Take(X)) if opening.stones else None
     variant = opening.variant
-    cells = [read_point(word, variant.columns, variant.rows) for word in line.split()]
-    # A point off the board is also an answer, which the opening does not allow.
-    known = tuple(OFF_BOARD if cell < 0 else cell for cell in cells if cell is not None)
-    if not cells or len(known) < len(cells):
+    cells = read_points(line, variant.columns, variant.rows)
+    if not cells:
         return None
+    # A point off the board is also an answer, which the opening does not allow.
+    known = tuple(OFF_BOARD if cell < 0 else cell for cell in cells)
     if len(known) == 1:
         return Swap2Answer(Take(O), known[0]) if opening.stones else None
     return Swap2Answer(Put(known))

@@ -4,10 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_bots.gomocup.protocol import LONGEST_LINE, VARIANTS, Lines, read_point, rule_of, variant_of, written_point
+from noughts_bots.gomocup.protocol import (
+    LONGEST_LINE,
+    VARIANTS,
+    Lines,
+    read_point,
+    read_points,
+    rule_of,
+    variant_of,
+    written_point,
+)
 from noughts_referee.rules import VariantError, parse_variant
 
-TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n"), max_size=20)
+TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n\0"), max_size=20)
 
 
 @given(st.lists(TEXT), st.sampled_from(["\r", "\n", "\r\n"]), st.integers(1, 7))
@@ -48,7 +57,30 @@ def test_points_are_column_and_row() -> None:
     assert written_point(17, 15) == "2,1"
     assert read_point(" 2 , 1 ", 15, 15) == 17
     assert [read_point(text, 9, 6) for text in ("8,5", "9,5", "8,6", "-1,0")] == [53, -1, -1, -1]
-    assert {read_point(text, 9, 6) for text in ("", "8", "a,b", "1,2,3", "1.0,2", "1" * 50 + ",2")} == {None}
+    assert {read_point(text, 9, 6) for text in ("", "8", "a,b", "1,2,3", "1.0,2")} == {None}
+
+
+@pytest.mark.parametrize(
+    "line, cells",
+    [
+        *[
+            (text, [17])
+            for text in ("2,1", "+2,+1", "02,01", "2,1 eval=3", "2,1;", "2,1,7", "2,1 (best of 9)", "2,+1,")
+        ],
+        *[(text, [-1]) for text in ("-1,-1", "15,0", "+15,0 ev 3", "2,12345678901234567890")],
+        *[
+            (text, [])
+            for text in ("", "MESSAGE 2,1", "2,1s", "2,1.5", "1.2,1", "2", "2,", ",1", "x2,1", "++2,1", "2;1")
+        ],
+        ("2,1 2,2 3,3 ev 5", [17, 32, 48]),
+    ],
+)
+def test_points_at_the_beginning_of_a_line_are_read(line: str, cells: list[int]) -> None:
+    assert read_points(line, 15, 15) == cells
+
+
+def test_text_after_a_nul_does_not_count() -> None:
+    assert Lines().feed(b"7,7\0\n\0MESSAGE a\0b\n\0\n\xef\xbb\xbf8,8\r\n") == ["7,7", "MESSAGE a", "8,8"]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_line_that_is_no_point_of_the_board_is_no_stone(line: str) -> None:
         ((), "7,7", None),
         (THREE, "", None),
         (THREE, "MESSAGE 8,8", None),
-        (THREE, "8,8 ok", None),
+        (THREE, "ok 8,8", None),
         (THREE, "UNKNOWN", None),
     ],
 )
@@ -56,6 +56,12 @@ def test_answers_mean_what_the_protocol_says(stones: tuple[int, ...], line: str,
     assert read_answer(line, ASKED[stones]) == answer
     if answer is not None:
         assert written_answer(answer, 15).lower() == line.strip().lower()
+
+
+def test_text_behind_an_answer_does_not_count() -> None:
+    assert read_answer("SWAP eval=3", ASKED[THREE]) == Swap2Answer(Take(0))
+    assert read_answer("+8,+8 eval=3", ASKED[THREE]) == Swap2Answer(Take(1), 128)
+    assert read_answer("8,8 8,6 (balanced)", ASKED[THREE]) == Swap2Answer(Put(TWO))
 
 
 def test_a_point_off_the_board_is_an_answer_that_is_not_allowed() -> None:

@@ -74,6 +74,14 @@ async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str =
         pytest.param("long=500000", id="says half a million things in one line"),
         pytest.param("stderr", id="writes to stderr"),
         pytest.param("stay", id="ignores END"),
+        pytest.param("spells=signs", id="writes +7,+7"),
+        pytest.param("spells=blanks", id="writes blanks around its numbers"),
+        pytest.param("spells=zeros", id="writes 07,07"),
+        pytest.param("spells=score", id="writes a score behind its move"),
+        pytest.param("spells=comma", id="writes its colour behind its move"),
+        pytest.param("spells=nul", id="writes a NUL behind its move"),
+        pytest.param("spells=nul-text", id="writes a NUL and the rest of its buffer behind its move"),
+        pytest.param("spells=nul-before", id="writes a NUL before its move"),
     ],
 )
 async def test_an_engine_that(field: Field, habits: str) -> None:

@@ -11,6 +11,16 @@ import time
 from pathlib import Path
 
 HABITS = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[1:]}
+SPELLINGS = {
+    "signs": "+{},+{}",
+    "blanks": "  {} ,\t{} ",
+    "zeros": "0{},0{}",
+    "score": "{},{} eval=3",
+    "comma": "{},{},1",
+    "nul": "{},{}\0",
+    "nul-text": "{},{}\0left over",
+    "nul-before": "\0{},{}",
+}
 ENDING = {"cr": "\r", "crlf": "\r\n"}.get(HABITS.get("ending", ""), "\n")
 
 
@@ -70,7 +80,7 @@ class Engine:
                     if "suggest" in HABITS:
                         say(f"SUGGEST {column},{row}")
                         log(sys.stdin.buffer.readline().decode().strip())
-                    say(f"{column},{row}")
+                    say(SPELLINGS.get(HABITS.get("spells", ""), "{},{}").format(column, row))
                     if at and "leave" in HABITS:
                         sys.exit(0)
                     return
