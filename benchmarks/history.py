@@ -20,7 +20,10 @@ from noughts_referee.rules import Draws
 from noughts_server.competition.formats.round_robin import RoundRobin
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.engine.schema import tournaments as tournaments_table
 from noughts_server.store.games.bot_games import head_to_head, list_bot_games
+from noughts_server.store.games.bot_statistics import bot_statistics
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.ratings.leaderboards import (
@@ -44,7 +47,9 @@ QUERIES: dict[str, Callable[[Connection], Any]] = {
     "a bot's games against another": partial(list_bot_games, bot="bot7", opponent="bot8"),
     "rating history": partial(rating_history, bot="bot7"),
     "head to head": partial(head_to_head, bot="bot7", opponent="bot8"),
+    "a bot's statistics": partial(bot_statistics, bot="bot7"),
 }
+OF_A_BOT = ("a bot's games", "a bot's games against another", "head to head", "a bot's statistics")
 """Pages of 50, as they are by default."""
 
 
@@ -66,14 +71,51 @@ def build(connection: Connection, bots: int, games: int) -> None:
     _derive(connection)
 
 
+def build_career(connection: Connection, bots: int, tournaments: int) -> None:
+    """Fill an empty store: `bot0` has played this number of matches of two games, in turn against all other bots."""
+    owner = create_owner(connection, "owner")
+    for number in range(bots):
+        log_in(connection, owner_id=owner, name=f"bot{number}", now_ms=0)
+    first = _tournament(connection, "match1", range(2), owner, 2)
+    columns = [column.name for column in tournaments_table.columns if column.name not in ("id", "slug")]
+    _driver(connection).execute(
+        f"""
+        WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < {int(tournaments)})
+        INSERT INTO tournaments (id, slug, {", ".join(columns)})
+        SELECT n, 'match' || n, {", ".join(columns)} FROM n, tournaments WHERE id = {first.id}
+        """  # noqa: S608  # only names and numbers
+    )
+    _driver(connection).execute(
+        """
+        INSERT INTO entries (tournament_id, number, bot_version_id, label, bot_id)
+        SELECT t.id, b.id > 1, v.id, b.name, b.id
+        FROM tournaments t JOIN bots b ON b.id IN (1, 2 + t.id % (? - 1)) JOIN bot_versions v ON v.bot_id = b.id
+        WHERE t.id > 1
+        """,
+        (bots,),
+    )
+    _driver(connection).execute(
+        """
+        INSERT INTO games
+        SELECT id, 1 + e.number, 1, e.number, 1 - e.number, 1 + (id + e.number) % 3, 1, x'00010203040506',
+            zeroblob(28), 0, NULL, 0, NULL, NULL, NULL
+        FROM tournaments JOIN entries e ON e.tournament_id = id
+        """
+    )
+    _driver(connection).execute(
+        "UPDATE tournaments SET games_done = 2, folded = 2, explored = 2, state = ?", (int(TournamentState.FINISHED),)
+    )
+    _derive(connection)
+
+
 def _tournament(connection: Connection, slug: str, group: range, owner_id: int, games_per_pair: int) -> Tournament:
     settings = TournamentSettings(games_per_pair=games_per_pair)
     create_tournament(connection, NewTournament(slug, settings), owner_id=owner_id, now_ms=0)
     # As `join_tournament` would, in one statement.
     _driver(connection).execute(
         """
-        INSERT INTO entries (tournament_id, number, bot_version_id, label)
-        SELECT t.id, row_number() OVER (ORDER BY b.id) - 1, v.id, b.name
+        INSERT INTO entries (tournament_id, number, bot_version_id, label, bot_id)
+        SELECT t.id, row_number() OVER (ORDER BY b.id) - 1, v.id, b.name, b.id
         FROM tournaments t, bots b JOIN bot_versions v ON v.bot_id = b.id
         WHERE t.slug = ? AND b.name IN (SELECT value FROM json_each(?))
         """,
@@ -92,7 +134,8 @@ def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, 
         "INSERT INTO games VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0, NULL, 0, NULL, NULL, NULL)", rows()
     )
     _driver(connection).execute(
-        "UPDATE tournaments SET games_done = ?, folded = ? WHERE id = ?", (count, count, tournament.id)
+        "UPDATE tournaments SET games_done = ?, folded = ?, explored = ? WHERE id = ?",
+        (count, count, count, tournament.id),
     )
 
 
@@ -107,6 +150,22 @@ _DERIVED = (
     INSERT INTO pair_scores
     SELECT tournament_id, first_entry, second_entry, sum(result = 1), sum(result = 2), sum(result = 3)
     FROM games GROUP BY 1, 2, 3
+    """,
+    """
+    INSERT INTO bot_scores
+    SELECT one.bot_id, other.bot_id, t.variant, sum(p.wins), sum(p.draws), sum(p.losses)
+    FROM pair_scores p
+    JOIN tournaments t ON t.id = p.tournament_id
+    JOIN entries one ON one.tournament_id = p.tournament_id AND one.number = p.first_entry
+    JOIN entries other ON other.tournament_id = p.tournament_id AND other.number = p.second_entry
+    GROUP BY 1, 2, 3
+    """,
+    """
+    INSERT INTO meetings
+    SELECT DISTINCT min(one.bot_id, other.bot_id), max(one.bot_id, other.bot_id), p.tournament_id
+    FROM pair_scores p
+    JOIN entries one ON one.tournament_id = p.tournament_id AND one.number = p.first_entry
+    JOIN entries other ON other.tournament_id = p.tournament_id AND other.number = p.second_entry
     """,
     """
     INSERT INTO ratings

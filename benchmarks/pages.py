@@ -1,10 +1,11 @@
-"""Compare the time of the website's pages with a small store and with a large one.
+"""Compare the processor time of the website's pages with a small store and with a large one.
 
-    python benchmarks/pages.py [--games 1000000] [--bots 30] [--rounds 7]
+    python benchmarks/pages.py [--games 1000000] [--bots 30] [--tournaments 10000] [--rounds 7]
 
 Two servers with websites have 10,000 games and GAMES games, invented as in `history.py`, with the same number of bots
-and tournaments. The requests for each page alternate, ten per round; the result is the median of the rounds. Prints
-milliseconds and their ratio.
+and tournaments. Three others have a bot that has played 10, 1,000 and TOURNAMENTS tournaments of two games. The
+requests for each page alternate, ten per round; the result is the median of the rounds. Prints milliseconds of
+processor time of server and website, and the ratio of the last to the first.
 """
 
 import argparse
@@ -15,16 +16,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import NamedTuple
 
-from history import build
+from history import build, build_career
 
-from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.database import Connection, Store
 
 _SMALL = 10_000
 _TIMES = 10
@@ -46,58 +47,92 @@ PAGES = (
 )
 
 
-async def _made(path: Path, bots: int, games: int) -> None:
+OF_A_BOT = (
+    "/bots/bot0",
+    "/bots/bot0/against/bot2",
+    "/api/v1/bots/bot0/games",
+    "/api/v1/bots/bot0/statistics",
+    "/api/v1/bots/bot0/against/bot2",
+)
+"""Their time must not depend on the number of the bot's tournaments, once it has played enough for full pages."""
+
+
+class Site(NamedTuple):
+    """A server with a website."""
+
+    connection: HTTPConnection
+    processes: Sequence[int]
+
+    def milliseconds(self, page: str) -> float:
+        """Return the processor time of one request of the page."""
+        before = self._nanoseconds()
+        for _ in range(_TIMES):
+            self.connection.request("GET", page)
+            answer = self.connection.getresponse()
+            body = answer.read()
+            assert answer.status == 200, (page, answer.status, body[:500])
+        return (self._nanoseconds() - before) / _TIMES / 1e6
+
+    def _nanoseconds(self) -> int:
+        threads = (each for pid in self.processes for each in Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((each / "schedstat").read_text().split()[0]) for each in threads)
+
+
+async def _made(path: Path, build: Callable[[Connection], None]) -> None:
     store = await Store.open(f"sqlite:///{path}")
-    await store.write(partial(build, bots=bots, games=games))
+    await store.write(build)
     await store.close()
 
 
 @contextmanager
-def _site(path: Path) -> Iterator[HTTPConnection]:
+def _site(path: Path) -> Iterator[Site]:
     line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {path} --format json --log-level error"
     command = [sys.executable, "-m", "noughts_server.cli", *line.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            yield HTTPConnection(json.loads(server.stdout.readline())["web"].removeprefix("http://"), timeout=600)
+            address = json.loads(server.stdout.readline())["web"].removeprefix("http://")
+            children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+            yield Site(HTTPConnection(address, timeout=600), [server.pid, *map(int, children)])
         finally:
             server.send_signal(signal.SIGINT)
             server.send_signal(signal.SIGINT)
 
 
-def _milliseconds(connection: HTTPConnection, page: str) -> float:
-    began = time.perf_counter()
-    for _ in range(_TIMES):
-        connection.request("GET", page)
-        answer = connection.getresponse()
-        body = answer.read()
-        assert answer.status == 200, (page, answer.status, body[:500])
-    return (time.perf_counter() - began) / _TIMES * 1e3
+def _compare(pages: Sequence[str], builds: Mapping[int, Callable[[Connection], None]], rounds: int) -> None:
+    """Print the time of each page with each of these stores, which are called by a number."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        sites = []
+        for number, build in builds.items():
+            path = Path(folder) / f"{number}.sqlite"
+            asyncio.run(_made(path, build))
+            sites.append(stack.enter_context(_site(path)))
+        print(f"{'':45}", *(f"{number:>9,}" for number in builds), " ratio")
+        worst = 0.0
+        for page in pages:
+            for site in sites:
+                site.milliseconds(page)
+            times = [[site.milliseconds(page) for site in sites] for _ in range(rounds)]
+            medians = [statistics.median(each) for each in zip(*times, strict=True)]
+            ratio = medians[-1] / medians[0]
+            worst = max(worst, ratio)
+            print(f"{page:45}", *(f"{each:9.2f}" for each in medians), f"{ratio:6.2f}", flush=True)
+        print(f"the largest ratio: {worst:.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=1_000_000)
     parser.add_argument("--bots", type=int, default=30)
+    parser.add_argument("--tournaments", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        paths = [Path(folder) / f"{games}.sqlite" for games in (_SMALL, options.games)]
-        for path, games in zip(paths, (_SMALL, options.games), strict=True):
-            asyncio.run(_made(path, options.bots, games))
-        sites = [stack.enter_context(_site(path)) for path in paths]
-        worst = 0.0
-        for page in PAGES:
-            times: tuple[list[float], list[float]] = ([], [])
-            for site in sites:
-                _milliseconds(site, page)
-            for _ in range(options.rounds):
-                for site, into in zip(sites, times, strict=True):
-                    into.append(_milliseconds(site, page))
-            small, large = map(statistics.median, times)
-            worst = max(worst, large / small)
-            print(f"{page:45} {small:8.2f} {large:8.2f} {large / small:6.2f}", flush=True)
-        print(f"{'the largest ratio':45} {'':8} {'':8} {worst:6.2f}")
+    if options.games:
+        sizes = (_SMALL, options.games)
+        _compare(PAGES, {size: partial(build, bots=options.bots, games=size) for size in sizes}, options.rounds)
+    lengths = (10, 1_000, options.tournaments)
+    careers = {length: partial(build_career, bots=options.bots, tournaments=length) for length in lengths}
+    _compare(OF_A_BOT, careers, options.rounds)
 
 
 if __name__ == "__main__":

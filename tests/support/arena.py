@@ -90,6 +90,8 @@ class Arena:
             "games": self.rows("SELECT tournament_id, ordinal, result, moves FROM games ORDER BY 1, 2"),
             "pair_scores": self.rows("SELECT * FROM pair_scores ORDER BY 1, 2, 3"),
             "entry_scores": self.rows("SELECT * FROM entry_scores ORDER BY 1, 2"),
+            "bot_scores": self.rows("SELECT * FROM bot_scores ORDER BY 1, 2, 3"),
+            "meetings": self.rows("SELECT * FROM meetings ORDER BY 1, 2, 3"),
             "tournaments": self.rows("SELECT id, state, games_done, folded FROM tournaments ORDER BY 1"),
             "ratings": self.ratings(),
             "rating_history": self.rows("SELECT list_id, bot_id, games, rating FROM rating_history ORDER BY 1, 2, 3"),

@@ -974,9 +974,9 @@ class GetBotStatisticsResponse(_message.Message):
     opponents_total: _builtins.int
     """The number of all its opponents."""
     partial: _builtins.bool
-    """Whether `opponents` and `total` leave out old tournaments, because there are very many."""
+    """Always false: `opponents` and `total` cover all tournaments. Servers of version 1.0 left out the oldest of very many."""
     games: _builtins.int
-    """The number of its newest games on which the following fields are based, at most 1,000."""
+    """The number of its newest games on which the following fields are based: at most 1,000, of its 50 newest tournaments."""
     moves: _builtins.int
     """The number of moves that it chose in them."""
     median_us: _builtins.int

@@ -1,7 +1,7 @@
 """Check the consistency of a database: compare each derived value with the values from which it follows.
 
-First come SQLite's own check, then the slots, moves and scores of each tournament, then the log of the ratings with its
-results. A tournament that cannot be read is a finding; the check continues with the others.
+First come SQLite's own check, then the slots, moves and scores of each tournament, then the totals of bots, and the log
+of the ratings with its results. A tournament that cannot be read is a finding; the check continues with the others.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, exists, select
+from sqlalchemy import Connection, Row, and_, case, exists, func, literal_column, or_, select, union_all
 from sqlalchemy.exc import DBAPIError
 
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
@@ -20,9 +20,13 @@ from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.schema import (
     TournamentState,
+    bot_scores,
+    bot_versions,
+    entries,
     entry_scores,
     games,
     journal,
+    meetings,
     pair_scores,
     rating_runs,
     tournaments,
@@ -43,7 +47,7 @@ class Finding(NamedTuple):
     """One inconsistency in the database."""
 
     where: str
-    """`tournaments/ID/games/N`, `tournaments/ID`, `ratings` or `database`."""
+    """`tournaments/ID/games/N`, `tournaments/ID`, `bots`, `ratings` or `database`."""
     error: str
 
 
@@ -88,10 +92,11 @@ def check_database(
             # SQLite itself reports a damaged page; what is left to read of it can be meaningless.
             cause = error.orig if isinstance(error, DBAPIError) else error
             report.add(place, f"cannot be read on: {cause}")
-    try:
-        _check_ratings(connection, report)
-    except (DBAPIError, ValueError, LookupError) as error:
-        report.add("ratings", f"cannot be read: {error.orig if isinstance(error, DBAPIError) else error}")
+    for place, check in (("bots", _check_bots), ("ratings", _check_ratings)):
+        try:
+            check(connection, report)
+        except (DBAPIError, ValueError, LookupError) as error:
+            report.add(place, f"cannot be read: {error.orig if isinstance(error, DBAPIError) else error}")
     return report
 
 
@@ -185,15 +190,15 @@ class _Check:
             self._report.add(self._place, f"finished: got {self._count} games, expected {known.games_total}")
 
     def _check_scores(self) -> None:
-        pairs, entries = counted_scores(self._pairs)
+        pairs, totals = counted_scores(self._pairs)
         table = pair_scores.c
         pairs_of = select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses)
         stored_pairs = self._connection.execute(pairs_of.where(table.tournament_id == self._tournament.id))
         self._compare("score of the entries", {(row[0], row[1]): [*row[2:]] for row in stored_pairs}, pairs)
         row_of = entry_scores.c
-        entries_of = select(row_of.entry, row_of.wins, row_of.draws, row_of.losses)
-        stored = self._connection.execute(entries_of.where(row_of.tournament_id == self._tournament.id))
-        self._compare("score of entry", {row[0]: [*row[1:]] for row in stored}, entries)
+        totals_of = select(row_of.entry, row_of.wins, row_of.draws, row_of.losses)
+        stored = self._connection.execute(totals_of.where(row_of.tournament_id == self._tournament.id))
+        self._compare("score of entry", {row[0]: [*row[1:]] for row in stored}, totals)
 
     def _compare(self, what: str, stored: dict[Any, list[int]], counted: dict[Any, list[int]]) -> None:
         nothing = [0, 0, 0]
@@ -202,6 +207,43 @@ class _Check:
             if got != expected:
                 text = "got {} wins, {} draws, {} losses, expected {}, {}, {}".format(*got, *expected)
                 self._report.add(self._place, f"{what} {key}: {text}")
+
+
+def _check_bots(connection: Connection, report: CheckReport) -> None:
+    """Check the bots of entries, the scores of bots against each other, and the tournaments in which they met."""
+    version = and_(bot_versions.c.id == entries.c.bot_version_id, bot_versions.c.bot_id != entries.c.bot_id)
+    of_others = select(entries.c.tournament_id, entries.c.number).join(bot_versions, version)
+    for tournament_id, number in connection.execute(of_others):
+        what = f"entry {number} of the tournament with key {tournament_id}"
+        report.add("bots", f"bot: got another bot for {what}, expected that of its version")
+    one, other, scores = entries.alias(), entries.alias(), pair_scores.c
+    joined = (
+        pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
+        .join(one, and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry))
+        .join(other, and_(other.c.tournament_id == scores.tournament_id, other.c.number == scores.second_entry))
+    )
+    counts = ("wins", "draws", "losses")
+    of_pairs = select(
+        one.c.bot_id.label("first"), other.c.bot_id.label("second"), tournaments.c.variant, *(scores[c] for c in counts)
+    ).select_from(joined)
+    total = bot_scores.c
+    stored = select(
+        total.first_bot, total.second_bot, total.variant, *(literal_column(f"-{name}").label(name) for name in counts)
+    )
+    both = union_all(of_pairs, stored.select_from(bot_scores)).subquery().c
+    differs = or_(*(func.sum(both[name]) != 0 for name in counts))
+    key = (both.first, both.second, both.variant)
+    for first, second, variant in connection.execute(select(*key).group_by(*key).having(differs)):
+        what = f"the bots with keys {first} and {second} in {variant}"
+        report.add("bots", f"score: got another total for {what}, expected the sum of their tournaments")
+    smaller = case((one.c.bot_id < other.c.bot_id, one.c.bot_id), else_=other.c.bot_id)
+    larger = case((one.c.bot_id < other.c.bot_id, other.c.bot_id), else_=one.c.bot_id)
+    met = meetings.c
+    known = exists().where(met.one_bot == smaller, met.other_bot == larger, met.tournament_id == scores.tournament_id)
+    missing = select(scores.tournament_id, smaller.label("one"), larger.label("other")).distinct()
+    for tournament_id, first, second in connection.execute(missing.select_from(joined).where(~known)):
+        what = f"the bots with keys {first} and {second} in the tournament with key {tournament_id}"
+        report.add("bots", f"meeting: got none of {what}, expected one")
 
 
 def _check_ratings(connection: Connection, report: CheckReport) -> None:

@@ -8,7 +8,6 @@ import pytest
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.score import Score
 from noughts_server.errors import NotFound
-from noughts_server.store.games import bot_statistics as module
 from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
 from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
 from tests.support.arena import Arena
@@ -45,7 +44,7 @@ async def test_statistics_are_those_of_all_games(arena: Arena) -> None:
         assert found.opponents == opponents
         assert found.total.first == sum((each.first for each in opponents.values()), Score())
         assert found.total.second == sum((each.second for each in opponents.values()), Score())
-        assert (found.partial, found.games, dict(found.terminations)) == (False, len(games), terminations)
+        assert (found.games, dict(found.terminations)) == (len(games), terminations)
         assert sorted(found.times_us) == sorted(times)
 
 
@@ -55,15 +54,6 @@ async def test_a_bot_without_games_has_none(arena: Arena) -> None:
     assert (found.opponents, found.games, MoveTimes.of(found.times_us)) == ({}, 0, MoveTimes())
     with pytest.raises(NotFound):
         await arena.store.read(partial(bot_statistics, bot="nobody"))
-
-
-async def test_of_very_many_tournaments_the_newest_are_counted(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    for slug in ("old", "new"):
-        await arena.commit(await arena.play(await arena.tournament(slug, games_per_pair=4)))
-    monkeypatch.setattr(module, "_MOST_LOOKED_AT", 3)
-    found = await arena.store.read(partial(bot_statistics, bot="ada"))
-    counted = found.total.first.games + found.total.second.games
-    assert (found.partial, counted, found.games) == (True, 4, 8)
 
 
 def test_percentiles_are_times_that_so_many_moves_do_not_exceed() -> None:

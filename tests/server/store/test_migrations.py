@@ -11,7 +11,7 @@ from alembic.config import Config  # noqa: TID251
 from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
 
-from noughts_referee.rules import OldSeed
+from noughts_referee.rules import OldSeed, Result
 from noughts_referee.work_units import pack_times
 from noughts_server.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
@@ -172,6 +172,32 @@ async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) 
         for table in ("games", "journal"):
             found = connection.execute(f"SELECT opening_plies FROM {table} ORDER BY tournament_id, ordinal").fetchall()
             assert [plies for (plies,) in found] == [0, 3, 3, 5, 0, 0, 0, 0]
+
+
+async def test_migration_counts_the_scores_and_meetings_of_bots(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    of_version_1_0(path)
+    with closing(sqlite3.connect(path)) as connection:
+        for bot, version in enumerate((7, 8, 9), 1):
+            insert(connection, "bots", id=bot, name=f"bot{bot}")
+            insert(connection, "bot_versions", id=version, bot_id=bot)
+        for key, versions in enumerate(((7, 8), (8, 7), (9, 7)), 1):
+            insert(connection, "tournaments", id=key, slug=f"cup{key}", variant="tictactoe")
+            for number, version in enumerate(versions):
+                insert(connection, "entries", tournament_id=key, number=number, bot_version_id=version, label=number)
+        for key, wins, draws in ((1, 2, 3), (2, 4, 0)):
+            row = {"tournament_id": key, "first_entry": 0, "second_entry": 1, "wins": wins, "draws": draws}
+            insert(connection, "pair_scores", **row)
+        insert(connection, "games", tournament_id=3, ordinal=1, second_entry=1, result=Result.VOID, moves=b"")
+        connection.commit()
+    await (await Store.open(f"sqlite:///{path}")).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT bot_id FROM entries ORDER BY tournament_id, number").fetchall() == [
+            (1,), (2,), (2,), (1,), (3,), (1,)
+        ]  # fmt: skip
+        scores = connection.execute("SELECT * FROM bot_scores ORDER BY 1, 2").fetchall()
+        assert scores == [(1, 2, "tictactoe", 2, 3, 0), (2, 1, "tictactoe", 4, 0, 0)]
+        assert connection.execute("SELECT * FROM meetings").fetchall() == [(1, 2, 1), (1, 2, 2), (1, 3, 3)]
 
 
 def insert(connection: sqlite3.Connection, table: str, **values: object) -> None:

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.bot_games import list_bot_games
 from noughts_server.store.games.games import count_faults, get_game, list_games
 from noughts_server.store.ratings.leaderboards import Filters, leaderboard
+from noughts_server.store.tournaments.challenges import open_challenges
+from noughts_server.store.tournaments.entries import pinned_elsewhere
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 
@@ -49,19 +52,20 @@ RANKING = (
 )
 """They count the bots of a list, or those above one, in an index."""
 BIG_TABLES = (
-    "games|ratings|entries|pair_scores|entry_scores|bots|bot_versions|tournaments|rating_runs|rating_history|owners"
+    "games|ratings|entries|pair_scores|entry_scores|bots|bot_versions|tournaments|rating_runs|rating_history|owners|"
+    "bot_scores|meetings"
 )
 
 
-async def build(path: Path, bots: int, games: int) -> None:
+async def filled(path: Path, build: Callable[[Connection], None]) -> None:
     store = await Store.open(f"sqlite:///{path}")
-    await store.write(partial(history.build, bots=bots, games=games))
+    await store.write(build)
     await store.close()
 
 
 def build_both(folder: Path) -> None:
     for bots, games in (SMALL, LARGE):
-        asyncio.run(build(folder / f"{bots}.db", bots, games))
+        asyncio.run(filled(folder / f"{bots}.db", partial(history.build, bots=bots, games=games)))
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +79,35 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 async def stores(built: list[Path]) -> AsyncIterator[list[Store]]:
     """A small store and a large one."""
     opened = [await Store.open(f"sqlite:///{path}") for path in built]
+    yield opened
+    for store in opened:
+        await store.close()
+
+
+FEW, MANY = 1_600, 8_000
+"""Matches of two games of one bot. Both fill the largest pages."""
+OF_A_CAREER: dict[str, Callable[[Connection], Any]] = {
+    **{name: partial(history.QUERIES[name], bot="bot0") for name in history.OF_A_BOT},
+    "games against a bot": partial(list_bot_games, bot="bot0", opponent="bot29"),
+    "its unfinished tournaments": partial(pinned_elsewhere, bot_version_id=1),
+    "open challenges": open_challenges,
+}
+
+
+def build_careers(folder: Path) -> None:
+    for matches in (FEW, MANY):
+        asyncio.run(filled(folder / f"{matches}.db", partial(history.build_career, bots=30, tournaments=matches)))
+
+
+@pytest.fixture(scope="module")
+def built_careers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "careers", build_careers)
+
+
+@pytest.fixture
+async def careers(built_careers: Path) -> AsyncIterator[list[Store]]:
+    """Stores in which a bot has played few and many tournaments."""
+    opened = [await Store.open(f"sqlite:///{built_careers / f'{matches}.db'}") for matches in (FEW, MANY)]
     yield opened
     for store in opened:
         await store.close()
@@ -128,6 +161,12 @@ async def test_page_over_ten_times_the_bots_and_games_takes_less_than_twice_the_
 ) -> None:
     small, large = [await store.read(partial(steps, query=QUERIES[name])) for store in stores]
     assert 0 < large < 2 * small
+
+
+@pytest.mark.parametrize("name", OF_A_CAREER)
+async def test_pages_of_a_bot_do_not_grow_with_its_tournaments(careers: list[Store], name: str) -> None:
+    few, many = [await store.read(partial(steps, query=OF_A_CAREER[name])) for store in careers]
+    assert 0 < many < 1.2 * few
 
 
 @pytest.mark.parametrize("name", RANKING)

@@ -44,7 +44,8 @@ def upsert(
 ) -> None:
     """Insert rows (values of all columns, in the table's order; no key twice).
 
-    If a primary key exists already, add to the columns `add` and overwrite the columns `replace`.
+    If a primary key exists already, add to the columns `add` and overwrite the columns `replace`; without any, leave
+    the row unchanged.
     """
     place = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     for part in powers_of_two(rows):
@@ -60,7 +61,8 @@ def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: t
     key = ", ".join(column.name for column in table.primary_key.columns)
     changes = [f"{name} = {table.name}.{name} + excluded.{name}" for name in add]
     changes += [f"{name} = excluded.{name}" for name in replace]
+    change = f"UPDATE SET {', '.join(changes)}" if changes else "NOTHING"
     return (
         f"INSERT INTO {table.name} ({columns}) VALUES {','.join([f'({row})'] * count)}"  # noqa: S608  # only names
-        f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(changes)}"
+        f" ON CONFLICT ({key}) DO {change}"
     )

@@ -3,7 +3,8 @@
 - Slots and units are computed (`competition`), not rows, so a tournament of 100 million games starts at once. Only
   pairings that follow from results, or that an extension added, are rows (`pairings`).
 - `pair_scores` and `entry_scores` are written in the transaction that stores their games, so standings and crosstables
-  never read games.
+  never read games. The same transaction writes `bot_scores` and `meetings`, so that pages of a bot take the same time
+  however many tournaments it has played.
 - `rating_runs` is the log of the ratings.
 - `outbox` is written in the transaction of the change that its events report.
 - `explorer_moves` and `accuracies` are written after the games, by a task of their own (`runtime.explorer`).
@@ -33,7 +34,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0022"
+REVISION = "0023"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -226,9 +227,10 @@ entries = Table(
     # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_reason", String(200)),
+    # The bot of the version: to find the tournaments of a bot, however many versions it has.
+    Column("bot_id", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("tournament_id", "label"),
-    # To find the tournaments of a bot.
-    Index(None, "bot_version_id", "tournament_id", "number"),
+    Index(None, "bot_id", "tournament_id", "number"),
 )
 
 entries_with_bots = entries.join(bot_versions).join(bots)
@@ -371,6 +373,21 @@ entry_scores = Table(
     *_key("entry", kind=Integer),
     *_required("wins", "draws", "losses"),
 )
+
+# Sums of `pair_scores` by bots and variant, over all tournaments.
+bot_scores = Table(
+    "bot_scores",
+    metadata,
+    *_key("first_bot", "second_bot"),
+    Column("variant", String(63), primary_key=True),
+    *_required("wins", "draws", "losses"),
+    Index(None, "second_bot"),
+    sqlite_with_rowid=False,
+)
+
+# The tournaments in which two bots have played a game against each other, void games included. `one_bot` has the
+# smaller key; two versions of one bot are the same bot twice.
+meetings = Table("meetings", metadata, *_key("one_bot", "other_bot", "tournament_id"), sqlite_with_rowid=False)
 
 rating_lists = Table(
     "rating_lists",

@@ -1,33 +1,41 @@
 """Find a bot's games, newest first, and its score against another bot.
 
-Games have no index by bot, because it would cost as much as storing them. A bot has few entries, and the slots of an
-entry follow from the schedule (`competition.schedule`), so its games are read by key.
+Games have no index by bot, because it would cost as much as storing them. An index has the tournaments of a bot, and
+`meetings` those of two bots. The slots of an entry follow from the schedule (`competition.schedule`), so the games are
+read by key.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import groupby, islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row, and_, func, or_, select
+from sqlalchemy import Connection, select
 
 from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
 from noughts_server.resource_names import bot_name
-from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
-from noughts_server.store.engine.schema import bot_versions, entries, games, pair_scores, tournaments
-from noughts_server.store.games.games import EVERY_GAME, StoredGame, Wanted, fitting, read_games
+from noughts_server.store.engine.schema import bot_scores, entries, meetings
+from noughts_server.store.games.games import EVERY_GAME, SomeGames, StoredGame, Wanted, fitting, read_games_of_many
 from noughts_server.store.people.bots import get_bot
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
+from noughts_server.store.tournaments.tournaments import (
+    PlayedTournament,
+    Tournament,
+    get_tournament,
+    played_tournaments,
+    schedule_of,
+)
 
 # Limit of the slots and tournaments that one page reads, so that gaps cannot make it slow. Cancelled tournaments have
 # gaps, and running ones in which a bot is absent.
 _MOST_LOOKED_AT = 10_000
-# Databases limit the nesting of a statement's conditions.
-_PAIRS_A_STATEMENT = 200
+# A page reads the tournaments in groups, of which each is larger than the one before.
+_FEWEST_TOURNAMENTS, _MOST_TOURNAMENTS = 8, 256
+_END = 0
+_NO_LIMITS: Mapping[int | None, int] = {}
 
 
 @dataclass(slots=True)
@@ -41,6 +49,13 @@ class ScoreBySide:
     def games(self) -> int:
         return self.first.games + self.second.games
 
+    def add(self, score: Score, *, moved_first: bool) -> None:
+        """Add a score that counts from the first mover's point of view."""
+        if moved_first:
+            self.first += score
+        else:
+            self.second += score.mirrored
+
 
 class HeadToHead(NamedTuple):
     """A bot's score against another one; void games do not count."""
@@ -52,13 +67,14 @@ class HeadToHead(NamedTuple):
     """Newest first."""
 
 
-class _Played(NamedTuple):
-    """A tournament in which the bot has entries, with their numbers."""
+class _Slot(NamedTuple):
+    """A slot of the bot, or the end of a tournament: no game has that ordinal."""
 
     tournament_id: int
-    own: list[int]
-    others: list[int] | None
-    """The opponent's entries; None for any opponent."""
+    ordinal: int
+    tournament: Tournament | None = None
+    own: Sequence[int] = ()
+    """The bot's entries."""
 
 
 def list_bot_games(
@@ -83,29 +99,32 @@ def list_bot_games(
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
     only = get_tournament(connection, tournament).id if tournament else None
+    groups = _newest_tournaments(connection, bot_id, opponent_id, newest=newest, only=only)
+    slots = _slots(connection, groups, bot_id, opponent_id, {newest: below_there})
     found: list[StoredGame] = []
     looked_at = 0
-    for played in _tournaments_of(connection, bot_id, opponent_id):
-        if only not in (None, played.tournament_id) or (newest is not None and played.tournament_id > newest):
-            continue
-        here = get_tournament_by_id(connection, played.tournament_id)
-        slots = _slots(connection, here, played, below_there if here.id == newest else here.games_total + 1)
-        conditions = wanted.among(played.own) if wanted != EVERY_GAME else []
-        looked_at += 1
-        batch = limit + 1 - len(found)
-        while ordinals := list(islice(slots, batch)):
-            looked_at += len(ordinals)
-            found += reversed(read_games(connection, here, ordinals, *conditions))
-            if len(found) > (limit := fitting(found, limit)):
-                last = found[limit - 1]
-                return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
-            if looked_at >= _MOST_LOOKED_AT:
-                return Page(found, write_page_token(method, [here.id, ordinals[-1]]))
-            # More gaps often follow a gap.
-            batch = min(2 * batch, LARGEST_SIZE)
+    batch = limit + 1
+    while some := list(islice(slots, batch)):
+        looked_at += len(some)
+        found += _read(connection, some, wanted)
+        last: StoredGame | _Slot
+        if len(found) > (limit := fitting(found, limit)):
+            last = found[limit - 1]
+            return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
         if looked_at >= _MOST_LOOKED_AT:
-            return Page(found, write_page_token(method, [here.id, 0]))
+            last = some[-1]
+            return Page(found, write_page_token(method, [last.tournament_id, last.ordinal]))
+        # More gaps often follow a gap.
+        batch = min(2 * batch, LARGEST_SIZE)
     return Page(found, "")
+
+
+def newest_bot_games(connection: Connection, bot: str, *, most: int, most_tournaments: int) -> list[StoredGame]:
+    """Return up to `most` games, newest first, of the bot's newest tournaments. Raises NotFound."""
+    bot_id = get_bot(connection, bot).id
+    group = next(_newest_tournaments(connection, bot_id, size=most_tournaments), ())
+    found = _read(connection, list(islice(_slots(connection, [group], bot_id), most)), EVERY_GAME)
+    return found[: fitting(found, most)]
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
@@ -115,82 +134,110 @@ def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games:
     if last_games < 0:
         raise InvalidArgument.of("last_games", last_games, "0 or more")
     bot_id, opponent_id = get_bot(connection, bot).id, get_bot(connection, opponent).id
-    played = list(_tournaments_of(connection, bot_id, opponent_id))
-    variant_of = _variants(connection, [each.tournament_id for each in played])
     total = ScoreBySide()
     variants: defaultdict[str, ScoreBySide] = defaultdict(ScoreBySide)
-    for each, first, pair in _pairs(connection, played):
-        for score in (total, variants[variant_of[each]]):
-            if first:
-                score.first += Score(pair.wins, pair.draws, pair.losses)
-            else:
-                score.second += Score(pair.losses, pair.draws, pair.wins)
+    for first, second in ((bot_id, opponent_id), (opponent_id, bot_id)):
+        of_pair = (bot_scores.c.first_bot == first, bot_scores.c.second_bot == second)
+        for row in connection.execute(select(bot_scores).where(*of_pair)):
+            score = Score(row.wins, row.draws, row.losses)
+            if score.games:
+                for sides in (total, variants[row.variant]):
+                    sides.add(score, moved_first=first == bot_id)
     last: list[StoredGame] = []
     if last_games:
         last = list_bot_games(connection, bot, opponent=opponent, size=last_games).items
     return HeadToHead(total, dict(sorted(variants.items())), last)
 
 
-def _tournaments_of(connection: Connection, bot_id: int, opponent_id: int | None) -> Iterator[_Played]:
-    """Yield the tournaments that the bot (and the opponent) entered, newest first."""
-    other = None if opponent_id is None else dict(_entries_of(connection, opponent_id))
-    for tournament_id, own in _entries_of(connection, bot_id):
-        if other is None:
-            yield _Played(tournament_id, own, None)
-        elif tournament_id in other:
-            yield _Played(tournament_id, own, other[tournament_id])
+def _newest_tournaments(
+    connection: Connection,
+    bot_id: int,
+    opponent_id: int | None = None,
+    *,
+    newest: int | None = None,
+    only: int | None = None,
+    size: int = _FEWEST_TOURNAMENTS,
+) -> Iterator[Sequence[int]]:
+    """Yield groups of tournaments that the bot entered, or in which it met the opponent: newest first, from `newest`.
+
+    The first group has `size` tournaments. A page usually needs few, so that the groups grow.
+    """
+    if opponent_id is None:
+        key = entries.c.tournament_id
+        chosen = select(key).distinct().where(entries.c.bot_id == bot_id)
+    else:
+        key = meetings.c.tournament_id
+        one, other = sorted((bot_id, opponent_id))
+        chosen = select(key).where(meetings.c.one_bot == one, meetings.c.other_bot == other)
+    chosen = chosen.order_by(key.desc())
+    if only is not None:
+        chosen = chosen.where(key == only)
+    if newest is not None:
+        chosen = chosen.where(key <= newest)
+    group = connection.scalars(chosen.limit(size)).all()
+    while group:
+        yield group
+        size = min(2 * size, _MOST_TOURNAMENTS)
+        group = connection.scalars(chosen.where(key < group[-1]).limit(size)).all()
 
 
-def _entries_of(connection: Connection, bot_id: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the started tournaments with the numbers of the bot's entries, newest first."""
-    rows = connection.execute(
-        select(entries.c.tournament_id, entries.c.number)
-        .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
-        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
-        .where(bot_versions.c.bot_id == bot_id, tournaments.c.games_done > 0)
-        .order_by(entries.c.tournament_id.desc(), entries.c.number)
-    )
-    for tournament_id, group in groupby(rows, lambda row: int(row.tournament_id)):
-        yield tournament_id, [row.number for row in group]
+def _slots(
+    connection: Connection,
+    groups: Iterable[Sequence[int]],
+    bot_id: int,
+    opponent_id: int | None = None,
+    below: Mapping[int | None, int] = _NO_LIMITS,
+) -> Iterator[_Slot]:
+    """Yield the bot's slots, from the highest one with a game downwards, and the end of each tournament.
+
+    `below` limits the ordinals of some tournaments.
+    """
+    for group in groups:
+        known = played_tournaments(connection, group)
+        own = _entries_of(connection, bot_id, group)
+        others = None if opponent_id is None else _entries_of(connection, opponent_id, group)
+        for key in group:
+            if found := known.get(key):
+                before = min(below.get(key, found.highest + 1), found.highest + 1)
+                opponents = None if others is None else others[key]
+                for ordinal in _ordinals(connection, found, own[key], opponents, before):
+                    yield _Slot(key, ordinal, found.tournament, own[key])
+            yield _Slot(key, _END)
 
 
-def _slots(connection: Connection, tournament: Tournament, played: _Played, below: int) -> Iterator[int]:
-    """Yield the ordinals of the bot's slots below `below`, from the highest one with a game downwards."""
-    played_to = select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournament.id)
-    highest = connection.execute(played_to).scalar_one()
-    below = min(below, highest + 1)
-    schedule = schedule_of(connection, tournament)
-    if played.others is None:
-        parts = [schedule.slots_of(entry, below) for entry in played.own]
+def _ordinals(
+    connection: Connection, played: PlayedTournament, own: Sequence[int], others: Sequence[int] | None, below: int
+) -> Iterator[int]:
+    """Yield the ordinals below `below` of these entries, or of those between them and the others, descending."""
+    schedule = schedule_of(connection, played.tournament, played.entries)
+    if others is None:
+        parts = [schedule.slots_of(entry, below) for entry in own]
     else:
         # Two versions of one bot can be opponents; they are one pair.
-        pairs = {(min(pair), max(pair)) for pair in product(played.own, played.others)}
+        pairs = {(min(pair), max(pair)) for pair in product(own, others)}
         parts = [schedule.slots_between(one, other, below) for one, other in pairs]
     # A game between two versions of the bot is a slot of both.
     return (ordinal for ordinal, _ in groupby(merge(*parts, reverse=True)))
 
 
-def _variants(connection: Connection, tournament_ids: Sequence[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for batch in in_batches(tournament_ids):
-        rows = connection.execute(select(tournaments.c.id, tournaments.c.variant).where(tournaments.c.id.in_(batch)))
-        found.update({row.id: row.variant for row in rows})
+def _read(connection: Connection, slots: Iterable[_Slot], wanted: Wanted) -> list[StoredGame]:
+    """Return the games of these slots, in their order."""
+    chosen: list[SomeGames] = []
+    for _, group in groupby(slots, key=lambda slot: slot.tournament_id):
+        of_tournament = [slot for slot in group if slot.tournament is not None]
+        if of_tournament:
+            tournament = of_tournament[0].tournament
+            assert tournament is not None
+            conditions = wanted.among(of_tournament[0].own) if wanted != EVERY_GAME else []
+            chosen.append(SomeGames(tournament, [slot.ordinal for slot in of_tournament], conditions))
+    return sorted(read_games_of_many(connection, chosen), key=lambda game: (-game.tournament_id, -game.ordinal))
+
+
+def _entries_of(connection: Connection, bot_id: int, tournament_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the numbers of the bot's entries in these tournaments."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    key = (entries.c.tournament_id, entries.c.number)
+    chosen = select(*key).where(entries.c.bot_id == bot_id, entries.c.tournament_id.in_(tournament_ids))
+    for row in connection.execute(chosen.order_by(*key)):
+        found[row.tournament_id].append(row.number)
     return found
-
-
-def _pairs(connection: Connection, played: Sequence[_Played]) -> Iterator[tuple[int, bool, Row[Any]]]:
-    """Yield the tournament, whether the bot moved first, and the scores of each pair of entries of the two bots."""
-    keys: dict[tuple[int, int, int], bool] = {}
-    for each in played:
-        for own, other in product(each.own, each.others or ()):
-            keys[each.tournament_id, own, other] = True
-            keys[each.tournament_id, other, own] = False
-    column = pair_scores.c
-    for batch in in_batches(keys, _PAIRS_A_STATEMENT):
-        # Not `(..., ...) IN (VALUES ...)`, because SQLite would read the whole table.
-        these = (
-            and_(column.tournament_id == tournament_id, column.first_entry == first, column.second_entry == second)
-            for tournament_id, first, second in batch
-        )
-        for row in connection.execute(select(pair_scores).where(or_(*these))):
-            yield row.tournament_id, keys[row.tournament_id, row.first_entry, row.second_entry], row

@@ -1,9 +1,10 @@
 """Read stored games and those of the journal."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
@@ -40,6 +41,7 @@ _Entry = Row[Any]
 
 DAY_MS = 86_400_000
 _ROWS_AT_ONCE = 1000
+_TOURNAMENTS_A_STATEMENT = 100
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
 _MOST_PLIES = 200_000
@@ -152,6 +154,31 @@ def read_games(
 ) -> list[StoredGame]:
     """Return the games of up to 1,001 ordinals that are stored and meet the conditions, in slot order."""
     return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
+
+
+class SomeGames(NamedTuple):
+    """The games of a tournament with these ordinals that meet the conditions."""
+
+    tournament: Tournament
+    ordinals: Sequence[int]
+    conditions: Sequence[Condition]
+
+
+def read_games_of_many(connection: Connection, chosen: Iterable[SomeGames]) -> list[StoredGame]:
+    """Return the stored games of several tournaments, in the order of `chosen`, in each in slot order.
+
+    A tournament occurs at most once.
+    """
+    found: list[StoredGame] = []
+    # Databases limit the nesting of a statement's conditions, and the number of its parameters.
+    for batch in in_batches(chosen, _TOURNAMENTS_A_STATEMENT):
+        of_game = (
+            and_(games.c.tournament_id == each.tournament.id, games.c.ordinal.in_(each.ordinals), *each.conditions)
+            for each in batch
+        )
+        rows = connection.execute(_WITH_RATING_SEQ.where(or_(*of_game))).all()
+        found += _games_of_rows(connection, [each.tournament for each in batch], rows)
+    return found
 
 
 def list_games(
@@ -337,16 +364,32 @@ def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
 
 
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
-    rows = connection.execute(statement).all()
-    variant = parse_variant(tournament.settings.variant)
-    numbers = {entry for row in rows for entry in (row.first_entry, row.second_entry)}
-    playing = _entries(connection, tournament.id, numbers)
-    labels = {number: entry.label for number, entry in playing.items()}
-    agreement_of = _agreements(connection, tournament)
-    return [
-        _game(tournament, variant, playing[row.first_entry], playing[row.second_entry], row, agreement_of(row, labels))
-        for row in rows
-    ]
+    return _games_of_rows(connection, [tournament], connection.execute(statement).all())
+
+
+def _games_of_rows(
+    connection: Connection, of_tournaments: Iterable[Tournament], rows: Sequence[Row[Any]]
+) -> list[StoredGame]:
+    """Return the games in these rows: in the order of the tournaments, in each by ordinal."""
+    by_tournament: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        by_tournament[row.tournament_id].append(row)
+    numbers = {
+        tournament_id: {entry for row in its_rows for entry in (row.first_entry, row.second_entry)}
+        for tournament_id, its_rows in by_tournament.items()
+    }
+    playing = _entries(connection, numbers)
+    found: list[StoredGame] = []
+    for tournament in of_tournaments:
+        if its_rows := by_tournament[tournament.id]:
+            variant = parse_variant(tournament.settings.variant)
+            players = playing[tournament.id]
+            labels = {number: entry.label for number, entry in players.items()}
+            agreement_of = _agreements(connection, tournament)
+            for row in sorted(its_rows, key=attrgetter("ordinal")):
+                sides = players[row.first_entry], players[row.second_entry]
+                found.append(_game(tournament, variant, *sides, row, agreement_of(row, labels)))
+    return found
 
 
 def _agreements(
@@ -410,21 +453,31 @@ def _games(tournament: Tournament) -> Select[Any]:
     return select(games).where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
 
 
-def _rated_games(tournament: Tournament) -> Select[Any]:
+def _with_rating_seq() -> Select[Any]:
     """Select games with `rating_seq`: their position in the run of the log that has their slot, if any."""
     run = rating_runs.c
     place = games.c.ordinal - run.first_ordinal
     runs = select(case((place < run.games, run.first_seq + place))).order_by(run.first_ordinal.desc()).limit(1)
-    of_game = runs.where(run.tournament_id == tournament.id, run.first_ordinal <= games.c.ordinal)
+    of_game = runs.where(run.tournament_id == games.c.tournament_id, run.first_ordinal <= games.c.ordinal)
     rating_seq = of_game.correlate(games).scalar_subquery()
-    return _games(tournament).add_columns(rating_seq.label("rating_seq"))
+    return select(games, rating_seq.label("rating_seq"))
 
 
-def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, _Entry]:
+_WITH_RATING_SEQ = _with_rating_seq()
+
+
+def _rated_games(tournament: Tournament) -> Select[Any]:
+    return _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+
+
+def _entries(connection: Connection, numbers: Mapping[int, Collection[int]]) -> dict[int, dict[int, _Entry]]:
+    """Return the entries with these numbers by tournament and number; `numbers` are by tournament."""
     bot = (bot_versions.c.bot_id, bots.c.name, bot_versions.c.version, bots.c.owner_id)
-    chosen = select(entries.c.number, entries.c.label, *bot).select_from(entries_with_bots)
-    of_tournament = chosen.where(entries.c.tournament_id == tournament_id)
-    found: dict[int, _Entry] = {}
-    for batch in in_batches(sorted(numbers)):
-        found.update({row.number: row for row in connection.execute(of_tournament.where(entries.c.number.in_(batch)))})
+    key = (entries.c.tournament_id, entries.c.number)
+    chosen: Select[Any] = select(*key, entries.c.label, *bot).select_from(entries_with_bots)
+    found: defaultdict[int, dict[int, _Entry]] = defaultdict(dict)
+    for batch in in_batches(numbers.items(), _TOURNAMENTS_A_STATEMENT):
+        these = (and_(key[0] == tournament_id, key[1].in_(sorted(of_it))) for tournament_id, of_it in batch)
+        for row in connection.execute(chosen.where(or_(*these))):
+            found[row.tournament_id][row.number] = row
     return found

@@ -1,7 +1,7 @@
 """Store finished games: each slot exactly once, with everything that follows from it in one transaction."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -15,7 +15,15 @@ from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import in_batches, upsert
-from noughts_server.store.engine.schema import TournamentState, entry_scores, pair_scores, tournaments, units
+from noughts_server.store.engine.schema import (
+    TournamentState,
+    bot_scores,
+    entry_scores,
+    meetings,
+    pair_scores,
+    tournaments,
+    units,
+)
 from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
@@ -45,6 +53,8 @@ _PROGRESS = (
 
 _SCORE = attrgetter("first", "second", "result")
 _COUNTERS = ("wins", "draws", "losses")
+_MOST_MET = 10_000
+"""Limit of the pairs of bots of a tournament that a process remembers. It writes the others again, without effect."""
 
 
 class TournamentProgress(NamedTuple):
@@ -151,7 +161,8 @@ def _commit_tournament(
     dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)
     scores = list(map(_SCORE, stored))
-    _count_scores(connection, row.id, scores)
+    _count_scores(connection, row, progress, scores)
+    _record_meetings(connection, row.id, progress, scores)
     _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     if kind.endless:
@@ -228,7 +239,7 @@ def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last:
     if later:
         of_tournament = games_table.c.tournament_id == row.id
         connection.execute(delete(games_table).where(of_tournament, games_table.c.ordinal > last))
-        _count_scores(connection, row.id, [progress.beyond.pop(ordinal) for ordinal in later], -1)
+        _count_scores(connection, row, progress, [progress.beyond.pop(ordinal) for ordinal in later], -1)
     forget_all(connection, row.id)
     progress.games_done -= len(later)
 
@@ -248,12 +259,38 @@ def counted_scores(
     return pairs, totals
 
 
-def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult], sign: int = 1) -> None:
+def bot_pairs(pairs: Mapping[tuple[int, int], list[int]], bots: Sequence[int]) -> dict[tuple[int, int], list[int]]:
+    """Return the wins, draws and losses of each pair of bots, from those of pairs of their entries."""
+    found: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for (first, second), counts in pairs.items():
+        of_bots = found[bots[first], bots[second]]
+        for column, count in enumerate(counts):
+            of_bots[column] += count
+    return found
+
+
+def _count_scores(
+    connection: Connection, row: Row[Any], progress: Progress, scores: list[SlotResult], sign: int = 1
+) -> None:
     pairs, totals = counted_scores({score: sign * count for score, count in Counter(scores).items()})
-    pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
-    entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
+    pair_rows = [(row.id, *pair, *counts) for pair, counts in pairs.items()]
+    entry_rows = [(row.id, entry, *counts) for entry, counts in totals.items()]
+    bot_rows = [(*pair, row.variant, *counts) for pair, counts in bot_pairs(pairs, progress.bots).items()]
     upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
     upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
+    upsert(connection, bot_scores, bot_rows, add=_COUNTERS)
+
+
+def _record_meetings(
+    connection: Connection, tournament_id: int, progress: Progress, scores: Iterable[SlotResult]
+) -> None:
+    """Record that these bots have met in the tournament, unless this process has recorded it before."""
+    bots, met = progress.bots, progress.met
+    pairs = {(bots[first], bots[second]) for first, second, _ in set(scores)}
+    new = {(min(pair), max(pair)) for pair in pairs} - met
+    upsert(connection, meetings, [(*pair, tournament_id) for pair in sorted(new)])
+    if len(met) + len(new) <= _MOST_MET:
+        met |= new
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> None:

@@ -64,7 +64,6 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     rows = connection.execute(
         select(
             entries,
-            bots.c.id.label("bot_id"),
             bots.c.name,
             bot_versions.c.version,
             ratings.c.rating,

@@ -168,10 +168,9 @@ def retire_bot(
     if undo != (bot.retired_at is None):
         connection.execute(update(bots).where(bots.c.id == bot.id).values(retired_at=None if undo else now_ms))
     if not undo:
-        versions = select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id)
         not_started = select(tournaments.c.id).where(tournaments.c.state == TournamentState.OPEN)
-        of_bot = entries.c.bot_version_id.in_(versions)
-        connection.execute(delete(entries).where(of_bot, entries.c.tournament_id.in_(not_started)))
+        this = (entries.c.bot_id == bot.id, entries.c.tournament_id.in_(not_started))
+        connection.execute(delete(entries).where(*this))
     return get_bot(connection, name)
 
 

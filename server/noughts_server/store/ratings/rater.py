@@ -9,7 +9,7 @@ unconfirmed, and the next one reads everything again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, update
@@ -60,6 +60,8 @@ class Progress:
     """The owner of each entry's bot, if games between bots of one owner are not rated."""
     rating_list: int | None
     """None if not rated."""
+    met: set[tuple[int, int]] = field(default_factory=set)
+    """Pairs of bots that are in `meetings` already, the smaller key first."""
 
 
 class FoldingState:

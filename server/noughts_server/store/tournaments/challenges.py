@@ -4,12 +4,12 @@ import secrets
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.limits import Limits
 from noughts_server.resource_names import bot_name
-from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, entries, tournaments
+from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.tournaments.entries import join_tournament
@@ -54,14 +54,15 @@ def open_challenges(connection: Connection) -> dict[str, list[int]]:
 
 
 def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
-    live = select(func.count(tournaments.c.id.distinct())).select_from(tournaments).where(_being_played())
+    live = select(func.count()).select_from(tournaments).where(_being_played())
     of_owner = connection.execute(live.where(tournaments.c.owner_id == owner_id)).scalar_one()
     limits.check("challenges", "open challenges of yours", of_owner)
     for bot in (new.opponent, new.challenger):
-        entered = live.join(entries).join(bot_versions).where(bot_versions.c.bot_id == bot.bot_id)
-        of_bot = connection.execute(entered).scalar_one()
+        entered = exists().where(entries.c.bot_id == bot.bot_id, entries.c.tournament_id == tournaments.c.id)
+        of_bot = connection.execute(live.where(entered)).scalar_one()
         limits.check("bot_challenges", f"open challenges of {bot_name(bot.bot)}", of_bot)
 
 
 def _being_played() -> ColumnElement[bool]:
-    return and_(tournaments.c.kind == Kind.CHALLENGE, tournaments.c.state == TournamentState.RUNNING)
+    # An expression, because SQLite would read all challenges by the index of kinds.
+    return and_(tournaments.c.kind + 0 == int(Kind.CHALLENGE), tournaments.c.state == TournamentState.RUNNING)

@@ -16,8 +16,6 @@ from noughts_server.store.tournaments.tournaments import Tournament, check_size,
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
 from noughts_server.store.validation import check_name
 
-# Created once, because an alias of a table is hundreds of objects in reference cycles.
-_THIS, _OTHERS, _OWN = bot_versions.alias(), bot_versions.alias(), entries.alias()
 _MOST_WAITED_FOR = 20
 _LATE = {
     LateEntries.NEVER: (),
@@ -78,7 +76,13 @@ def join_tournament(
     check_size(tournament, joined + 1)
     number = 0 if last is None else last + 1
     label = _label(connection, tournament, label, entering)
-    row = {"tournament_id": tournament.id, "number": number, "bot_version_id": entering.id, "label": label}
+    row = {
+        "tournament_id": tournament.id,
+        "number": number,
+        "bot_version_id": entering.id,
+        "bot_id": entering.bot_id,
+        "label": label,
+    }
     _check_absent(connection, tournament, entering)
     connection.execute(insert(entries), row)
     if late:
@@ -134,19 +138,15 @@ def withdraw_entry(
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
     """Return unfinished tournaments (`tournaments/ID`, the newest 20) that have this bot only in other versions."""
-    this, others, own = _THIS, _OTHERS, _OWN
-    over = (TournamentState.FINISHED, TournamentState.CANCELLED)
+    bot_id = select(bot_versions.c.bot_id).where(bot_versions.c.id == bot_version_id).scalar_subquery()
+    of_bot = exists().where(entries.c.bot_id == bot_id, entries.c.tournament_id == tournaments.c.id)
     statement = (
-        select(tournaments.c.slug, tournaments.c.id)
-        .distinct()
-        .select_from(this)
-        .join(others, and_(others.c.bot_id == this.c.bot_id, others.c.id != this.c.id))
-        .join(entries, entries.c.bot_version_id == others.c.id)
-        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
+        select(tournaments.c.slug)
         .where(
-            this.c.id == bot_version_id,
-            tournaments.c.state.not_in(over),
-            ~exists().where(own.c.tournament_id == tournaments.c.id, own.c.bot_version_id == bot_version_id),
+            # The index of states finds them: they are few, while a bot can have played any number of tournaments.
+            tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)),
+            of_bot,
+            ~of_bot.where(entries.c.bot_version_id == bot_version_id),
         )
         .order_by(tournaments.c.id.desc())
         .limit(_MOST_WAITED_FOR)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, case, exists, func, select
 
 from noughts_server.errors import AlreadyExists, NotFound
 from noughts_server.limits import Limits
@@ -100,11 +100,12 @@ def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> di
 
 def _check_guest(connection: Connection, base: BotVersion, owner_id: int, limits: Limits) -> None:
     """Raise LimitReached if a bot already plays in as many tests of other owners that can still play games."""
-    playing = select(func.count(tournaments.c.id.distinct())).select_from(tournaments).join(entries).join(bot_versions)
-    # A stopped test can be resumed at any time.
+    # A stopped test can be resumed at any time. `+ 0`, because SQLite would read all tests by the index of kinds.
     open_tests = tournaments.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
-    by_others = (tournaments.c.kind == Kind.TEST, open_tests, tournaments.c.owner_id != base.owner_id)
-    so_far = connection.execute(playing.where(*by_others, bot_versions.c.bot_id == base.bot_id)).scalar_one()
+    by_others = (tournaments.c.kind + 0 == int(Kind.TEST), open_tests, tournaments.c.owner_id != base.owner_id)
+    playing = exists().where(entries.c.bot_id == base.bot_id, entries.c.tournament_id == tournaments.c.id)
+    counted = select(func.count()).select_from(tournaments).where(*by_others, playing)
+    so_far = connection.execute(counted).scalar_one()
     limits.check("bot_challenges", f"running and stopped tests of others against {bot_name(base.bot)}", so_far)
 
 

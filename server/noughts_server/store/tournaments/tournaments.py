@@ -1,8 +1,8 @@
 """Tournaments: their settings, and their states from open to finished or cancelled."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, insert, select, update
 
@@ -18,7 +18,7 @@ from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, Res
 from noughts_server.limits import Limits
 from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, contains, read_page
-from noughts_server.store.engine.schema import Kind, TournamentState, entries, owners, tournaments, units
+from noughts_server.store.engine.schema import Kind, TournamentState, entries, games, owners, tournaments, units
 from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
 from noughts_server.store.pairing.pairings import StoredSchedule
@@ -141,6 +141,26 @@ def get_tournament(connection: Connection, slug: str) -> Tournament:
 def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tournament:
     """Return the tournament with this key. Raises NotFound."""
     return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
+
+
+class PlayedTournament(NamedTuple):
+    """A tournament with at least one game."""
+
+    tournament: Tournament
+    highest: int
+    """The largest ordinal of its games."""
+    entries: int
+    """The number of its entries."""
+
+
+def played_tournaments(connection: Connection, tournament_ids: Sequence[int]) -> dict[int, PlayedTournament]:
+    """Return those of these tournaments that have games, by key."""
+    # Each is one step in an index, while GROUP BY would read all games.
+    highest = select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournaments.c.id).scalar_subquery()
+    last = select(func.max(entries.c.number)).where(entries.c.tournament_id == tournaments.c.id).scalar_subquery()
+    found = _tournaments().add_columns(highest.label("highest"), last.label("last"))
+    these = found.where(tournaments.c.id.in_(tournament_ids), tournaments.c.games_done > 0)
+    return {row.id: PlayedTournament(read_row(row), row.highest, row.last + 1) for row in connection.execute(these)}
 
 
 def first_tournament(connection: Connection) -> str:
@@ -288,22 +308,26 @@ def check_size(tournament: Tournament, count: int) -> None:
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
 
 
-def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
-    """Return the slots of a started tournament."""
-    base = base_schedule(connection, tournament)
+def schedule_of(connection: Connection, tournament: Tournament, count: int | None = None) -> Schedule:
+    """Return the slots of a started tournament with `count` entries; without it, this reads their number."""
+    base = base_schedule(connection, tournament, count)
     if base is not None and base.total == tournament.games_total:
         return base
-    return StoredSchedule(
-        connection, tournament.id, count_entries(connection, tournament), tournament.games_total, base
-    )
+    if count is None:
+        count = count_entries(connection, tournament)
+    return StoredSchedule(connection, tournament.id, count, tournament.games_total, base)
 
 
-def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
-    """Return the slots that follow from their ordinals; None if pairings follow from results."""
+def base_schedule(connection: Connection, tournament: Tournament, count: int | None = None) -> Schedule | None:
+    """Return the slots that follow from their ordinals; None if pairings follow from results.
+
+    `count` is the number of entries, which this reads if it needs it.
+    """
     kind = tournament.settings.schedule
     if not isinstance(kind, FixedPairings):
         return None
-    count = tournament.base_entries
+    if tournament.base_entries is not None:
+        count = tournament.base_entries
     if count is None:
         count = count_entries(connection, tournament)
     return kind.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)

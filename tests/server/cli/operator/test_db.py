@@ -131,6 +131,21 @@ def test_whatever_is_not_as_it_should_be_is_found(copy: Path, statement: str, wh
 @pytest.mark.parametrize(
     "statement, error",
     [
+        ("UPDATE entries SET bot_id = bot_id + 1 WHERE number = 1", "expected that of its version"),
+        ("UPDATE bot_scores SET wins = wins + 1", "expected the sum of their tournaments"),
+        ("DELETE FROM bot_scores", "expected the sum of their tournaments"),
+        ("DELETE FROM meetings", "meeting: got none"),
+    ],
+)
+def test_totals_of_bots_that_the_games_do_not_give_are_found(copy: Path, statement: str, error: str) -> None:
+    execute(copy, statement)
+    found = noughts("db", "check", "--db", str(copy), code=1)
+    assert any(each["where"] == "bots" and error in each["error"] for each in found["findings"]), found
+
+
+@pytest.mark.parametrize(
+    "statement, error",
+    [
         ("UPDATE ratings SET rating = rating + 1 WHERE bot_id = 1", "as its games give"),
         ("DELETE FROM rating_history WHERE games = 2", "points are not those"),
         ("UPDATE rating_runs SET games = games - 1", "slots rated, expected"),
