@@ -84,12 +84,14 @@ async def keep_dialling(
 ) -> None:
     """Serve sessions one after another until the server ends one with OK. Calls `on_event` when the connection is lost.
 
-    Raises BotRefused, NeverConnected or SecurityProblem.
+    It tries the next address at once; it reports and waits if all of them failed in a row. Raises BotRefused,
+    NeverConnected or SecurityProblem.
     """
     login.dialling.check(login.server, login.token)
     wait, reached = _FIRST_WAIT, False
     give_up = time.monotonic() + login.wait
     addresses = addresses_of(login.server)
+    untried = len(addresses)
     for address in itertools.cycle(addresses):
         session = session_of()
         began = time.monotonic()
@@ -111,6 +113,10 @@ async def keep_dialling(
                 wait = _FIRST_WAIT
             wait = max(wait, asked_to_wait)
             reached |= session.welcomed
+            untried -= 1
+            if untried and not session.welcomed and not asked_to_wait:
+                continue
+            untried = len(addresses)
             reason = str(problem or why_unreachable(details))
             if not session.welcomed and (perhaps := why_hung_up(details)):
                 reason += f"; {perhaps}"

@@ -5,7 +5,6 @@ address has a channel of its own.
 """
 
 import asyncio
-import queue
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,6 +14,8 @@ import grpc.aio
 
 _MOST_SECONDS = 5.0
 """For a connection to one address, if there are others."""
+_HEALTH = "/grpc.health.v1.Health/Check"
+_UNREACHED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _FAILED = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
 
 
@@ -51,11 +52,11 @@ class _Channels:
 
 
 class BlockingChannels(_Channels):
-    """For blocking calls: each looks for a connection first."""
+    """For blocking calls: each looks for a server that answers first."""
 
     def _choose(self) -> int:
         places = self._others_last()
-        self._current = next((place for place in places if _connects(self._channels[place])), self._current)
+        self._current = next((place for place in places if _answers(self._channels[place])), self._current)
         return self._current
 
     def __enter__(self) -> "BlockingChannels":
@@ -72,7 +73,7 @@ class AsyncChannels(_Channels):
     async def connect(self) -> None:
         """Chooses the channel of the next calls. One that is the only one reports a failed connection itself."""
         for place in self._others_last() if len(self._channels) > 1 else ():
-            if await _connects_async(self._channels[place]):
+            if await _connects(self._channels[place]):
                 self._current = place
                 return
 
@@ -82,21 +83,18 @@ class AsyncChannels(_Channels):
             await channel.close()
 
 
-def _connects(channel: grpc.Channel) -> bool:
-    states: queue.SimpleQueue[grpc.ChannelConnectivity] = queue.SimpleQueue()
-    channel.subscribe(states.put, try_to_connect=True)
-    try:
-        while (state := states.get(timeout=_MOST_SECONDS)) is not grpc.ChannelConnectivity.READY:
-            if state in _FAILED:
-                return False
-        return True
-    except queue.Empty:
-        return False
-    finally:
-        channel.unsubscribe(states.put)
+def _answers(channel: grpc.Channel) -> bool:
+    """Tell whether a server answers on this channel, even if only that it has no health service.
+
+    To watch the channel's state, gRPC starts a thread, which raises an exception if the channel is closed meanwhile.
+    """
+    # Without a message type, it sends and returns bytes.
+    check: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(_HEALTH)
+    call: Any = check.future(b"", timeout=_MOST_SECONDS)  # a call as well, which its published type does not say
+    return call.code() not in _UNREACHED
 
 
-async def _connects_async(channel: grpc.aio.Channel) -> bool:
+async def _connects(channel: grpc.aio.Channel) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(_MOST_SECONDS):
             while (state := channel.get_state(try_to_connect=True)) is not grpc.ChannelConnectivity.READY:

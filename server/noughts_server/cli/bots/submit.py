@@ -184,7 +184,7 @@ def _progress(size: int) -> Iterator[Callable[[int], None]]:
 
         def noted(done: int) -> None:
             if done == size:
-                output.note(_TRIAL)
+                output.hint(_TRIAL)
 
         yield noted
         return

@@ -87,7 +87,7 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
     Calls are made in threads, because the bot thinks on the event loop.
     """
     made = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
-    output.note(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
+    output.hint(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
     end = TournamentEnd(client, made.name)
     try:
         while (over := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for

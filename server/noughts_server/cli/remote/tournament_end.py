@@ -7,6 +7,7 @@ from grpc import StatusCode
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
+from noughts_server.cli.drawing.progress import counting
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.resource_names import short
@@ -14,6 +15,7 @@ from noughts_server.resource_names import short
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 LOOK_SECONDS = 0.2
 _WAIT_SECONDS = 1.0
+_REPORT_SECONDS = 60.0
 _REJECTED, _STOPPED = 1, 3
 """Exit codes of `wait`."""
 _RESTART_SECONDS = 60.0
@@ -44,16 +46,30 @@ class TournamentEnd:
 
 
 def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.Tournament:
-    """Return a tournament as soon as it is in one of these states; report its games and its test meanwhile."""
-    end, told = TournamentEnd(client, name, over), -1
-    while (shown := end.look()) is None:
-        if end.shown.games_done != told:
-            told = end.shown.games_done
-            sprt = end.shown.match.sprt
-            test = f", LLR {sprt.llr:.2f} ({sprt.lower:.2f} to {sprt.upper:.2f})" if sprt.decision else ""
-            output.note(f"{short(name)}: {told:,} games are over{test}")
-        time.sleep(_WAIT_SECONDS)
+    """Return a tournament as soon as it is in one of these states; report its games and its test meanwhile.
+
+    A terminal shows a progress bar. Any other standard error gets a line a minute.
+    """
+    end, reported_at = TournamentEnd(client, name, over), time.monotonic()
+    with counting("Games") as draw:
+        while (shown := end.look()) is None:
+            draw(end.shown.games_done, end.shown.games_total or None, _test_so_far(end.shown))
+            if not output.stderr().is_terminal and time.monotonic() - reported_at >= _REPORT_SECONDS:
+                reported_at = time.monotonic()
+                output.note(progress_line(end.shown))
+            time.sleep(_WAIT_SECONDS)
     return shown
+
+
+def progress_line(shown: pb.Tournament) -> str:
+    """Return a line on how far a tournament is."""
+    parts = [f"{shown.games_done:,} of {output.count(shown.games_total, 'game')} played", _test_so_far(shown)]
+    return f"{short(shown.name)}: {', '.join(filter(None, parts))}"
+
+
+def _test_so_far(shown: pb.Tournament) -> str:
+    sprt = shown.match.sprt
+    return f"LLR {sprt.llr:.2f} ({sprt.lower:.2f} to {sprt.upper:.2f})" if sprt.decision else ""
 
 
 def verdict(over: pb.Tournament) -> int:

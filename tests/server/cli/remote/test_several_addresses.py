@@ -1,0 +1,132 @@
+"""Every command that calls a server, with one address and with two of which one is dead."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.background import online
+from tests.support.command_line import commands_and_groups
+from tests.support.processes import ended, first_line
+from tests.support.receiver import receiving
+
+BOT = """
+from noughts_bots import Bot
+
+class Mine(Bot):
+    def choose(self, position):
+        return position.free[0]
+"""
+DATABASE = "course/league.sqlite"
+LINES = """
+health
+status --once
+token create
+token list
+token revoke 4
+bot register later
+bot rename later soon
+bot retire soon
+bot list --online
+bot show best
+course night course
+tournament create cup --games 4 --seed 1
+tournament join cup --bot best --bot worst
+tournament start cup
+tournament wait cup
+tournament show cup
+tournament verify cup
+tournament tables cup
+tournament list
+tournament watch cup
+watch cup/1
+game list cup
+game show cup/1
+game explain cup/1
+bot history best
+bot games best
+leaderboard --fit
+rating-lists
+head-to-head best worst
+rate tournaments/cup
+report tournaments/cup -o report.html
+records convert tournaments/cup cup.jsonl
+records sample tournaments/cup cup.csv
+records accuracy tournaments/cup
+tournament create next --games 2
+tournament join next --bot best --bot worst
+tournament withdraw next worst
+tournament cancel next
+tournament create long --games 20000
+tournament join long --bot best --bot worst
+tournament start long
+tournament pause long
+tournament extend long --games 2
+tournament cancel long
+test create best worst --games 100000 --name trial
+test stop trial
+test resume trial
+test show trial
+test list
+test stop trial
+test create best worst --games 2 --name short
+test wait short
+webhook create RECEIVER
+webhook list
+webhook test 1
+webhook delete 1
+bot submit mine.py
+challenge bot:best --run random --games 2
+course report course
+"""
+STAYING = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
+"""Commands that run until they are interrupted."""
+ELSEWHERE = {"play", "tournament run", "course init"}
+"""`play` needs a terminal; the two others call no server."""
+DEAD = "127.0.0.1:1"
+
+
+@pytest.fixture(params=["{}", f"{DEAD},{{}}", f"{{}},{DEAD}"], ids=["one", "dead first", "dead last"])
+def env(
+    request: pytest.FixtureRequest, noughts: Any, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, str]]:
+    """The settings of alice, in the folder of a course, at whose server two bots are online."""
+    monkeypatch.chdir(tmp_path)
+    Path("class.csv").write_text("login\nada\n")
+    Path("mine.py").write_text(BOT)
+    noughts("course init course --students class.csv --variant tictactoe")
+    rights = "--scope play --scope organise --scope submit"
+    token = json.loads(noughts(f"token create --owner alice {rights} --db {DATABASE} --format json").stdout)["token"]
+    serving = f"serve --listen 127.0.0.1:0 --no-web --accept py --allow-private-webhooks --db {DATABASE} --format json"
+    with start(serving) as process:
+        server = json.loads(first_line(process))["grpc"]
+        with online(server, token, best="minimax", worst="random"):
+            yield {"NOUGHTS_SERVER": request.param.format(server), "NOUGHTS_TOKEN": token}
+
+
+def test_commands_that_succeed_leave_standard_error_empty(env: dict[str, str], noughts: Any, capfd: Any) -> None:
+    with receiving() as receiver:
+        for line in LINES.replace("RECEIVER", receiver.url).strip().splitlines():
+            assert (line, noughts(f"{line} --format json", env=env).stderr) == (line, "")
+    assert capfd.readouterr().err == ""
+
+
+def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], start: Any) -> None:
+    for line in STAYING:
+        with start(f"{line} --format json", env) as process:
+            first_line(process)
+            process.send_signal(signal.SIGINT)
+            assert (line, ended(process)[1]) == (line, "")
+
+
+def test_list_has_every_command_that_calls_a_server() -> None:
+    listed = (*LINES.strip().splitlines(), *STAYING)
+    for path, node in commands_and_groups():
+        if hasattr(node, "load") and "--server" in {name for each in node.load().params for name in each.opts}:
+            line = " ".join(path)
+            assert line in ELSEWHERE or any(each.startswith(line) for each in listed), line
