@@ -31,6 +31,7 @@ class Bot(_message.Message):
     ONLINE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     RETIRE_TIME_FIELD_NUMBER: _builtins.int
+    OPEN_TO_ORGANISERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -39,6 +40,8 @@ class Bot(_message.Message):
     """Output only. `bots/NAME/versions/V` of the newest version."""
     online: _builtins.bool
     """Output only. Whether it is connected."""
+    open_to_organisers: _builtins.bool
+    """Output only. Whether organisers can enter it in their tournaments; otherwise only its owner can enter it."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only."""
@@ -56,10 +59,11 @@ class Bot(_message.Message):
         online: _builtins.bool = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         retire_time: _timestamp_pb2.Timestamp | None = ...,
+        open_to_organisers: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -407,21 +411,27 @@ class RegisterBotRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    OPEN_TO_ORGANISERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`: a free name, or one of your bots."""
     version: _builtins.str
-    """The version that it will log in as; empty: `1`."""
+    """The version that it will log in as; empty: `1` for a new bot, and no new version of a known one."""
+    open_to_organisers: _builtins.bool
+    """Whether organisers can enter it in their tournaments. Unset: unchanged; a new bot is closed to them."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         version: _builtins.str = ...,
+        open_to_organisers: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "open_to_organisers", b"open_to_organisers"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "name", b"name", "open_to_organisers", b"open_to_organisers", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__open_to_organisers: _TypeAlias = _typing.Literal["open_to_organisers"]  # noqa: Y015
+    _WhichOneofArgType__open_to_organisers: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__open_to_organisers) -> _WhichOneofReturnType__open_to_organisers | None: ...
 
 Global___RegisterBotRequest: _TypeAlias = RegisterBotRequest  # noqa: Y015
 

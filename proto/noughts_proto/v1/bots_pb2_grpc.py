@@ -109,7 +109,8 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RegisterBot(self, request, context):
-        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing.
+        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
+        the request says: it can add a version, and open the bot to organisers or close it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

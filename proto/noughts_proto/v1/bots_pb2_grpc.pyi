@@ -48,7 +48,9 @@ class BotServiceStub:
     whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]
-    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
+    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
+    the request says: it can add a version, and open the bot to organisers or close it.
+    """
 
 @_typing.type_check_only
 class BotServiceAsyncStub(BotServiceStub):
@@ -70,7 +72,9 @@ class BotServiceAsyncStub(BotServiceStub):
     whenever a tournament needs it. Each upload is a new version, unless the newest version has the same file.
     """
     RegisterBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]  # type: ignore[assignment]
-    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
+    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
+    the request says: it can add a version, and open the bot to organisers or close it.
+    """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
     """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play."""
@@ -125,6 +129,8 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bots_pb2.RegisterBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.RegisterBotResponse, _abc.Awaitable[_bots_pb2.RegisterBotResponse]]:
-        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
+        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
+        the request says: it can add a version, and open the bot to organisers or close it.
+        """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

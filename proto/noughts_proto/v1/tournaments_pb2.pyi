@@ -996,7 +996,7 @@ class JoinTournamentRequest(_message.Message):
     name: _builtins.str
     """`tournaments/ID`."""
     bot: _builtins.str
-    """`bots/NAME` or `bots/NAME/versions/V`, a bot of the caller."""
+    """`bots/NAME` or `bots/NAME/versions/V`: a bot of the caller, or one that is open to organisers."""
     label: _builtins.str
     """Empty: the bot's name, or `NAME#2` and so on if that is taken."""
     request_id: _builtins.str

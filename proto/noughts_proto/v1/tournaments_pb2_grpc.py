@@ -113,8 +113,8 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def JoinTournament(self, request, context):
-        """Enters a bot. The entry is pinned to one version: the newest if the request names none. Idempotent by (token,
-        request_id).
+        """Enters a bot. Its owner can do that, and the tournament's owner if the bot is open to organisers. The entry is pinned
+        to one version: the newest if the request names none. Idempotent by (token, request_id).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

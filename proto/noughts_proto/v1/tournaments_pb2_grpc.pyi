@@ -40,8 +40,8 @@ class TournamentServiceStub:
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]
     """All tournaments, newest first."""
     JoinTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]
-    """Enters a bot. The entry is pinned to one version: the newest if the request names none. Idempotent by (token,
-    request_id).
+    """Enters a bot. Its owner can do that, and the tournament's owner if the bot is open to organisers. The entry is pinned
+    to one version: the newest if the request names none. Idempotent by (token, request_id).
     """
     WithdrawTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]
     """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
@@ -75,8 +75,8 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]  # type: ignore[assignment]
     """All tournaments, newest first."""
     JoinTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]  # type: ignore[assignment]
-    """Enters a bot. The entry is pinned to one version: the newest if the request names none. Idempotent by (token,
-    request_id).
+    """Enters a bot. Its owner can do that, and the tournament's owner if the bot is open to organisers. The entry is pinned
+    to one version: the newest if the request names none. Idempotent by (token, request_id).
     """
     WithdrawTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]  # type: ignore[assignment]
     """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
@@ -131,8 +131,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.JoinTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.JoinTournamentResponse, _abc.Awaitable[_tournaments_pb2.JoinTournamentResponse]]:
-        """Enters a bot. The entry is pinned to one version: the newest if the request names none. Idempotent by (token,
-        request_id).
+        """Enters a bot. Its owner can do that, and the tournament's owner if the bot is open to organisers. The entry is pinned
+        to one version: the newest if the request names none. Idempotent by (token, request_id).
         """
 
     @_abc_1.abstractmethod

@@ -22,7 +22,7 @@ from noughts_server.store.people.bots import (
     get_bot,
     list_bots,
     list_versions,
-    log_in,
+    register_bot,
     rename_bot,
     retire_bot,
 )
@@ -98,10 +98,18 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def RegisterBot(self, request: pb.RegisterBotRequest, context: Context) -> pb.RegisterBotResponse:
         name, now = bot_id("name", request.name), self._store.now_ms()
         owner, limits = caller_as(play_as(name)).owner_id, self._limiter.limits
+        consent = request.open_to_organisers if request.HasField("open_to_organisers") else None
 
         def register(connection: Connection) -> Bot:
-            log_in(connection, owner_id=owner, name=name, version=request.version, now_ms=now, limits=limits)
-            return get_bot(connection, name)
+            return register_bot(
+                connection,
+                owner_id=owner,
+                name=name,
+                version=request.version,
+                open_to_organisers=consent,
+                now_ms=now,
+                limits=limits,
+            )
 
         bot = await self._store.write(register)
         return pb.RegisterBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
@@ -150,6 +158,12 @@ def _version_message(bot: str, version: str, created_ms: int, submission: Submis
 
 
 def _message(bot: Bot, online: bool) -> pb.Bot:
-    times = {"create_time": timestamp(bot.created_at), "retire_time": timestamp(bot.retired_at)}
-    latest = bot_name(bot.name, bot.latest_version)
-    return pb.Bot(name=bot_name(bot.name), owner=bot.owner, latest_version=latest, online=online, **times)
+    return pb.Bot(
+        name=bot_name(bot.name),
+        owner=bot.owner,
+        latest_version=bot_name(bot.name, bot.latest_version),
+        online=online,
+        create_time=timestamp(bot.created_at),
+        retire_time=timestamp(bot.retired_at),
+        open_to_organisers=bot.open_to_organisers,
+    )

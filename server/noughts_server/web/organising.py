@@ -68,6 +68,7 @@ class Organising:
         return {
             "organises": organises,
             "bots": [bot for bot in bots if bot["name"] not in entered] if _takes_entries(tournament) else [],
+            "guests": organises and _takes_entries(tournament),
             "labels": [row["label"] for row in active if organises or words.bot(row["bot_version"]) in own],
             "actions": _actions(tournament) if organises else [],
             "adds": _added(tournament),
@@ -105,11 +106,12 @@ class Organising:
         form = await read_form(request)
         name = tournament_name(request.path_params["tournament"])
         label = form.get("label", "")
+        bot = form.get("bot", "")
         wanted: dict[str, Document] = {
             "start": {},
             "pause": {},
             "cancel": {},
-            "join": {"bot": form.get("bot", ""), "label": label},
+            "join": {"bot": bot if bot.startswith("bots/") else f"bots/{bot}", "label": label},
             "withdraw": {"label": label},
             "extend": {field: number_of(form, field) for field in ("games_per_pair", "rounds")},
         }

@@ -338,3 +338,63 @@ async def test_a_retired_bot_neither_logs_in_nor_enters_until_it_is_taken_back(c
     assert not (await retire(client, token, "ada", undo=True)).HasField("retire_time")
     assert (await client.join(token, "ada", "plate")).label == "ada"
     assert await names(client) == ["bots/ada", "bots/bob"]
+
+
+# Bots of other owners.
+
+
+async def test_organiser_enters_a_bot_only_if_its_owner_agrees(client: Client) -> None:
+    organiser, author = await client.token("olga", "organise"), await client.token("ada", "play")
+    await client.register("corner", owner="ada")
+    await client.create(organiser)
+    refusal = await refused(client.join(organiser, "corner"))
+    assert refusal.reason == "SCOPE_MISSING"
+    await consent(client, author, "corner", True)
+    assert (await client.join(organiser, "corner")).label == "corner"
+
+
+async def test_consent_ends_for_later_tournaments_only(client: Client) -> None:
+    organiser, author = await client.token("olga"), await client.token("ada")
+    await client.register("corner", owner="ada")
+    for slug in ("cup", "late"):
+        await client.create(organiser, slug)
+    await consent(client, author, "corner", True)
+    await client.join(organiser, "corner")
+    await consent(client, author, "corner", False)
+    refusal = await refused(client.join(organiser, "corner", "late"))
+    assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
+    assert [row.label for row in (await client.get()).standings] == ["corner"]
+
+
+async def test_open_bot_is_entered_only_in_tournaments_of_the_caller(client: Client) -> None:
+    organiser, other, author = [await client.token(owner) for owner in ("olga", "otto", "ada")]
+    await client.register("corner", owner="ada")
+    await client.create(organiser)
+    await consent(client, author, "corner", True)
+    assert (await refused(client.join(other, "corner"))).reason == "PERMISSION_DENIED"
+
+
+async def test_owner_withdraws_an_entry_that_an_organiser_made(client: Client) -> None:
+    organiser, author = await client.token("olga"), await client.token("ada")
+    await client.register("corner", owner="ada")
+    await client.create(organiser)
+    await consent(client, author, "corner", True)
+    await client.join(organiser, "corner")
+    await client.tournaments.WithdrawTournament(withdrawal("corner"), metadata=bearing(author))
+    assert not (await client.get()).standings
+
+
+async def test_registering_again_adds_no_version_unless_one_is_named(client: Client) -> None:
+    author = await client.token("ada")
+    for version in ("2", ""):
+        await client.bots.RegisterBot(
+            bots_pb2.RegisterBotRequest(name="bots/corner", version=version), metadata=bearing(author)
+        )
+    shown = await client.bots.GetBot(bots_pb2.GetBotRequest(name="bots/corner"))
+    assert [each.name for each in shown.versions] == ["bots/corner/versions/2"]
+
+
+async def consent(client: Client, token: str, bot: str, agrees: bool) -> None:
+    request = bots_pb2.RegisterBotRequest(name=f"bots/{bot}", open_to_organisers=agrees)
+    registered = await client.bots.RegisterBot(request, metadata=bearing(token))
+    assert registered.bot.open_to_organisers == agrees

@@ -21,7 +21,16 @@ async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
     assert (first.bot, first.resource) == ("ada", "bots/ada/versions/1")
     assert await enter(arena, "ada") == first
     bot = await arena.store.read(partial(get_bot, name="ada"))
-    assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW, None)
+    assert bot == Bot(
+        id=first.bot_id,
+        name="ada",
+        owner_id=bot.owner_id,
+        owner="alice",
+        latest_version="1",
+        created_at=NOW,
+        retired_at=None,
+        open_to_organisers=False,
+    )
 
 
 async def test_bot_that_is_known_logs_in_again_without_anything_being_written(arena: Arena) -> None:

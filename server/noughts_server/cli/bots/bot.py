@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_bots.ask import Answer, answer, document
 from noughts_bots.bot import Bot, Resign
@@ -29,7 +29,7 @@ from noughts_server.resource_names import short
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),
-    *("owner", "latest_version", "online", "created", "retired"),
+    *("owner", "latest_version", "online", "open_to_organisers", "created", "retired"),
 )
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """The JSON fields of a bot, all null."""
@@ -155,15 +155,23 @@ def list_bots(
 @command()
 def register(
     name: Annotated[str, Argument(metavar="NAME")],
-    version: str = "1",
+    version: str = "",
+    open_to_organisers: Annotated[
+        bool | None, Option("--open-to-organisers/--closed-to-organisers", show_default=False)
+    ] = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Register a bot that has not connected yet, so that you can enter it in tournaments."""
-    request = pb.RegisterBotRequest(name=read_bot(name), version=version)
+    """Register a bot that has not connected yet, so that you can enter it in tournaments.
+
+    Only you can enter your bot, unless it is open to organisers: then the organiser of a tournament can enter it, too.
+    For a bot that is registered already, the command changes only what its options say.
+    """
+    request = pb.RegisterBotRequest(name=read_bot(name), version=version, open_to_organisers=open_to_organisers)
     with at.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
-    called = short(registered.name)
-    output.show(_bot_document(registered), f"{called} is registered in version {version}.")
+    called, newest = short(registered.name), registered.latest_version.rpartition("/")[2]
+    consent = " Organisers can enter it in their tournaments." if registered.open_to_organisers else ""
+    output.show(_bot_document(registered), f"{called} is registered in version {newest}.{consent}")
     output.hint(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
 
@@ -205,7 +213,10 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
         "name": short(row.name),
         "kind": "registered",
         "syntax": f"bot:{short(row.name)}",
-        **output.picked(row, "owner", "latest_version", "online"),
+        "owner": row.owner,
+        "latest_version": row.latest_version,
+        "online": row.online,
+        "open_to_organisers": row.open_to_organisers,
         "created": exact(row, "create_time"),
         "retired": iso(milliseconds(row, "retire_time")),
     }

@@ -29,12 +29,13 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0023"
+REVISION = "0024"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -110,6 +111,8 @@ bots = Table(
     Column("created_at", BigInteger, nullable=False),
     # A retired bot keeps its name and its history but plays no more.
     Column("retired_at", BigInteger),
+    # Whether the owner lets organisers enter it in their tournaments.
+    Column("open_to_organisers", Boolean, nullable=False, server_default=false()),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
 )

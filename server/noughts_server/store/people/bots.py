@@ -38,6 +38,8 @@ class Bot:
     latest_version: str
     created_at: int
     retired_at: int | None
+    open_to_organisers: bool
+    """Whether organisers can enter it in their tournaments."""
 
 
 class BotVersion(NamedTuple):
@@ -48,6 +50,7 @@ class BotVersion(NamedTuple):
     """Without the `bots/`."""
     version: str
     retired_at: int | None = None
+    open_to_organisers: bool = False
 
     @property
     def resource(self) -> str:
@@ -93,6 +96,32 @@ def log_in(
     return BotVersion(version_id, bot_id, owner_id, name, version)
 
 
+def register_bot(
+    connection: Connection,
+    *,
+    owner_id: int,
+    name: str,
+    version: str = "",
+    open_to_organisers: bool | None = None,
+    now_ms: int,
+    limits: Limits | None = None,
+) -> Bot:
+    """Register a bot as `log_in` does, but without a `version` add none to a known bot; return it.
+
+    `open_to_organisers` says whether organisers can enter it in their tournaments (None: unchanged). Raises what
+    `log_in` raises.
+    """
+    known = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    if known is None or version:
+        log_in(connection, owner_id=owner_id, name=name, version=version, now_ms=now_ms, limits=limits)
+    else:
+        log_in_again(connection, owner_id=owner_id, name=name, version=get_bot(connection, name).latest_version)
+    if open_to_organisers is not None:
+        changed = update(bots).where(bots.c.name == name).values(open_to_organisers=open_to_organisers)
+        connection.execute(changed)
+    return get_bot(connection, name)
+
+
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     """Raise PermissionDenied if a bot's name begins with the login of another student of a course (the longest)."""
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
@@ -117,7 +146,7 @@ def get_bot(connection: Connection, name: str) -> Bot:
     found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
     if found is None:
         raise NotFound(bot_name(name), hint=_UNKNOWN_BOT)
-    return Bot(*found)
+    return _bot(found)
 
 
 def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
@@ -127,7 +156,15 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
     key = _version_key(connection, bot.id, version)
     if key is None:
         raise NotFound(bot_name(name, version), hint=f"Choose an existing version; the newest is {bot.latest_version}.")
-    return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
+    return BotVersion(
+        id=key,
+        bot_id=bot.id,
+        owner_id=bot.owner_id,
+        bot=name,
+        version=version,
+        retired_at=bot.retired_at,
+        open_to_organisers=bot.open_to_organisers,
+    )
 
 
 def get_version_by_id(connection: Connection, key: int) -> BotVersion:
@@ -205,7 +242,7 @@ def list_bots(
     if not retired:
         statement = statement.where(bots.c.retired_at.is_(None))
     order = (bots.c.name,)
-    page = read_page(connection, statement, lambda row: Bot(*row), "bots", order, size=size, page_token=page_token)
+    page = read_page(connection, statement, _bot, "bots", order, size=size, page_token=page_token)
     return replace(page, items=sorted(page.items, key=lambda bot: natural_key(bot.name)))
 
 
@@ -226,7 +263,22 @@ def _count(connection: Connection, rows: Select[Any]) -> int:
     return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
+def _bot(row: Row[Any]) -> Bot:
+    return Bot(
+        id=row.id,
+        name=row.name,
+        owner_id=row.owner_id,
+        owner=row.owner,
+        latest_version=row.version,
+        created_at=row.created_at,
+        retired_at=row.retired_at,
+        open_to_organisers=row.open_to_organisers,
+    )
+
+
 def _bots() -> Select[Any]:
-    columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version)
-    found = select(*columns, bots.c.created_at, bots.c.retired_at).join(owners, owners.c.id == bots.c.owner_id)
+    columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name.label("owner"), bot_versions.c.version)
+    found = select(*columns, bots.c.created_at, bots.c.retired_at, bots.c.open_to_organisers).join(
+        owners, owners.c.id == bots.c.owner_id
+    )
     return found.join(bot_versions, bot_versions.c.id == _NEWEST)

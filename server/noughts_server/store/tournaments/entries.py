@@ -23,6 +23,10 @@ _LATE = {
     LateEntries.ALWAYS: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
 _EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` resumes it."
+_CONSENT = (
+    "Its owner can enter it, or let organisers enter it: `noughts bot register {bot} --open-to-organisers`. After that,"
+    " the organiser of a tournament can join it."
+)
 _SHOW = "`noughts tournament show {}` lists the entries."
 
 
@@ -46,14 +50,16 @@ def join_tournament(
 ) -> Entry:
     """Enter a version of a bot (default: the newest) under a label (default: its name, or `NAME#2` if that is taken).
 
-    With `owner_id`, the bot must belong to this owner; with `now_ms`, the join window must be open. Raises NotFound,
+    With `owner_id`, the bot must belong to this owner, or be open to organisers and the tournament belong to this
+    owner; with `now_ms`, the join window must be open. Raises NotFound,
     PermissionDenied, WrongState (also if the bot is retired), InvalidArgument, AlreadyExists (the label, or this
     version of the bot), TooManyEntries, ResourceExhausted (too many games).
     """
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
-    if owner_id not in (None, entering.owner_id):
-        raise PermissionDenied(bot_name(bot))
+    invited = entering.open_to_organisers and owner_id == tournament.owner_id
+    if owner_id not in (None, entering.owner_id) and not invited:
+        raise PermissionDenied(bot_name(bot), hint=_CONSENT.format(bot=bot))
     require_in_service(entering.bot, entering.retired_at)
     for submission in submissions_of(connection, [entering.id]) if tournament.settings.fuel else ():
         if submission.kind != "wasm":
