@@ -492,7 +492,7 @@ class WatchedTournament(_message.Message):
     """Plies of all games that were stored since the first watcher came, also of games without a board here."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedStanding]:
-        """In order of rank."""
+        """In order of their positions."""
 
     @_builtins.property
     def match(self) -> _tournaments_pb2.MatchStatistics:
@@ -532,7 +532,7 @@ class WatchedStanding(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     STANDING_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """From 1."""
+    """The row's position in the table, from 1. Entries that share `standing.rank` have different positions."""
     @_builtins.property
     def standing(self) -> _tournaments_pb2.Standing: ...
     def __init__(

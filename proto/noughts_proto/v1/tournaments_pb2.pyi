@@ -104,6 +104,38 @@ number of candidates) accepts H0 is dropped. The first whose test accepts H1 end
 """
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
+class _TieBreak:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TieBreakEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TieBreak.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TIE_BREAK_UNSPECIFIED: _TieBreak.ValueType  # 0
+    """No tie: the points decided, or in a knockout the round."""
+    TIE_BREAK_POINTS: _TieBreak.ValueType  # 1
+    """Only in a knockout."""
+    TIE_BREAK_HEAD_TO_HEAD: _TieBreak.ValueType  # 2
+    TIE_BREAK_SONNEBORN_BERGER: _TieBreak.ValueType  # 3
+    TIE_BREAK_WINS: _TieBreak.ValueType  # 4
+    TIE_BREAK_SHARED: _TieBreak.ValueType  # 5
+    """The entries are equal on everything and share a rank."""
+
+class TieBreak(_TieBreak, metaclass=_TieBreakEnumTypeWrapper):
+    """The tie-breaks of standings, in this order. Entries with equal points are tied; in a knockout, those that reached the
+    same round.
+    """
+
+TIE_BREAK_UNSPECIFIED: TieBreak.ValueType  # 0
+"""No tie: the points decided, or in a knockout the round."""
+TIE_BREAK_POINTS: TieBreak.ValueType  # 1
+"""Only in a knockout."""
+TIE_BREAK_HEAD_TO_HEAD: TieBreak.ValueType  # 2
+TIE_BREAK_SONNEBORN_BERGER: TieBreak.ValueType  # 3
+TIE_BREAK_WINS: TieBreak.ValueType  # 4
+TIE_BREAK_SHARED: TieBreak.ValueType  # 5
+"""The entries are equal on everything and share a rank."""
+Global___TieBreak: _TypeAlias = TieBreak  # noqa: Y015
+
 class _MatchDecision:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -481,6 +513,10 @@ class Standing(_message.Message):
     WITHDRAW_TIME_FIELD_NUMBER: _builtins.int
     WITHDRAW_REASON_FIELD_NUMBER: _builtins.int
     FAULTS_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    HEAD_TO_HEAD_FIELD_NUMBER: _builtins.int
+    SONNEBORN_BERGER_FIELD_NUMBER: _builtins.int
+    TIE_BREAK_FIELD_NUMBER: _builtins.int
     label: _builtins.str
     """The entry's label, unique in the tournament."""
     bot_version: _builtins.str
@@ -497,6 +533,14 @@ class Standing(_message.Message):
     withdraw_reason: _builtins.str
     faults: _builtins.int
     """The number of losses through its own fault: an illegal move, a loss on time, a crash, a disconnection."""
+    rank: _builtins.int
+    """From 1; entries that are equal on everything share a rank, and the following ranks are skipped. 0 before the start."""
+    head_to_head: _builtins.float
+    """The points in the games among all entries with equal points; unset if they have not all met equally often."""
+    sonneborn_berger: _builtins.float
+    """The sum over all opponents of the points against each times that one's points."""
+    tie_break: Global___TieBreak.ValueType
+    """What put the entry behind the one above it, with which it is tied."""
     @_builtins.property
     def withdraw_time(self) -> _timestamp_pb2.Timestamp:
         """The time and the reason of its withdrawal from a tournament that had begun."""
@@ -515,13 +559,22 @@ class Standing(_message.Message):
         withdraw_time: _timestamp_pb2.Timestamp | None = ...,
         withdraw_reason: _builtins.str = ...,
         faults: _builtins.int = ...,
+        rank: _builtins.int = ...,
+        head_to_head: _builtins.float | None = ...,
+        sonneborn_berger: _builtins.float = ...,
+        tie_break: Global___TieBreak.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head", "_rating", b"_rating", "head_to_head", b"head_to_head", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "faults", b"faults", "label", b"label", "losses", b"losses", "points", b"points", "rating", b"rating", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head", "_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "faults", b"faults", "head_to_head", b"head_to_head", "label", b"label", "losses", b"losses", "points", b"points", "rank", b"rank", "rating", b"rating", "sonneborn_berger", b"sonneborn_berger", "tie_break", b"tie_break", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__head_to_head: _TypeAlias = _typing.Literal["head_to_head"]  # noqa: Y015
+    _WhichOneofArgType__head_to_head: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head"]  # noqa: Y015
     _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
     _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__head_to_head) -> _WhichOneofReturnType__head_to_head | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015

@@ -11,6 +11,7 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.tables.standings import TIE_BREAKS
 
 _LOOK_SECONDS = 20.0
 _FEWEST = 2
@@ -99,21 +100,22 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
 
     def report(login: str) -> str:
         """Return the page of this student."""
-        own = {rank: row for rank, (row, owner) in enumerate(owned, 1) if owner == login}
+        own = [row for row, owner in owned if owner == login]
         lines = [f"# {login}: {course.name}", "", f"The night of {night}, {course.variant}.", ""]
         if not own:
             lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
-        for rank, row in own.items():
+        for row in own:
             mine = [game for game in faults if row.label == (game.second if game.result == 1 else game.first)]
             score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
-            lines += [f"**{row.label}**: rank {rank} of {len(rows)}, {row.points:g} points: {score}", ""]
+            lines += [f"**{row.label}**: rank {row.rank} of {len(rows)}, {row.points:g} points: {score}", ""]
             if mine:
                 games = "game" if len(mine) == 1 else "games"
                 lines.append(f"It lost {len(mine)} {games} by faults:")
                 lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in mine[:10]]
                 lines.append("")
         lines += ["| rank | bot | points |", "|---|---|---|"]
-        lines += [f"| {rank} | {row.label} | {row.points:g} |" for rank, row in enumerate(rows[:10], 1)]
+        lines += [f"| {row.rank} | {row.label} | {row.points:g} |" for row in rows[:10]]
+        lines += ["", f"Ties are broken by {TIE_BREAKS}."]
         return "\n".join(lines) + "\n"
 
     folder.reports.mkdir(exist_ok=True)

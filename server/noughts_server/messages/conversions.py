@@ -117,8 +117,24 @@ def _statistics_message(found: MatchStatistics, **more: Any) -> tournaments_pb2.
 
 
 def standing_message(row: Standing) -> tournaments_pb2.Standing:
-    left = {"withdraw_time": timestamp(row.withdrawn_at), "withdraw_reason": row.withdrawn_reason}
-    return filled(tournaments_pb2.Standing, row, **left)
+    tie_break = f"TIE_BREAK_{row.tie_break.name if row.tie_break else 'UNSPECIFIED'}"
+    return tournaments_pb2.Standing(
+        label=row.label,
+        bot_version=row.bot_version,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        points=row.points,
+        rating=row.rating,
+        byes=row.byes,
+        withdraw_time=timestamp(row.withdrawn_at),
+        withdraw_reason=row.withdrawn_reason,
+        faults=row.faults,
+        rank=row.rank,
+        head_to_head=row.head_to_head,
+        sonneborn_berger=row.sonneborn_berger,
+        tie_break=tournaments_pb2.TieBreak.Value(tie_break),
+    )
 
 
 def match_message(match: MatchRow) -> tournaments_pb2.Match:

@@ -25,8 +25,8 @@ class About(NamedTuple):
     """Points without a game, by label."""
     withdrawn: Mapping[str, str] = _NONE
     """Reasons of withdrawals after the start, by label."""
-    order: Sequence[str] | None = None
-    """Of a knockout: the labels by round reached."""
+    matches_won: Mapping[str, int] | None = None
+    """Of a knockout: the matches that each entry won, byes included, by label."""
     matches: Sequence[MatchRow] = ()
     """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 

@@ -9,7 +9,7 @@ from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import pairings_table
-from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
+from noughts_server.tables.standings import BRACKET_TIE_BREAKS, TIE_BREAKS, RankedEntry, tie_notes
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
 
@@ -42,8 +42,10 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         Column("sonneborn_berger", "SB", Unit.POINTS),
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
-    ranking = f"Tie-breaks in this order: {TIE_BREAKS}; bots that are equal on all of these share a rank."
-    notes = ["Ranks go by who has come how far." if tally.by_place else ranking, *tally.about.notes()[:_MOST_NOTES]]
+    order = BRACKET_TIE_BREAKS if tally.by_place else TIE_BREAKS
+    notes = [f"Tie-breaks in this order: {order}; bots that are equal on all of these share a rank."]
+    notes += [f"Tie broken: {note}" for note in tie_notes(standings)]
+    notes += tally.about.notes()[:_MOST_NOTES]
     notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
     notes += _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)

@@ -1,5 +1,6 @@
 """The bracket of a knockout, and the rounds of a Swiss or Danish tournament."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -11,6 +12,11 @@ _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
 
 
 MatchRow = Match[str]
+
+
+def matches_won(matches: Sequence[MatchRow]) -> dict[str, int]:
+    """Return the number of matches that each entry won, including byes."""
+    return Counter(match.winner for match in matches if match.winner is not None)
 
 
 def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ class Tally:
         Without `forfeits`, games lost by a fault only count in `games` and `faults`.
         """
         self._forfeits = forfeits
-        self.labels: dict[str, None] = dict.fromkeys(about.order or about.bye_points)
+        self.labels: dict[str, None] = dict.fromkeys(about.bye_points)
         self._about = about
         self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
@@ -166,11 +166,11 @@ class Tally:
     @property
     def by_place(self) -> bool:
         """Return whether the tournament itself gave the ranks (a knockout), not the points."""
-        return self._about.order is not None
+        return self._about.matches_won is not None
 
     def standings(self) -> list[RankedEntry]:
         """Return the standings by the tie-breaks of `standings`."""
-        return ranked(self.labels, self.scores, self._about.bye_points, self._about.order)
+        return ranked(self.labels, self.scores, self._about.bye_points, self._about.matches_won)
 
     def time_losses(self, label: str) -> int:
         """Return how many games this entry lost on time."""

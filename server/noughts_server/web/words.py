@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -12,6 +12,7 @@ from noughts_referee.rules import in_words
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
+from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
 
 NAMES: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "names.toml").read_text())
 
@@ -34,6 +35,19 @@ def number(name: str) -> str:
 def count(value: float) -> str:
     """Return e.g. `12,000`."""
     return f"{value:,.0f}"
+
+
+def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
+    """Return the place of a row of standings, as a document, in them."""
+    return RankedEntry(
+        label=row["label"],
+        score=Score(row["wins"], row["draws"], row["losses"]),
+        points=row["points"],
+        head_to_head=row["head_to_head"],
+        sonneborn_berger=row["sonneborn_berger"],
+        rank=row["rank"],
+        tie_break=TieBreak[row["tie_break"].upper()] if row["tie_break"] else None,
+    )
 
 
 def points(value: float) -> str:
@@ -89,5 +103,15 @@ def _seconds(micros: int) -> str:
     return f"{micros / 1e6:g}"
 
 
-_NAMED = (short, bot, number, count, points, game, level, ending, titled, when, time_control)
+def tie_break(word: str) -> str:
+    """Return `head-to-head score` for `head_to_head`."""
+    return TieBreak[word.upper()].value
+
+
+def ties(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each group of tied entries that says what put them in this order."""
+    return tie_notes(map(ranked_entry, rows))
+
+
+_NAMED = (lead, tie_break, ties, short, bot, number, count, points, game, level, ending, titled, when, time_control)
 FILTERS: dict[str, Callable[..., Any]] = {"schedule": format_named, **{each.__name__: each for each in _NAMED}}

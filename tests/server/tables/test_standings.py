@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
-from noughts_server.tables.standings import RankedEntry, ranked
+from noughts_server.tables.standings import RankedEntry, TieBreak, ranked, tie_notes
 from tests.support.settings import examples
 
 Pairs = Mapping[tuple[str, str], Score]
@@ -78,10 +78,33 @@ def test_a_bye_brings_points_and_nothing_else() -> None:
     assert standings["A"].rank == 2
 
 
-def test_a_knockout_goes_by_who_has_come_how_far() -> None:
-    games = dict([won("A", "B", Score(wins=5)), won("C", "A", Score(wins=1))])
-    standings = ranked("ABC", games, order=["C", "A", "B"])
-    assert [(entry.label, entry.rank, entry.points) for entry in standings] == [("C", 1, 1), ("A", 2, 5), ("B", 3, 0)]
+def test_a_knockout_goes_by_the_matches_won_and_then_by_points() -> None:
+    games = dict([won("A", "B", Score(wins=5)), won("C", "A", Score(wins=1)), won("C", "D", Score(draws=1))])
+    standings = ranked("ABCD", games, matches_won={"C": 2, "A": 1})
+    assert [(row.label, row.rank, row.points) for row in standings] == [
+        ("C", 1, 1.5),
+        ("A", 2, 5),
+        ("D", 3, 0.5),
+        ("B", 4, 0),
+    ]
+    assert [row.tie_break for row in standings] == [None, None, None, TieBreak.POINTS]
+    assert tie_notes(standings) == ["D before B by points (0.5 to 0)."]
+
+
+def test_each_broken_tie_is_told_with_its_values() -> None:
+    games = dict([won("A", "B"), won("B", "C"), won("B", "D"), won("C", "A"), won("A", "D"), won("D", "C")])
+    standings = ranked("ABCD", games)
+    assert [row.tie_break for row in standings] == [None, TieBreak.HEAD_TO_HEAD] * 2
+    assert tie_notes(standings) == [
+        "2 points: A before B by head-to-head score (1 to 0).",
+        "1 point: D before C by head-to-head score (1 to 0).",
+    ]
+
+
+def test_a_tie_that_nothing_breaks_is_a_shared_rank_without_a_note() -> None:
+    standings = ranked("AB", dict([won("A", "B"), won("B", "A")]))
+    assert [(row.rank, row.tie_break) for row in standings] == [(1, None), (1, TieBreak.SHARED)]
+    assert tie_notes(standings) == []
 
 
 scores = st.builds(Score, *[st.integers(0, 3)] * 3)

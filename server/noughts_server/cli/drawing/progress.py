@@ -7,6 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from noughts_server.cli.output import points, printable, stderr
 from noughts_server.local.plan import LocalProgress
+from noughts_server.tables.standings import lead
 
 
 @contextmanager
@@ -59,5 +60,5 @@ def _leader(progress: LocalProgress) -> str:
         return llr_text(progress.sprt)
     if not progress.standings or not progress.games_done:
         return ""
-    first = progress.standings[0]
-    return f"{printable(first.label)} leads with {points(first.points)}"
+    first = [row for row in progress.standings if row.rank == 1]
+    return f"{printable(lead([row.label for row in first]))} with {points(first[0].points)}" if first else ""

@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from noughts_bots.specs import unique_labels
+from noughts_referee.rules import Result
 from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.output import note, points, stderr
 from noughts_server.competition.score import Score
 from noughts_server.local.plan import LocalPlan, PlayedGame
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics
+from noughts_server.tables.standings import ranked
 
 _MOST_BOTS = 16
 
@@ -29,13 +31,12 @@ class _ScoreLines:
         self._every = every
         self._of_all = of_all
         self._done = 0
-        self._scores: defaultdict[str, Score] = defaultdict(Score)
+        self._pairs: defaultdict[tuple[str, str], Score] = defaultdict(Score)
 
     def heard(self, game: PlayedGame, match: MatchGames) -> None:
-        winner = game.outcome.winner
-        score = Score(wins=winner == 0, draws=winner is None, losses=winner == 1)
-        self._scores[game.first] += score
-        self._scores[game.second] += score.mirrored
+        result = game.outcome.result
+        wins, draws, losses = (result is each for each in (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS))
+        self._pairs[game.first, game.second] += Score(wins, draws, losses)
         self._done += 1
         if self._done % self._every == 0 or match.decided:
             standing = self._of_two(match.statistics()) if len(self._labels) == 2 else self._table()
@@ -43,14 +44,14 @@ class _ScoreLines:
 
     def _of_two(self, statistics: MatchStatistics) -> str:
         first, second = self._labels
-        score = self._scores[first]
+        score = next(row.score for row in ranked(self._labels, self._pairs) if row.label == first)
         told = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
         told += f"; {elo_line(first, statistics.estimate)}"
         return told if statistics.sprt is None else f"{told}; {llr_text(statistics.sprt)}"
 
     def _table(self) -> str:
-        ranked = sorted(self._labels, key=lambda label: -self._scores[label].points)
-        told = [f"{label} {points(self._scores[label].points)}" for label in ranked[:_MOST_BOTS]]
-        if len(ranked) > _MOST_BOTS:
-            told.append(f"and {len(ranked) - _MOST_BOTS} more")
+        rows = ranked(self._labels, self._pairs)
+        told = [f"{row.label} {points(row.points)}" for row in rows[:_MOST_BOTS]]
+        if len(rows) > _MOST_BOTS:
+            told.append(f"and {len(rows) - _MOST_BOTS} more")
         return ", ".join(told)

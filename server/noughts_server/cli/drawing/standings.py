@@ -1,6 +1,6 @@
 """The tables of a tournament, on this machine or on a server: standings, crosstable, bracket or rounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,7 +11,7 @@ from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.output import heading, picked, points, printable, rating, table
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
-from noughts_server.tables.standings import PairScores, Standing, ranked
+from noughts_server.tables.standings import PairScores, Standing, tie_notes
 
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
@@ -20,16 +20,13 @@ _MOST_PAIRINGS = 64
 
 
 class TournamentTables:
-    """Entries are ranked by the tie-breaks of `noughts_server.tables.standings`; in a bracket they keep their order."""
+    """The tables of a tournament whose entries are ranked (`noughts_server.tables.standings`)."""
 
     def __init__(
-        self, standings: Iterable[Standing], scores: PairScores, matches: Sequence[MatchRow], *, bracket: bool
+        self, rows: Sequence[Standing], scores: PairScores, matches: Sequence[MatchRow], *, bracket: bool
     ) -> None:
-        lines = {row.label: row for row in standings}
-        byes = {label: row.bye_points for label, row in lines.items()}
-        entries = ranked(lines, scores, byes, list(lines) if bracket else None)
-        self.rows = [(entry, lines[entry.label]) for entry in entries]
-        self.crosstable = Crosstable((entry.label for entry in entries), scores)
+        self.rows = rows
+        self.crosstable = Crosstable((row.label for row in rows), scores)
         self.matches = matches
         self._bracket = bracket
 
@@ -41,16 +38,18 @@ class TournamentTables:
         """Return the tables for JSON.
 
         A missing rating is null, and so is a head-to-head score that does not count. "withdrawn" is the reason, and
-        null for an active entry.
+        null for an active entry. "tie_break" is what put an entry behind the one above it; null if they are not tied.
         """
         standings = [
             {
                 "name": row.label,
                 **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
                 "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
-                **picked(entry, "rank", "head_to_head", "sonneborn_berger"),
+                "rank": row.rank or place,
+                **picked(row, "head_to_head", "sonneborn_berger"),
+                "tie_break": row.tie_break and row.tie_break.name.lower(),
             }
-            for entry, row in self.rows
+            for place, row in enumerate(self.rows, start=1)
         ]
         pairings = {"bracket" if self._bracket else "pairings": pairings_document(self.matches)}
         return {
@@ -60,16 +59,18 @@ class TournamentTables:
         }
 
     def print_standings(self, console: Console) -> None:
-        """Print the standings, and lines on byes and withdrawn entries, which have no column."""
+        """Print the standings, and lines on tie-breaks, byes and withdrawn entries, which have no column."""
         columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
         rows = (
-            (entry.rank, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
-            for entry, row in self.rows
+            (row.rank or place, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
+            for place, row in enumerate(self.rows, start=1)
         )
         console.print(table(columns, rows))
-        if byes := ", ".join(f"{printable(row.label)} {row.byes}" for _, row in self.rows if row.byes):
+        for note in tie_notes(row.entry for row in self.rows):
+            console.print(f"Tie broken: {printable(note)}", soft_wrap=True, highlight=False, markup=False)
+        if byes := ", ".join(f"{printable(row.label)} {row.byes}" for row in self.rows if row.byes):
             console.print(f"Byes, each worth a win in all games of a pairing: {byes}", soft_wrap=True)
-        for _, row in self.rows:
+        for row in self.rows:
             if row.withdrawn_at is not None:
                 why = f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else ""
                 console.print(f"Withdrawn: {printable(row.label)}{why}", soft_wrap=True)

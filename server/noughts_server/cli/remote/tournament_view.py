@@ -20,8 +20,8 @@ from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
 from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
-from noughts_server.tables.pairings import MatchRow
-from noughts_server.tables.standings import Standing
+from noughts_server.tables.pairings import MatchRow, matches_won
+from noughts_server.tables.standings import Standing, TieBreak
 
 _MOST_PRINTED = 128
 """Entries in a printed crosstable."""
@@ -30,7 +30,7 @@ _MOST_PRINTED = 128
 def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) -> None:
     """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
     tables = _tables(client, shown)
-    faults = {row.label: row.faults for _, row in tables.rows if row.faults}
+    faults = {row.label: row.faults for row in tables.rows if row.faults}
     fitted = tables.fit() if fit else None
     if output.is_json():
         document = conditions_document(shown) | tables.document()
@@ -76,8 +76,8 @@ def _tables(client: Client, shown: pb.Tournament) -> TournamentTables:
         request.page_token = page.next_page_token
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
-    standings, bracket = map(_standing, shown.standings), _format(shown).places_by_bracket
-    return TournamentTables(standings, scores_of(cells), _matches(first), bracket=bracket)
+    bracket = _format(shown).places_by_bracket
+    return TournamentTables(list(map(_standing, shown.standings)), scores_of(cells), _matches(first), bracket=bracket)
 
 
 def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
@@ -87,7 +87,7 @@ def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
 def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
     """Return the facts about a tournament for tables and reports; `table` can be the first page of the crosstable."""
 
-    rows = list(map(_standing, table.standings))
+    rows, matches = list(map(_standing, table.standings)), _matches(table)
     return About(
         schedule=str(_format(shown)),
         time=f"{time_wording(shown)}{_own_times(shown)}",
@@ -96,17 +96,29 @@ def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
         byes={row.label: row.byes for row in rows if row.byes},
         bye_points={row.label: row.bye_points for row in rows},
         withdrawn={row.label: row.withdrawn_reason for row in rows if row.withdrawn_at is not None},
-        order=[row.label for row in rows] if _format(shown).places_by_bracket else None,
-        matches=_matches(table),
+        matches_won=matches_won(matches) if _format(shown).places_by_bracket else None,
+        matches=matches,
     )
 
 
 def _standing(row: pb.Standing) -> Standing:
     """Return a row of the protocol's standings; a missing rating is None."""
     return Standing(
-        row.label, row.wins, row.draws, row.losses, output.value_of(row, "rating"), row.byes,
-        row.points - row.wins - row.draws / 2, milliseconds(row, "withdraw_time"), row.withdraw_reason, row.faults,
-    )  # fmt: skip
+        label=row.label,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        rating=output.value_of(row, "rating"),
+        byes=row.byes,
+        bye_points=row.points - row.wins - row.draws / 2,
+        withdrawn_at=milliseconds(row, "withdraw_time"),
+        withdrawn_reason=row.withdraw_reason,
+        faults=row.faults,
+        rank=row.rank,
+        head_to_head=output.value_of(row, "head_to_head"),
+        sonneborn_berger=row.sonneborn_berger,
+        tie_break=TieBreak.__members__.get(pb.TieBreak.Name(row.tie_break).removeprefix("TIE_BREAK_")),
+    )
 
 
 def _match(row: pb.Match) -> MatchRow:

@@ -68,7 +68,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         for row in tournament.standings:
             standing = row.standing
             rating = output.rating(output.value_of(standing, "rating"))
-            place = f"{row.rank}. {standing.label}, points {output.points(standing.points)}"
+            place = f"{standing.rank or row.rank}. {standing.label}, points {output.points(standing.points)}"
             lost = f", lost {output.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
             yield f"{short(tournament.name)}: {place}, rating {rating}{lost}"
 
@@ -142,7 +142,7 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
         **output.picked(tournament, "games_total", "games_running", "plies"),
         "standings": [
             {
-                "rank": row.rank,
+                "rank": row.standing.rank or row.rank,
                 "name": row.standing.label,
                 **output.picked(row.standing, "wins", "draws", "losses", "points", "rating", "faults"),
             }

@@ -170,7 +170,7 @@ class Screen:
             standing = row.standing
             table.add_row(
                 self._arrow(tournament.name, standing.label),
-                str(row.rank),
+                str(standing.rank or row.rank),
                 Text(output.printable(standing.label)),
                 output.points(standing.points),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),

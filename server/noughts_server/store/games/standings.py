@@ -1,6 +1,7 @@
 """Standings and crosstables of tournaments."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, select
@@ -18,17 +19,16 @@ from noughts_server.store.engine.schema import (
     ratings,
 )
 from noughts_server.store.games.games import count_faults
+from noughts_server.store.games.tie_breaks import TieBreakSums, tie_breaks
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.tournaments.brackets import listed_matches, listed_rounds, matches_won
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
 from noughts_server.tables.pairings import MatchRow
-from noughts_server.tables.standings import Standing
+from noughts_server.tables.standings import Standing, in_order
 
 _CELLS_A_PAGE = 65_536
 _MOST_AT_TOP = 1_000
-_SAME = ("number", "label", "bot_id", "bot_version_id", "wins", "draws", "losses", "withdrawn_at")
-"""Fields of a standing that are columns as they are."""
 
 
 class CrosstableCell(NamedTuple):
@@ -46,7 +46,7 @@ class CrosstablePage(NamedTuple):
     """Each entry's score against each other entry, or a page of it."""
 
     standings: list[Standing]
-    """In order of points; empty after the first page."""
+    """In order of rank; empty after the first page."""
     cells: list[CrosstableCell]
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
@@ -57,7 +57,7 @@ class CrosstablePage(NamedTuple):
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
-    """Return the standings by points (in a knockout by round), wins, then joining; before the start by joining."""
+    """Return the standings in the order of `tables.standings`; before the start in the order of joining, unranked."""
     settings, score = tournament.settings, entry_scores.c
     list_id = list_key(connection, settings.variant, settings.time.time_class)
     of_entry = and_(score.tournament_id == entries.c.tournament_id, score.entry == entries.c.number)
@@ -78,9 +78,25 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     byes_of = _byes(connection, tournament)
     faults_of = count_faults(connection, tournament.id)
     table = [_standing(row, tournament, byes_of.get(row.number, 0), faults_of.get(row.number, 0)) for row in rows]
+    return _ranked(connection, tournament, table) if tournament.started_at is not None else table
+
+
+def _ranked(connection: Connection, tournament: Tournament, table: Sequence[Standing]) -> list[Standing]:
+    sums = tie_breaks(connection, tournament, {row.number: row.points for row in table})
     won = matches_won(connection, tournament)
-    table.sort(key=lambda row: (-won.get(row.number, 0), -row.points, -row.wins))
-    return table
+    rows = {row.label: row for row in table}
+    placed = (
+        replace(
+            row.entry,
+            head_to_head=found.head_to_head,
+            sonneborn_berger=found.sonneborn_berger,
+            matches_won=won.get(row.number, 0),
+        )
+        for row in table
+        for found in (sums.get(row.number, TieBreakSums()),)
+    )
+    ordered = in_order(placed, bracket=tournament.settings.schedule.places_by_bracket)
+    return [rows[entry.label].ranked(entry) for entry in ordered]
 
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
@@ -137,11 +153,18 @@ def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstab
 
 def _standing(row: Row[Any], tournament: Tournament, byes_had: int, faults: int) -> Standing:
     return Standing(
-        **{name: getattr(row, name) for name in _SAME},
-        bot_version=bot_name(row.name, row.version),
+        label=row.label,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
         rating=row.rating if tournament.settings.rated else None,
         byes=byes_had,
         bye_points=float(byes_had * tournament.settings.games_per_pair),
+        withdrawn_at=row.withdrawn_at,
         withdrawn_reason=row.withdrawn_reason or "",
         faults=faults,
+        bot_version=bot_name(row.name, row.version),
+        number=row.number,
+        bot_id=row.bot_id,
+        bot_version_id=row.bot_version_id,
     )

@@ -1,0 +1,138 @@
+"""The tie-breaks of a tournament, summed by the database over all pairs of entries that have played each other.
+
+A sum over a million pairs takes about 2 s. So sums are kept until a game changes them, and those of a large tournament
+can be a little old while it runs.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import CTE, Connection, Engine, Select, case, func, literal, select, union_all
+
+from noughts_server.store.engine.schema import byes, entry_scores, pair_scores
+from noughts_server.store.tournaments.tournaments import Tournament
+from noughts_server.tables.standings import Met, head_to_heads
+
+_AT_ONCE_SECONDS = 0.05
+_SHARE = 20
+"""Sums that took longer than that are computed again only after this many times their duration."""
+_MOST_KEPT = 256
+
+
+class TieBreakSums(NamedTuple):
+    head_to_head: float | None = None
+    sonneborn_berger: float = 0.0
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The tie-breaks of one tournament, and the points from which they follow."""
+
+    lock: Lock = field(default_factory=Lock)
+    points: Mapping[int, float] = field(default_factory=dict)
+    sums: Mapping[int, TieBreakSums] = field(default_factory=dict)
+    seconds: float = 0.0
+    again_at: float = 0.0
+
+
+_kept: WeakKeyDictionary[Engine, dict[int, _Kept]] = WeakKeyDictionary()
+
+
+def tie_breaks(
+    connection: Connection, tournament: Tournament, points: Mapping[int, float]
+) -> Mapping[int, TieBreakSums]:
+    """Return the tie-breaks by the number of the entry; `points` has the points of all entries.
+
+    They are exact, except for a running tournament with a very large crosstable, where new entries can be missing.
+    """
+    of_engine = _kept.setdefault(connection.engine, {})
+    kept = of_engine.setdefault(tournament.id, _Kept())
+    with kept.lock:
+        if kept.points == points or (not tournament.ended and time.monotonic() < kept.again_at):
+            return kept.sums
+        began = time.monotonic()
+        kept.sums, kept.points = _sums(connection, tournament, points), dict(points)
+        seconds = time.monotonic() - began
+        kept.again_at = began + _SHARE * seconds if seconds > _AT_ONCE_SECONDS else 0.0
+    while len(of_engine) > _MOST_KEPT:
+        of_engine.pop(next(iter(of_engine)), None)
+    return kept.sums
+
+
+def _sums(connection: Connection, tournament: Tournament, points: Mapping[int, float]) -> dict[int, TieBreakSums]:
+    doubled = _doubled_points(tournament)
+    met = {
+        row.entry: Met(int(row.doubled) / 2, row.opponents, row.fewest, row.most)
+        for row in connection.execute(_met(tournament, doubled))
+    }
+    weighted = connection.execute(_weighted(tournament, doubled))
+    sonneborn_berger = {row.entry: int(row.quadrupled) / 4 for row in weighted}
+    among = head_to_heads(points, met)
+    return {entry: TieBreakSums(among[entry], sonneborn_berger.get(entry, 0.0)) for entry in points}
+
+
+def _doubled_points(tournament: Tournament) -> CTE:
+    """Return twice the points of each entry that has played, with those of byes."""
+    score, settings = entry_scores.c, tournament.settings
+    had = select(func.count()).where(byes.c.tournament_id == tournament.id, byes.c.entry == score.entry)
+    of_byes = 2 * settings.games_per_pair * had.scalar_subquery() if settings.schedule.by_points else literal(0)
+    points = (2 * score.wins + score.draws + of_byes).label("doubled")
+    return select(score.entry, points).where(score.tournament_id == tournament.id).cte("points")
+
+
+def _met(tournament: Tournament, doubled: CTE) -> Select[Any]:
+    """Select the games of each entry with those that have as many points."""
+    pair, first, second = pair_scores.c, doubled.alias("first"), doubled.alias("second")
+    forwards = pair.first_entry < pair.second_entry
+    of_pair = (
+        select(
+            case((forwards, pair.first_entry), else_=pair.second_entry).label("one"),
+            case((forwards, pair.second_entry), else_=pair.first_entry).label("other"),
+            func.sum(case((forwards, 2 * pair.wins), else_=2 * pair.losses) + pair.draws).label("doubled"),
+            func.sum(pair.wins + pair.draws + pair.losses).label("games"),
+        )
+        .join(first, first.c.entry == pair.first_entry)
+        .join(second, second.c.entry == pair.second_entry)
+        .where(pair.tournament_id == tournament.id, first.c.doubled == second.c.doubled)
+        .group_by("one", "other")
+        .cte("of_pair")
+    )
+    each = of_pair.c
+    sides = union_all(
+        select(each.one.label("entry"), each.doubled, each.games),
+        select(each.other, 2 * each.games - each.doubled, each.games),
+    ).subquery()
+    side = sides.c
+    return select(
+        side.entry,
+        func.sum(side.doubled).label("doubled"),
+        func.count().label("opponents"),
+        func.min(side.games).label("fewest"),
+        func.max(side.games).label("most"),
+    ).group_by(side.entry)
+
+
+def _weighted(tournament: Tournament, doubled: CTE) -> Select[Any]:
+    """Select four times the Sonneborn-Berger score of each entry that has played."""
+    pair, opponent = pair_scores.c, doubled.alias("opponent")
+    as_first = (
+        select(
+            pair.first_entry.label("entry"),
+            func.sum((2 * pair.wins + pair.draws) * opponent.c.doubled).label("quadrupled"),
+        )
+        .join(opponent, opponent.c.entry == pair.second_entry)
+        .where(pair.tournament_id == tournament.id)
+        .group_by(pair.first_entry)
+    )
+    as_second = (
+        select(pair.second_entry, func.sum((2 * pair.losses + pair.draws) * opponent.c.doubled))
+        .join(opponent, opponent.c.entry == pair.first_entry)
+        .where(pair.tournament_id == tournament.id)
+        .group_by(pair.second_entry)
+    )
+    sides = union_all(as_first, as_second).subquery()
+    return select(sides.c.entry, func.sum(sides.c.quadrupled).label("quadrupled")).group_by(sides.c.entry)
