@@ -67,7 +67,7 @@ class TournamentTables:
         )
         console.print(table(columns, rows))
         for note in tie_notes(row.entry for row in self.rows):
-            console.print(f"Tie broken: {printable(note)}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"Tie broken: {printable(note)}", highlight=False, markup=False)
         if byes := ", ".join(f"{printable(row.label)} {row.byes}" for row in self.rows if row.byes):
             console.print(f"Byes, each worth a win in all games of a pairing: {byes}", soft_wrap=True)
         for row in self.rows:
