@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from noughts_server.competition.formats import FORMATS as ALL_FORMATS
 from tests.chaos.honest import honest_matches
 from tests.chaos.run import run_chaos
 from tests.chaos.troubles import FILL_DISK, FREEZES, KILLS, TROUBLES
+from tests.chaos.world import FORMATS
 
 _KILLS = 10
 _YEAR, _JUMPS, _JUMP_SECONDS = 365 * 86_400.0, 20, 0.2
 _PLAYED = 100
 """Plies that are played while the clock jumps: a busy machine takes longer for them."""
+
+
+def test_every_format_is_played_under_kills() -> None:
+    assert {settings["schedule"] for settings in FORMATS.values()} == {each.number for each in ALL_FORMATS}
 
 
 @pytest.mark.timeout(600)

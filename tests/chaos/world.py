@@ -46,10 +46,21 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
     LADDER: {"schedule": _KINDS.SCHEDULE_LADDER, "games_per_pair": 4},
     "knockout": {"schedule": _KINDS.SCHEDULE_KNOCKOUT, "games_per_pair": 30, "stop_when_decided": True},
     "swiss": {"schedule": _KINDS.SCHEDULE_SWISS, "rounds": 5, "games_per_pair": 60},
+    "danish": {"schedule": _KINDS.SCHEDULE_DANISH, "rounds": 5, "games_per_pair": 60},
+    "candidates": {"schedule": _KINDS.SCHEDULE_CANDIDATES, "games_per_pair": 200, "sprt": "elo0=0,elo1=80"},
+    # Its pace decides how many of its games run at once.
+    "match": {
+        "schedule": _KINDS.SCHEDULE_MATCH,
+        "games_per_pair": 1_000,
+        "sprt": "elo0=-30,elo1=30",
+        "throughput": 100,
+        "concurrency": 0,
+    },
     "gauntlet": {"schedule": _KINDS.SCHEDULE_GAUNTLET, "games_per_pair": 400},
     "round-robin": {"schedule": _KINDS.SCHEDULE_ROUND_ROBIN, "games_per_pair": 140},
 }
 """Those that take longest first. The ladder ends when the others have."""
+_MOST_ENTRIES = {"match": 2, "candidates": 4}
 BOTS = tuple(f"bot{number}" for number in range(6))
 _ORGANISER = "ada"
 _CONCURRENCY = 16
@@ -60,6 +71,7 @@ _STORED = (
     f"SELECT ordinal, first_entry, second_entry, result, termination, moves FROM games {_OF} ORDER BY ordinal",
     f"SELECT ordinal, first_entry, second_entry, encounter, round FROM pairings {_OF} ORDER BY ordinal",
     f"SELECT round, entry FROM byes {_OF} ORDER BY round",
+    "SELECT state, games_done, games_total, reason, match_counts FROM tournaments WHERE slug = ?",
 )
 
 
@@ -75,7 +87,7 @@ class Tally:
     lost: int = 0
     doubled: int = 0
     differing: int = 0
-    """Games, pairings and byes that are not those of an undisturbed run."""
+    """Games, pairings, byes and verdicts that are not those of an undisturbed run."""
     crashed: int = 0
     """Games that an uploaded bot lost because its process was killed."""
     uploads: int = 0
@@ -249,7 +261,8 @@ class World:
     async def play_round(self, number: int) -> None:
         """Plays a tournament of each format at once."""
         for name, settings in FORMATS.items():
-            await self.organise(f"{name}-{number}", settings)
+            bots = self.names[: _MOST_ENTRIES.get(name)]
+            await self.organise(f"{name}-{number}", settings, dict(zip(bots, bots, strict=True)))
         others = {f"{name}-{number}" for name in FORMATS if name != LADDER}
         while self.unfinished() & others:  # noqa: ASYNC110  # other processes end them
             await asyncio.sleep(_LOOK)
@@ -361,7 +374,7 @@ def compare(made: World, slug: str, expected: list[list[tuple[Any, ...]]]) -> No
 
 def check_ladder(made: World, slug: str) -> None:
     """The same for a ladder: whom it pairs depends on which games end first; only what was cancelled may be missing."""
-    played, paired, _ = made.of(slug)
+    played, paired, *_ = made.of(slug)
     slots = {row[0]: row[1:] for row in paired}
     made.tally.lost += max(0, len(slots) - len(played) - _CONCURRENCY)
     made.tally.doubled += len(played) - len({row[0] for row in played})
