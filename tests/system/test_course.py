@@ -13,6 +13,7 @@ import pytest
 from noughts_server.client.client import connected
 from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.nights import play_night
+from noughts_server.openings.settings import Openings
 from tests.support.authority import Authority
 from tests.support.processes import asked, environment, eventually, first_line, said, started, told
 
@@ -34,6 +35,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
     assert (folder / "organiser.token").stat().st_mode & 0o077 == 0
     instructions = (folder / "INSTRUCTIONS.md").read_text()
     assert "You write a bot that plays tictactoe" in instructions
+    assert json.loads((folder / "course.json").read_text())["openings"] == "random:2"
     assert not any(row["token"] in instructions for row in tokens.values())
     with ExitStack() as stack:
         serving = [
@@ -44,6 +46,8 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
             "127.0.0.1:0",
             "--web",
             "127.0.0.1:0",
+            "--python-packages",
+            "numpy",
             "--format",
             "json",
         ]
@@ -53,7 +57,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         assert "expected at least two" in early.stderr
         for login, cell in (("ada", "position.free[0]"), ("bob", "position.free[-1]")):
             bot = tmp_path / f"{login}.py"
-            bot.write_text(BOT.format(cell))
+            bot.write_text("import numpy\n" + BOT.format(cell))
             asked(f"bot submit {bot} --name {login}-bot", {**env, "NOUGHTS_TOKEN": tokens[login]["token"]})
         # A student may neither organise nor hand in under the name of another one's bot.
         student = {**env, "NOUGHTS_TOKEN": tokens["eve"]["token"]}
@@ -70,7 +74,11 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         assert "token" not in begun.stderr
         night = json.loads(begun.stdout)
         assert sorted(night["entries"]) == ["ada-bot", "bob-bot", "five"]
-        again = asked(f"course night {folder}", env)
+        assert (night["estimate"]["bots"], night["estimate"]["games"]) == (3, 6)
+        first = night["tournament"].removeprefix("tournaments/")
+        eventually(lambda: asked(f"tournament show {first}", env)["state"], lambda state: state == "finished")
+        assert asked(f"course night {folder} --dry-run", env)["eta_basis"] == "night"
+        again = asked(f"course night {folder} --openings random:2", env)
         assert again["tournament"].startswith(night["tournament"].rpartition("-")[0])
         assert again["tournament"] != night["tournament"]
         asked(f"course add {folder} zoe", env)
@@ -79,7 +87,8 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         asked(f"bot submit {tmp_path / 'ada.py'} --name zoe-bot", late)
         assert "got 'ADA' twice" in told(["course", "add", str(folder), "ADA"], env, code=1).stderr
         slug = again["tournament"].removeprefix("tournaments/")
-        eventually(lambda: asked(f"tournament show {slug}", env)["state"], lambda state: state == "finished")
+        over = eventually(lambda: asked(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished")
+        assert over["openings"]["plies"] == 2
         reports = asked(f"course report {folder}", env)
         assert len(reports["reports"]) == 4
         server.terminate()
@@ -138,8 +147,8 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
         files = CourseFolder(folder)
         token = files.organiser.read_text().strip()
         with connected(f"localhost:{port}", token, identity.dialling()) as client:
-            night = play_night(client, files.read(), NOW, pytest.fail)
-        assert night.startswith("tournaments/night-")
+            night = play_night(client, files.read(), NOW, Openings(), pytest.fail)
+        assert night.name.startswith("tournaments/night-")
         server.terminate()
         assert server.wait(20) == 0
 

@@ -1,11 +1,21 @@
 """A course: what a teacher chose for the league of a class."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_referee.clock import parse_time_control
+from noughts_referee.clock import TimeControlError, parse_time_control
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.openings.settings import Openings
+
+MOST_GAMES = 1_000
+"""The largest number of games of a pair each night."""
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_KINDS = {"py", "wasm"}
 
 
 class LeagueProblem(Exception):
@@ -32,15 +42,85 @@ class Course:
     """Where students find the website."""
     server: str = DEFAULT_SERVER
     """Where their commands reach the server."""
+    openings: str = "none"
+    """The openings of each night, as `--openings` takes them."""
+    python_packages: str = ""
+    """Packages that Python bots can import, separated by commas."""
+
+    @classmethod
+    def of_document(cls, document: object) -> "Course":
+        """Return the course of a JSON document. Raise LeagueProblem that names each key whose value is wrong."""
+        if not isinstance(document, dict):
+            raise LeagueProblem(f"got {type(document).__name__}, expected an object with the keys of a course")
+        if problems := list(_problems(document)):
+            raise LeagueProblem("\n".join(problems), "Correct these keys, or create another course to compare with.")
+        return cls(**document)
 
     @property
     def end(self) -> datetime | None:
         """When tokens expire; None: never."""
         return datetime.fromisoformat(self.closes) if self.closes else None
 
-    def night(self, now: datetime) -> TournamentSettings:
-        """Return what is played in the night that begins now."""
+    def night(self, now: datetime, openings: Openings) -> TournamentSettings:
+        """Return what is played in the night that begins now, with these openings."""
         return TournamentSettings(
             title=f"{self.name}, {now:%Y-%m-%d}", variant=self.variant, games_per_pair=self.games_per_pair,
-            time=parse_time_control(self.time),
+            time=parse_time_control(self.time), openings=openings,
         )  # fmt: skip
+
+
+def is_clock(text: str) -> bool:
+    """Return whether this is a time of day, HH:MM."""
+    return _CLOCK.fullmatch(text) is not None
+
+
+def are_kinds(text: str) -> bool:
+    """Return whether these are kinds of bots that a course accepts, separated by commas."""
+    return set(text.split(",")) <= _KINDS
+
+
+def _is_moment(text: str) -> bool:
+    with suppress(ValueError):
+        return datetime.fromisoformat(text).tzinfo is not None
+    return not text
+
+
+def _is_variant(text: str) -> bool:
+    with suppress(VariantError):
+        return bool(parse_variant(text))
+    return False
+
+
+def _is_time(text: str) -> bool:
+    with suppress(TimeControlError):
+        return parse_time_control(text) is not None
+    return False
+
+
+_EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "variant": (_is_variant, "a variant, e.g. connect4"),
+    "time": (_is_time, "a time control, e.g. 1/move or 60+0.5"),
+    "nightly": (is_clock, "HH:MM, e.g. 02:00"),
+    "closes": (_is_moment, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"),
+    "accept": (are_kinds, "py, wasm, or both separated by a comma"),
+}
+"""How to tell whether the text of a key is right, and what it should be."""
+
+
+def _problems(document: Mapping[str, object]) -> Iterator[str]:
+    known = {each.name: each for each in fields(Course)}
+    for key in document.keys() - known.keys():
+        yield f"{key}: got an unknown key, expected one of {', '.join(known)}"
+    for key, each in known.items():
+        if key not in document:
+            if each.default is MISSING:
+                yield f"{key}: got no value, expected the key"
+            continue
+        value = document[key]
+        if key == "games_per_pair":
+            if type(value) is not int or not 2 <= value <= MOST_GAMES:
+                yield f"{key}: got {value!r}, expected a number from 2 to {MOST_GAMES:,}"
+        elif not isinstance(value, str):
+            yield f"{key}: got {value!r}, expected a text"
+        elif key in _EXPECTED and not _EXPECTED[key][0](value):
+            yield f"{key}: got {value!r}, expected {_EXPECTED[key][1]}"

@@ -33,6 +33,8 @@ def instructions(course: Course) -> str:
     # Beyond one machine a token travels encrypted.
     words["tls"] = "" if is_loopback(host_of(course.server)) else " --tls"
     until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}."
+    packages = [each.strip() for each in course.python_packages.split(",") if each.strip()]
+    words["imports"] = f"the standard library and {', '.join(packages)}" if packages else "the standard library only"
     words["until"] = until if course.closes else ""
 
     def filled(part: str) -> str:
@@ -51,18 +53,23 @@ class CourseFolder:
         self.tokens = path / "tokens.csv"
         self.instructions = path / "INSTRUCTIONS.md"
         self.reports = path / "reports"
-        self._settings = path / "course.json"
+        self.settings = path / "course.json"
         self.organiser = path / "organiser.token"
 
     def read(self) -> Course:
         """Return the course. Raise LeagueProblem if the folder has none."""
         try:
-            return Course(**json.loads(self._settings.read_text(encoding="utf-8")))
+            document = json.loads(self.settings.read_text(encoding="utf-8"))
         except OSError as error:
             hint = "Create one: noughts course init FOLDER --students class.csv"
-            raise LeagueProblem(f"{self._settings}: {error.strerror}, expected the folder of a course", hint) from error
-        except (ValueError, TypeError) as error:
-            raise LeagueProblem(f"{self._settings}: got {error}, expected what `noughts course init` writes") from error
+            raise LeagueProblem(f"{self.settings}: {error.strerror}, expected the folder of a course", hint) from error
+        except ValueError as error:
+            hint = "Correct it, or write the file again: noughts course init OTHER-FOLDER --students class.csv"
+            raise LeagueProblem(f"{self.settings} is not JSON: {error}", hint) from error
+        try:
+            return Course.of_document(document)
+        except LeagueProblem as problem:
+            raise LeagueProblem(f"{self.settings}: {problem.message}", problem.hint) from None
 
     def logins(self) -> list[str]:
         return [row["login"] for row in csv.DictReader(self.tokens.read_text(encoding="utf-8").splitlines())]
@@ -74,7 +81,7 @@ class CourseFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             secrets = await self._make_tokens([each.login for each in students], course.end, organiser=True)
-            self._settings.write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
+            self.settings.write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
             _write_private(self.organiser, secrets[""] + "\n")
             _write_private(self.tokens, TOKENS_HEADER + tokens_csv(students, secrets))
             self.instructions.write_text(instructions(course), encoding="utf-8")

@@ -1,20 +1,34 @@
 """The nights of a course: a tournament of all submitted bots each, and what it told about each student's bots."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import dropwhile, islice
+from typing import Literal
 
 from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
+from noughts_referee.rules import parse_variant
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
+from noughts_server.competition.forecast import longest_game, usual_plies
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.messages.settings_codec import time_control_message
+from noughts_server.openings.settings import Openings
+from noughts_server.resource_names import short
 from noughts_server.tables.standings import TIE_BREAKS
 
 _LOOK_SECONDS = 20.0
 _FEWEST = 2
+_PREFIX = "night-"
+"""With which the IDs of nights begin."""
+_MOST_NIGHTS = 1_000
+_GOING = (tournaments_pb2.TOURNAMENT_STATE_OPEN, tournaments_pb2.TOURNAMENT_STATE_RUNNING)
+_ASSUMED_MOVE_SECONDS = 0.001
 
 
 def next_night(clock: str, now: datetime) -> datetime:
@@ -24,10 +38,67 @@ def next_night(clock: str, now: datetime) -> datetime:
     return today if today > now else today + timedelta(days=1)
 
 
+@dataclass(frozen=True, slots=True)
+class NightEstimate:
+    """How much is played in a night, and how long that takes."""
+
+    bots: int
+    games: int
+    seconds: float
+    basis: Literal["night", "limits", "assumption"]
+    """Whether the duration is that of the last night's games, the limits of time, or an assumed pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """A night that has begun."""
+
+    name: str
+    """`tournaments/ID`."""
+    estimate: NightEstimate
+
+
+def estimate_of(client: Client, settings: TournamentSettings, bots: int) -> NightEstimate:
+    """Return the estimate of a night with so many bots: from the last night, else from the limits of time."""
+    games = bots * (bots - 1) // 2 * settings.games_per_pair
+    for last in _nights(client):
+        played = last.end_time.ToMilliseconds() - last.start_time.ToMilliseconds()
+        same = (last.variant, last.time) == (settings.variant, time_control_message(settings.time))
+        if last.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED and same and last.games_done and played > 0:
+            return NightEstimate(bots, games, games * played / 1_000 / last.games_done, "night")
+    plies = usual_plies(parse_variant(settings.variant))
+    longest = longest_game([settings.time], plies)
+    if longest is None:
+        return NightEstimate(bots, games, games * plies * _ASSUMED_MOVE_SECONDS, "assumption")
+    # With clocks, a bot plays one game after the other.
+    return NightEstimate(bots, games, games / max(1, bots // 2) * longest, "limits")
+
+
+def _nights(client: Client) -> Iterator[tournaments_pb2.Tournament]:
+    """Yield the course's nights, the newest first."""
+    request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER, search=_PREFIX)
+    for each in client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, _MOST_NIGHTS):
+        if short(each.name).startswith(_PREFIX):
+            yield each
+
+
+def _refuse_second(client: Client, new: str = "") -> None:
+    """Raise LeagueProblem if a night is open or running that is older than the new one, if that exists already."""
+    nights = _nights(client)
+    if new:
+        nights = islice(dropwhile(lambda each: each.name != new, nights), 1, None)
+    for each in nights:
+        if each.state in _GOING:
+            games = f"{each.games_done:,} of {each.games_total:,} games are over"
+            hint = f"Wait for its end, or cancel it: noughts tournament cancel {short(each.name)}"
+            raise LeagueProblem(f"{short(each.name)} still runs ({games}), and nights do not overlap", hint)
+
+
 async def play_nights(
     course: Course,
+    openings: Openings,
     organiser: Callable[[], AbstractContextManager[Client]],
-    tell: Callable[[str], None],
+    tell: Callable[[Night], None],
     warn: Callable[[str], None],
 ) -> None:
     """Begin a tournament each night, until cancelled; `organiser` connects, `tell` and `warn` get what came of it."""
@@ -39,24 +110,40 @@ async def play_nights(
             continue
         due = next_night(course.nightly, now)
 
-        def play(now: datetime = now) -> str:
+        def play(now: datetime = now) -> Night:
             with organiser() as client:
-                return play_night(client, course, now, warn)
+                return play_night(client, course, now, openings, warn)
 
         try:
-            tell(f"The night's tournament: {await asyncio.to_thread(play)}")
+            tell(await asyncio.to_thread(play))
         except (LeagueProblem, CallFailed) as problem:
             warn(f"no tournament tonight: {problem.message}")
 
 
-def play_night(client: Client, course: Course, now: datetime, warn: Callable[[str], None]) -> str:
-    """Create the tournament, enter every bot that is online, and start it. Return its name. Raise LeagueProblem."""
-    online = bots_pb2.ListBotsRequest(online_only=True)
-    bots = list(client.each(client.bots.ListBots, online, lambda page: page.bots, 10_000))
+def online_bots(client: Client) -> list[bots_pb2.Bot]:
+    """Return the bots that would play now."""
+    request = bots_pb2.ListBotsRequest(online_only=True)
+    return list(client.each(client.bots.ListBots, request, lambda page: page.bots, 10_000))
+
+
+def play_night(client: Client, course: Course, now: datetime, openings: Openings, warn: Callable[[str], None]) -> Night:
+    """Create the tournament, enter every bot that is online, and start it.
+
+    Raise LeagueProblem with too few bots, and while another night runs.
+    """
+    _refuse_second(client)
+    bots = online_bots(client)
     if len(bots) < _FEWEST:
         raise LeagueProblem(f"got {len(bots)} bots, expected at least two")
-    name = create_tournament(client, course.night(now), f"night-{now:%Y-%m-%d-%H%M}", numbered=True)
+    settings = course.night(now, openings)
+    name = create_tournament(client, settings, f"{_PREFIX}{now:%Y-%m-%d-%H%M}", numbered=True)
     assert name is not None
+    try:
+        _refuse_second(client, name)
+    except LeagueProblem:
+        # Another command has begun a night at the same moment.
+        client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
+        raise
     entered = 0
     for bot in bots:
         try:
@@ -68,14 +155,14 @@ def play_night(client: Client, course: Course, now: datetime, warn: Callable[[st
     if entered < _FEWEST:
         client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
         raise LeagueProblem(f"{name}: fewer than two bots could be entered, expected at least two")
+    estimate = estimate_of(client, settings, entered)
     client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
-    return name
+    return Night(name, estimate)
 
 
 def newest_night(client: Client) -> str:
     """Return the name of the newest night of which games have been played. Raise LeagueProblem."""
-    request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER)
-    for tournament in client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000):
+    for tournament in _nights(client):
         if tournament.games_done:
             return tournament.name
     hint = "Start one: noughts course night FOLDER"

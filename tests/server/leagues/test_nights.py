@@ -1,17 +1,35 @@
-"""The nights of a course: when they begin, and what is played."""
+"""The nights of a course: when they begin, what is played, and how long that takes."""
 
+import json
+import re
+from dataclasses import asdict, replace
 from datetime import datetime
+from pathlib import Path
 
+import pytest
+
+from noughts_bots.reference.random_ import Random
+from noughts_bots.unhurried import Unhurried
 from noughts_proto.security import Dialling
-from noughts_proto.v1.tournaments_pb2 import SCHEDULE_ROUND_ROBIN, GetTournamentRequest
+from noughts_proto.v1.tournaments_pb2 import (
+    SCHEDULE_ROUND_ROBIN,
+    TOURNAMENT_STATE_FINISHED,
+    CancelTournamentRequest,
+    GetTournamentRequest,
+)
 from noughts_server.client.client import connected
-from noughts_server.leagues.course import Course
+from noughts_server.leagues.course import Course, LeagueProblem
+from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.ladders import LADDERS
-from noughts_server.leagues.nights import next_night
+from noughts_server.leagues.nights import NightEstimate, estimate_of, next_night, play_night
 from noughts_server.leagues.tournaments import create_tournament
+from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.testing import serving
+from tests.support.background import online
+from tests.support.processes import eventually
 
 COURSE = Course("ai", "connect4", 4, "60+0.5", "02:00", "", "py", "http://127.0.0.1:7480")
+PLIES = Openings(OpeningsKind.RANDOM, plies=2)
 NOW = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
 
 
@@ -23,11 +41,77 @@ def test_the_next_night_is_today_or_tomorrow() -> None:
 
 def test_a_night_is_a_rated_round_robin_as_the_course_has_it() -> None:
     with serving() as server, connected(server.address, server.token(), Dialling()) as client:
-        assert create_tournament(client, COURSE.night(NOW), "night", numbered=True) == "tournaments/night"
+        assert create_tournament(client, COURSE.night(NOW, Openings()), "night", numbered=True) == "tournaments/night"
         made = client.call(client.tournaments.GetTournament, GetTournamentRequest(name="tournaments/night")).tournament
         assert (made.title, made.variant, made.games_per_pair) == ("ai, 2026-11-24", "connect4", 4)
         assert (made.time.bank_us, made.time.increment_us, made.rated) == (60_000_000, 500_000, True)
         assert made.schedule == SCHEDULE_ROUND_ROBIN
         assert not made.seed  # the server drew it, and it stays secret
-        assert create_tournament(client, COURSE.night(NOW), "night", numbered=True) == "tournaments/night-2"
+        assert create_tournament(client, COURSE.night(NOW, Openings()), "night", numbered=True) == "tournaments/night-2"
         assert create_tournament(client, LADDERS[0].settings, "night") is None
+
+
+def test_a_second_night_is_refused_while_one_runs() -> None:
+    with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
+        token = server.token(ORGANISER)
+        with online(server.address, token, one=Unhurried(Random(), 60), two=Unhurried(Random(), 60)):
+            begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
+            assert begun.estimate == NightEstimate(2, 4, 556.0, "limits")
+            with pytest.raises(LeagueProblem, match="still runs") as refused:
+                play_night(client, COURSE, NOW, PLIES, pytest.fail)
+            assert refused.value.hint.endswith("noughts tournament cancel night-2026-11-24-0130")
+            cancel = CancelTournamentRequest(name=begun.name)
+            client.call(client.tournaments.CancelTournament, cancel)
+            again = play_night(client, COURSE, NOW, PLIES, pytest.fail)
+            assert again.name == f"{begun.name}-2"
+
+
+def test_a_night_is_estimated_from_the_last_one() -> None:
+    course = replace(COURSE, variant="tictactoe", time="none")
+    with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
+        settings = course.night(NOW, PLIES)
+        assert estimate_of(client, settings, 10).basis == "assumption"
+        with online(server.address, server.token(ORGANISER), one="random", two="random"):
+            begun = play_night(client, course, NOW, PLIES, pytest.fail)
+            request = GetTournamentRequest(name=begun.name)
+            eventually(
+                lambda: client.call(client.tournaments.GetTournament, request).tournament.state,
+                lambda state: state == TOURNAMENT_STATE_FINISHED,
+            )
+        estimate = estimate_of(client, settings, 10)
+        assert (estimate.games, estimate.basis) == (180, "night")
+        assert estimate_of(client, settings, 5).seconds * 4.5 == pytest.approx(estimate.seconds)
+
+
+@pytest.mark.parametrize(
+    "key, value, expected",
+    [
+        ("nightly", "25:00", "nightly: got '25:00', expected HH:MM, e.g. 02:00"),
+        ("games_per_pair", "10", "games_per_pair: got '10', expected a number from 2 to 1,000"),
+        ("variant", "chess", "variant: got 'chess', expected a variant, e.g. connect4"),
+        ("time", "fast", "time: got 'fast', expected a time control"),
+        ("closes", "soon", "closes: got 'soon', expected a time with its zone"),
+        ("accept", "dll", "accept: got 'dll', expected py, wasm, or both"),
+        ("python_packages", ["numpy"], "python_packages: got ['numpy'], expected a text"),
+        ("night", "02:00", "night: got an unknown key, expected one of name, variant"),
+        ("name", None, "name: got None, expected a text"),
+    ],
+)
+def test_a_wrong_key_of_course_json_is_named(tmp_path: Path, key: str, value: object, expected: str) -> None:
+    folder = CourseFolder(tmp_path)
+    folder.settings.write_text(json.dumps({**asdict(COURSE), key: value}))
+    with pytest.raises(LeagueProblem, match=re.escape(f"{folder.settings}: {expected}")):
+        folder.read()
+
+
+def test_all_wrong_keys_and_missing_ones_are_named_at_once(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path)
+    folder.settings.write_text('{"nightly": "2 am", "time": 5}')
+    with pytest.raises(LeagueProblem) as refused:
+        folder.read()
+    assert [line.split(": ")[0] for line in refused.value.message.splitlines()][1:] == [
+        "variant", "games_per_pair", "time", "nightly", "closes", "accept", "address",
+    ]  # fmt: skip
+    folder.settings.write_text("{")
+    with pytest.raises(LeagueProblem, match="is not JSON"):
+        folder.read()

@@ -1,6 +1,6 @@
 """`noughts course`: a league for a class."""
 
-import re
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -16,23 +16,33 @@ from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.operator import serve as serving
 from noughts_server.cli.operator.web import DEFAULT_WEB
 from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.signals import run_loop
-from noughts_server.cli.times import read_moment
+from noughts_server.cli.times import length, read_moment
 from noughts_server.leagues import nights
-from noughts_server.leagues.course import Course
+from noughts_server.leagues.course import MOST_GAMES, Course, are_kinds, is_clock
 from noughts_server.leagues.course_folder import CourseFolder
+from noughts_server.leagues.nights import Night, NightEstimate
 from noughts_server.leagues.students import read_class
+from noughts_server.openings.settings import Openings
+from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.runtime.endless_work import running
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
-_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
-
+NightlyOpeningsOption = Annotated[
+    str | None,
+    Option("--openings", metavar="WHICH", help="Openings of each night. Default: those of course.json"),
+]
+PackagesOption = Annotated[
+    str | None,
+    Option("--python-packages", metavar="NAMES", help="Packages that bots can import. Default: those of course.json"),
+]
 FolderArgument = Annotated[Path, Argument(metavar="FOLDER")]
 
 
@@ -42,11 +52,13 @@ def init(
     class_list: Annotated[Path, Option("--students", "--class")],
     name: str = "",
     variant: options.VariantOption = "connect4",
-    games: Annotated[int, Option("--games", min=2, max=1_000)] = 10,
+    games: Annotated[int, Option("--games", min=2, max=MOST_GAMES)] = 10,
     time: str = "1/move",
     nightly: str = "02:00",
     closes: str | None = None,
     accept: str = "py,wasm",
+    openings: NightlyOpeningsOption = None,
+    python_packages: str = "",
     address: Annotated[str, Option("--public-url", "--site")] = f"http://{DEFAULT_WEB}",
     server_address: Annotated[str | None, Option("--server")] = None,
 ) -> None:
@@ -56,18 +68,31 @@ def init(
     INSTRUCTIONS.md for the students, and course.json, which you can edit.
     """
     students = read_class(class_list)
-    if not _CLOCK.fullmatch(nightly):
+    if not is_clock(nightly):
         raise UsageProblem(f"--nightly {nightly!r}: expected HH:MM, e.g. 02:00")
-    if not set(accept.split(",")) <= {"py", "wasm"}:
+    if not are_kinds(accept):
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both separated by a comma")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
     server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
     connection_options.read_address(server, "--server")
+    played = options.read_variant(variant)
+    if openings is None:
+        openings = str(usual_openings(played, games // 2))
+    read_openings(openings, "sequential", False, played)
     course = Course(
-        name or folder.resolve().name, options.read_variant(variant).name, games, time, nightly,
-        end.isoformat() if end else "", accept, address.rstrip("/"), server,
-    )  # fmt: skip
+        name=name or folder.resolve().name,
+        variant=played.name,
+        games_per_pair=games,
+        time=time,
+        nightly=nightly,
+        closes=end.isoformat() if end else "",
+        accept=accept,
+        address=address.rstrip("/"),
+        server=server,
+        openings=str(Path(openings).absolute()) if Path(openings).is_file() else openings,
+        python_packages=python_packages,
+    )
     files = CourseFolder(folder)
     run_loop(files.create(course, students))
     places = {"tokens": str(files.tokens), "instructions": str(files.instructions)}
@@ -102,10 +127,14 @@ def serve(
     insecure: bool = False,
     https: bool = False,
     proxy: list[str] | None = None,
+    openings: NightlyOpeningsOption = None,
+    python_packages: PackagesOption = None,
 ) -> None:
     """Run the course's server until Ctrl-C, with a tournament of all bots each night."""
     files = CourseFolder(folder)
     course = files.read()
+    chosen_openings = _openings(files, course, openings)
+    packages = course.python_packages if python_packages is None else python_packages
     identity = serving.read_identity(tls_cert, tls_key)
     if identity is None:
         web = web or DEFAULT_WEB
@@ -114,31 +143,57 @@ def serve(
 
     @asynccontextmanager
     async def playing(server: "Server", site: str | None) -> AsyncIterator[None]:
-        output.announce(
-            {"grpc": server.address, "web": site, "metrics": server.metrics_address},
-            f"{course.name} is served at {server.address}",
-            (f"Site: {site}\n" if site else "") + f"Each night at {course.nightly} all bots meet in {course.variant}.",
-        )
         organiser = partial(connected, dialled(server.address), files.organiser, dialling=dialling)
-        async with running(nights.play_nights(course, organiser, output.note, output.warn)):
+
+        def tonight() -> NightEstimate:
+            with organiser() as client:
+                bots = len(nights.online_bots(client))
+                return nights.estimate_of(client, course.night(datetime.now().astimezone(), chosen_openings), bots)
+
+        estimate = await asyncio.to_thread(tonight)
+        output.announce(
+            {
+                "grpc": server.address,
+                "web": site,
+                "metrics": server.metrics_address,
+                "night": _estimate_document(estimate),
+            },
+            f"{course.name} is served at {server.address}",
+            (f"Site: {site}\n" if site else "")
+            + f"Each night at {course.nightly} all bots meet in {course.variant}. Now: {_estimate(estimate)}.",
+        )
+        nightly = nights.play_nights(course, chosen_openings, organiser, _tell, output.warn)
+        async with running(nightly):
             yield
 
     chosen = serving.ServeOptions(
         listen=listen, database=str(files.database), web=web, tls_cert=tls_cert, tls_key=tls_key, insecure=insecure,
-        https=https, proxy=proxy, accept=course.accept,
+        https=https, proxy=proxy, accept=course.accept, python_packages=packages,
     )  # fmt: skip
     serving.run_server(chosen, playing=playing)
 
 
 @command()
-def night(folder: FolderArgument, server: str | None = None) -> None:
-    """Start a tournament of all submitted bots now, as `course serve` does each night."""
+def night(
+    folder: FolderArgument, openings: NightlyOpeningsOption = None, dry_run: bool = False, server: str | None = None
+) -> None:
+    """Start a tournament of all submitted bots now, as `course serve` does each night.
+
+    It is refused while another night runs.
+    """
     files = CourseFolder(folder)
     course = files.read()
+    chosen = _openings(files, course, openings)
+    now = datetime.now().astimezone()
     with connected(server, files.organiser) as client:
-        name = nights.play_night(client, course, datetime.now().astimezone(), output.warn)
-        entries = [row.label for row in nights.standings(client, name)]
-    output.show({"tournament": name, "entries": entries}, f"{name} begins.")
+        if dry_run:
+            estimate = nights.estimate_of(client, course.night(now, chosen), len(nights.online_bots(client)))
+            output.show({"dry_run": True, **_estimate_document(estimate)}, f"A night now: {_estimate(estimate)}.")
+            return
+        begun = nights.play_night(client, course, now, chosen, output.warn)
+        entries = [row.label for row in nights.standings(client, begun.name)]
+    document = {"tournament": begun.name, "entries": entries, "estimate": _estimate_document(begun.estimate)}
+    output.show(document, f"{begun.name} begins: {_estimate(begun.estimate)}.")
     output.hint(f"When it is over: noughts course report {folder}")
 
 
@@ -152,6 +207,34 @@ def report(folder: FolderArgument, server: str | None = None) -> None:
         written = nights.write_reports(client, files, name)
     told = f"{output.count(len(written), 'report')} about {name} in {files.reports}."
     output.show({"tournament": name, "reports": written}, told)
+
+
+def _openings(files: CourseFolder, course: Course, given: str | None) -> Openings:
+    """Return the openings of a night: those of --openings, else those of the course. Raise UsageProblem, Problem."""
+    variant = options.read_variant(course.variant)
+    if given is not None:
+        return read_openings(given, "sequential", False, variant)
+    with problems_with(f"{files.settings}: openings", UsageProblem, raises=Problem):
+        return read_openings(course.openings, "sequential", False, variant)
+
+
+def _tell(begun: Night) -> None:
+    output.note(f"The night's tournament: {begun.name}, {_estimate(begun.estimate)}")
+
+
+def _estimate(night: NightEstimate) -> str:
+    """Return e.g. `12 bots, 660 games, about 9 min (as fast as the last night)`."""
+    took, games = length(max(1, night.seconds)), output.count(night.games, "game")
+    duration = {
+        "night": f"about {took} (as fast as the last night)",
+        "limits": f"at most about {took} (if all moves take all their time)",
+        "assumption": f"about {took} (if a move takes 1 ms)",
+    }[night.basis]
+    return f"{output.count(night.bots, 'bot')}, {games}, {duration}" if night.games else "fewer than two bots"
+
+
+def _estimate_document(night: NightEstimate) -> dict[str, object]:
+    return {"bots": night.bots, "games": night.games, "eta_seconds": night.seconds, "eta_basis": night.basis}
 
 
 def _check_sign_in(web: str, *, protected: bool) -> None:
