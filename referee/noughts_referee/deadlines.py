@@ -1,6 +1,6 @@
 """The open questions of one connection: when each was written, and its deadline.
 
-A question is a ply of a game. Its clock runs from when its frame is written until its answer is read, even if the
+A question is a ply of a game. Its clock runs from when its frame is written until its answer arrives, even if the
 connection is lost in between. If the player is away or does not acknowledge frames, the clock starts at the time the
 question would have been written.
 """
@@ -13,6 +13,9 @@ from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.monotonic import Now
 from noughts_referee.stalls import LEAST_US, Stalls
 
+_LOOK_AGAIN_US = 2 * LEAST_US
+"""After a stall, how long a late question waits for an answer that has arrived but not been read."""
+
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since the question was sent."""
 
@@ -23,7 +26,10 @@ class PendingTurns:
     def __init__(
         self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now, stalls: Stalls | None = None
     ) -> None:
-        """`overdue` is called with questions past their limit and the player's time margin, not counting `stalls`."""
+        """`overdue` is called with questions past their limit and the player's time margin.
+
+        After one of the `stalls` it is called a little later, because an answer can wait to be read.
+        """
         self._player = player
         self._stalls = stalls or Stalls(now)
         self._overdue = overdue
@@ -84,25 +90,22 @@ class PendingTurns:
         ]
         self._limits.set(deadlines)
 
-    def answered(self, games: list[int], plies: list[int], now: int) -> list[int]:
+    def answered(self, games: list[int], plies: list[int], arrived: int) -> list[int]:
         """Return the thinking time of each answer; 0 if the game has no open question."""
         frames = self._frames
         if frames and frames[0][1] == games and frames[0][2] == plies:
-            return [now - frames.popleft()[0]] * len(games)
+            return [max(0, arrived - frames.popleft()[0])] * len(games)
         self._spread()
         self._limits.met(games, plies)
         written = self._written
         if self._held:
             # A bot that reads the public feed can answer a question before it receives it.
             for game, ply in zip(games, plies, strict=True):
-                held, since = self._held.get(game, (None, now))
+                held, since = self._held.get(game, (None, arrived))
                 if held == ply:
-                    written[game] = min(now, since)
+                    written[game] = min(arrived, since)
         # A wrong or late answer can be followed by another, so the question stays until the game's next one.
-        times_us = [now - written.get(game, now) for game in games]
-        longest = max(times_us, default=0)
-        if longest > LEAST_US and self._stalls.within(now - longest, now):
-            times_us = [self._without_halts(took, now) for took in times_us]
+        times_us = [max(0, arrived - written.get(game, arrived)) for game in games]
         if network_us := self._player.network_us:
             times_us = [
                 max(0, took - network_us) if took and self._is_timed(game) else took
@@ -171,6 +174,7 @@ class PendingTurns:
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
         now = self._now()
+        read_until = self._stalls.arrived(now)
         overdue, later = [], []
         for handle, ply in questions:
             held, since = self._held.get(handle, (None, now))
@@ -178,21 +182,18 @@ class PendingTurns:
             game = self._player.games.get(handle)
             if at is None or game is None or game.time is None:
                 continue
-            took = max(0, self._without_halts(now - at, now) - self._player.network_us)
-            left = self._allowed(game) - took
-            if left > 0 and game.ply == ply:
+            limit = at + self._player.network_us + self._allowed(game)
+            if now < limit and game.ply == ply:
+                later.append((limit, handle, ply))
+            elif read_until < limit and game.ply == ply:
                 self._stalls.excused += 1
-                later.append((now + left, handle, ply))
+                later.append((now + _LOOK_AGAIN_US, handle, ply))
             else:
-                overdue.append((handle, ply, took))
+                overdue.append((handle, ply, max(0, now - at - self._player.network_us)))
         if later:
             self._limits.set(later)
         if overdue:
             self._overdue(overdue)
-
-    def _without_halts(self, took: int, now: int) -> int:
-        """Return `took`, which ends now, without the time in which the server stalled."""
-        return took - self._stalls.within(now - took, now)
 
     def _allowed(self, game: Game) -> int:
         """Return the shortest time that is too long for the current move."""

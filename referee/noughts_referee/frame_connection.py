@@ -107,6 +107,8 @@ class _Stream:
     last_read: float
     """Seconds."""
     round_trips: RoundTrips
+    last_write: Callable[[], int] | None = None
+    """Returns when the bot wrote last; None if nobody dates its frames."""
     prepares: bool = False
     free_until: int = 0
     """Latest end of the bot's preparation for timed games, in microseconds; 0 if it does not prepare."""
@@ -205,11 +207,19 @@ class FrameConnection:
         self._end_grace()
         self._referee.forfeit(self.player, termination, fault)
 
-    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
+    async def serve(
+        self,
+        frames: Frames,
+        welcome: pb.Welcome,
+        max_games: int,
+        *,
+        prepares: bool = False,
+        last_write: Callable[[], int] | None = None,
+    ) -> None:
         """Serve one stream until the bot leaves. Raise StreamClosed if the referee ends it.
 
         `prepares` comes from the bot's hello, which the caller has accepted. The player's time margin is filled into
-        `welcome`. If the bot already has a stream, that one is closed.
+        `welcome`. If the bot already has a stream, that one is closed. `last_write` returns when the bot wrote last.
         """
         welcome.margin_us = self.player.margin_us
         welcome.network_cap_us = self._settings.network_cap_us
@@ -217,7 +227,7 @@ class FrameConnection:
         # never gets what is meant for the newer one, even if many sessions log in at once.
         self.close(session_replaced(welcome.bot))
         trips = RoundTrips(self._settings.network_cap_us)
-        stream = _Stream(frames, self._now() / 1e6, trips, prepares=prepares, heartbeat_due=trips.wanted)
+        stream = _Stream(frames, self._now() / 1e6, trips, last_write, prepares, heartbeat_due=trips.wanted)
         if trips.wanted:
             stream.wakeup.set()
         self._attach(stream, max_games)
@@ -289,12 +299,14 @@ class FrameConnection:
                 stream.free_until = 0
                 if self.player.outbox:
                     self.wake()
-            if request.HasField("moves"):
-                self._take(stream, request.moves, now)
-            if request.choices:
-                self._take_choices(stream, request.choices, now)
+            if request.HasField("moves") or request.choices:
+                arrived = self._referee.stalls.arrived(now, stream.last_write)
+                if request.HasField("moves"):
+                    self._take(stream, request.moves, arrived)
+                if request.choices:
+                    self._take_choices(stream, request.choices, arrived)
 
-    def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
+    def _take(self, stream: _Stream, moves: pb.Moves, arrived: int) -> None:
         _spend(stream, len(moves.game), len(moves.resigned))
         # Slicing makes a list in three quarters of the time of `list`.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
@@ -305,7 +317,7 @@ class FrameConnection:
         said: list[IndexedComment] = []
         if moves.scored or moves.score or moves.commented or moves.comment:
             given, said = scores(moves), comments(moves)
-        times_us = self._questions.answered(games, plies, now)
+        times_us = self._questions.answered(games, plies, arrived)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
         answers = Answers(games, plies, cells, times_us, resigned, why, frozenset(moves.exhausted), given, said)
@@ -313,10 +325,10 @@ class FrameConnection:
         if complaints:
             self._complain(stream, complaints)
 
-    def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], now: int) -> None:
+    def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], arrived: int) -> None:
         _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
-        times_us = self._questions.answered([each.game for each in choices], plies, now)
+        times_us = self._questions.answered([each.game for each in choices], plies, arrived)
         chosen = [(each.game, each.step, choice(each), one_line(each.reason)) for each in choices]
         if complaints := self._referee.chosen(self.player, chosen, times_us):
             self._complain(stream, complaints)

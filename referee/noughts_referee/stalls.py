@@ -1,6 +1,8 @@
 """Stalls of the server: the event loop ran late, because the machine gave it no processor time or a call blocked it."""
 
+import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from noughts_referee.monotonic import Now, microseconds
 
@@ -8,13 +10,19 @@ LEAST_US = 20_000
 """The shortest delay that counts. On an idle machine a timer is late by a millisecond or two."""
 MOST_US = 60_000_000
 """The largest credit of one question, so that a bot cannot gain hours by stalling the server."""
+PERIOD_SECONDS = 0.02
+"""How often the loop is expected to run."""
 _REMEMBERED = 4_096
+_MOST_IN_A_ROW = 2
+"""Consecutive stalls that count as one."""
 
 
 class Stalls:
-    """Periods in which the server could not read answers, and clocks do not run. Times are microseconds.
+    """Periods in which the server could not read answers. Times are microseconds.
 
-    A task must call `expect` before the event loop waits for the first time, and `came` after each wait.
+    A player thinks on while the server is stalled. Only the wait of an answer that has arrived is not charged.
+
+    A task must run `watch`, or call `expect` before the loop waits for the first time and `came` after each wait.
     """
 
     def __init__(self, now: Now = microseconds) -> None:
@@ -27,6 +35,15 @@ class Stalls:
         """Start and end of each stall, oldest first."""
         self._due: int | None = None
         self._period = 0
+
+    async def watch(
+        self, seconds: float = PERIOD_SECONDS, observe: Callable[[float], None] = lambda delay: None
+    ) -> None:
+        """Watch the running loop until cancelled. `observe` gets the delay of each wait in seconds."""
+        self.expect(seconds)
+        while True:
+            await asyncio.sleep(seconds)
+            observe(self.came())
 
     def expect(self, seconds: float) -> None:
         """Record that the loop should run again in this time."""
@@ -49,6 +66,21 @@ class Stalls:
             self._spans.append((began, now))
         return max(0, late) / 1e6
 
+    def arrived(self, now: int, last_write: Callable[[], int] | None = None) -> int:
+        """Return when an answer arrived that is read now.
+
+        `last_write` returns the time of the last write to its pipe, if the system dates writes; a player cannot gain
+        more by a wrong one than the time since the loop last ran. Without it, the player gets the benefit of the doubt:
+        the answer may have arrived when the stall began.
+        """
+        if self._due is None:
+            return now
+        began = self._stalled_since(now)
+        if last_write is None:
+            return began
+        ran = min(began, self._due - self._period)
+        return now if now - ran <= LEAST_US else min(now, max(ran, last_write()))
+
     def within(self, since: int, until: int) -> int:
         """Return the length of the stalls between these times, at most 60 s. `until` is now."""
         began = self._began(until)
@@ -58,6 +90,22 @@ class Stalls:
                 break
             stood += end - max(since, begin)
         return min(stood, MOST_US)
+
+    def _stalled_since(self, now: int) -> int:
+        """Return the start of the stall that lasts or has just ended; `now` if there is none.
+
+        From its arrival to its reading an answer takes a few turns of the loop. So a stall has just ended until the
+        loop has run on time once, and two in a row count as one.
+        """
+        assert self._due is not None
+        began, ran = self._began(now), self._due - self._period
+        starts = [] if began is None else [began]
+        for begin, end in reversed(self._spans):
+            if end != ran or len(starts) == _MOST_IN_A_ROW:
+                break
+            starts.append(begin)
+            ran = begin
+        return max(starts[-1], now - MOST_US) if starts else now
 
     def _began(self, now: int) -> int | None:
         """Return the start of the current stall; None if there is none."""

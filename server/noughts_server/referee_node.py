@@ -172,6 +172,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             await stack.enter_async_context(running(host(at).run()))
         play.local.queue.seats = settings.seats
         await stack.enter_async_context(running(bots.run(), wants.run(), guard.run(), absences.run()))
+        await stack.enter_async_context(running(referee.stalls.watch()))
         await stack.enter_async_context(play.local.supplying(goes_on=False))
         await stack.enter_async_context(director.directing(goes_on=False))
         await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, sessions)))

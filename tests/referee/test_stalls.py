@@ -1,4 +1,4 @@
-"""When the server stands still no clock runs."""
+"""A stall of the server: only the wait of an answer that has arrived is not charged."""
 
 from collections.abc import AsyncIterator
 
@@ -80,6 +80,43 @@ def test_a_halt_right_after_the_loop_has_run_counts() -> None:
     assert stalls.within(0, clock.now) == 6 * SECOND
 
 
+def test_a_stall_that_is_over_does_not_move_the_arrival_of_an_answer() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.02)
+    clock.now = SECOND
+    assert stalls.arrived(clock.now) == 0  # it can have come at any time of the stall
+    stalls.came()
+    assert stalls.arrived(clock.now) == 0  # as long as the loop has run only once since
+    clock.now += 20_000
+    stalls.came()
+    assert stalls.arrived(clock.now) == clock.now  # the loop has read what came before
+
+
+def test_two_stalls_in_a_row_count_as_one_but_not_three() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.02)
+    for _ in range(3):
+        clock.now += SECOND
+        stalls.came()
+    assert stalls.arrived(clock.now) == SECOND
+
+
+def test_a_dated_answer_arrived_when_it_was_written() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.02)
+    clock.now = 20_000
+    stalls.came()
+    clock.now = SECOND
+    assert stalls.arrived(clock.now, lambda: SECOND // 2) == SECOND // 2
+    assert stalls.arrived(clock.now, lambda: 2 * SECOND) == clock.now
+    assert stalls.arrived(clock.now, lambda: 0) == 20_000  # a player cannot gain more than the stall
+    clock.now = 20_000 + LEAST_US
+    assert stalls.arrived(clock.now, lambda: 0) == clock.now
+
+
 def test_nobody_gains_hours() -> None:
     clock = Clock()
     stalls = Stalls(clock)
@@ -88,6 +125,9 @@ def test_nobody_gains_hours() -> None:
         clock.now += MOST_US // 2
         stalls.came()
     assert stalls.within(0, clock.now) == MOST_US
+    stalls.expect(0)
+    clock.now += 2 * MOST_US
+    assert stalls.arrived(clock.now) == clock.now - MOST_US
 
 
 async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(server: Loopback) -> None:
@@ -102,6 +142,20 @@ async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(serv
         (game,) = await server.played(1)
         assert game.termination == Termination.LINE
         assert unpack_times(game.times)[0] < LIMIT * SECOND
+
+
+async def test_a_bot_is_charged_for_a_stall_during_which_it_thinks(server: Loopback) -> None:
+    async with raw_bot(server, 1) as first, raw_bot(server, 2):
+        server.referee.add(unit(conditions("mnk:1,1,1", time="10/move"), 1))
+        await first.asked()
+        server.referee.stalls.expect(0.02)
+        await leap(2 * LIMIT)
+        server.referee.stalls.came()
+        await leap(0.02)
+        server.referee.stalls.came()
+        await first.send((1, 0, 0))
+        (game,) = await server.played(1)
+        assert unpack_times(game.times)[0] >= 2 * LIMIT * SECOND
 
 
 async def test_who_is_late_by_its_own_doing_loses_though_the_server_stood_still(server: Loopback) -> None:

@@ -157,10 +157,10 @@ class GetStatusResponse(_message.Message):
     database_trouble: _builtins.str
     """Why the database is unavailable; no game begins until it is available again. Empty: it is available."""
     stalls: _builtins.int
-    """How often, and for how long in total, the server stood still for more than 20 ms. Clocks do not run then."""
+    """How often, and for how long in total, the server stood still for more than 20 ms. The wait of an answer is not charged then."""
     stalled_seconds: _builtins.float
     excused: _builtins.int
-    """The number of questions that stalls would have lost on time."""
+    """How often a late question waited for an answer that could have arrived during a stall."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property

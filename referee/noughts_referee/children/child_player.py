@@ -116,7 +116,13 @@ class ChildPlayer:
         silence = _Silence(self.wire, child, self.settings)
         try:
             self.wire.player.opens = hello.opens
-            await self.wire.serve(child.frames, welcome, hello.max_games, prepares=hello.prepares)
+            await self.wire.serve(
+                child.frames,
+                welcome,
+                hello.max_games,
+                prepares=hello.prepares,
+                last_write=child.frames.last_write,
+            )
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:
                 raise _ServerStopsError from closed

@@ -1,6 +1,7 @@
 """The state of a child's frames on any carrier, and the limit on frames without an answer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.monotonic import Now, microseconds
@@ -34,6 +35,11 @@ class ChildFrames(ABC):
     @abstractmethod
     async def read(self) -> pb.PlayRequest | None:
         """Return the next frame; None after the last one, with the cause in `reason`."""
+
+    @property
+    def last_write(self) -> Callable[[], int] | None:
+        """What returns when the child wrote last (see `stamped_pipes.last_write`); None if nobody dates its frames."""
+        return None
 
     @abstractmethod
     async def write(self, frame: pb.PlayResponse) -> None:

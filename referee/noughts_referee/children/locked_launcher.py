@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
+from noughts_referee.children.forked_child import LARGEST_PACKET
 from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.sandbox import Limits, LockIncomplete, gaps
 from noughts_referee.children.scratch import OwnedFolder, scratch_of
+from noughts_referee.children.stamped_pipes import stamped_pipe
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
@@ -141,8 +142,9 @@ class _Zygote:
         started = self._starting[number] = self._loop.create_future()
         ended = self._ended[number] = self._loop.create_future()
         try:
-            while len(pipes) < PIPES:
-                pipes.append(os.pipe())
+            pipes.append(stamped_pipe())
+            pipes.append(stamped_pipe())
+            pipes.append(os.pipe())
             (stdin, asking), (hearing, stdout), (reading, stderr) = pipes
             await self._send(json.dumps(request).encode(), [stdin, stdout, stderr])
             pid = await started

@@ -6,11 +6,13 @@ No stream readers or transports: with one game, an exchange is two system calls 
 import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
 
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.framing import Framing, LengthPrefixed, NoFrame
+from noughts_referee.children.stamped_pipes import last_write
 from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
@@ -59,6 +61,10 @@ class PipeFrames(ChildFrames):
     def has_arrived(self) -> bool:
         """Whether `read` would return at once."""
         return bool(self.reason) or self._framing.arrived(self._buffer)
+
+    @property
+    def last_write(self) -> Callable[[], int]:
+        return partial(last_write, self._reading, self._now)
 
     async def write(self, message: pb.PlayResponse) -> None:
         """Send a frame. If the child has closed its end, do nothing: `read` reports that."""

@@ -115,7 +115,7 @@ class Sandbox:
         """Return paths and the rights on each."""
         reading = RUN if self.programs else READ
         own = ((path, reading) for path in self.readable)
-        return [*_for_everybody(self.programs), *own, (self.scratch, KEEP | reading)]
+        return [*_for_everybody(self.programs), *own, *_own_pipes(), (self.scratch, KEEP | reading)]
 
     def _needs_reading(self) -> bool:
         """Return whether its readable paths include some that its user cannot reach."""
@@ -169,6 +169,12 @@ def _for_everybody(programs: bool) -> list[tuple[str, int]]:
     # Without those inside another: each path costs every child some microseconds.
     outermost = sorted(str(place) for place in places if not places.intersection(place.parents))
     return [*((path, reading) for path in outermost), *((path, USE) for path in _DEVICES)]
+
+
+def _own_pipes() -> list[tuple[str, int]]:
+    """Return the named pipes among its standard files. Programs open them again as /dev/stdin and /dev/stdout."""
+    paths = [f"/proc/self/fd/{end}" for end in (0, 1)]
+    return [(path, USE) for path in paths if stat.S_ISFIFO(os.stat(path).st_mode) and os.readlink(path).startswith("/")]
 
 
 @cache

@@ -13,6 +13,7 @@ from pathlib import Path
 from noughts_proto.child_kinds import child_kind
 from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.scratch import OwnedFolder, remove_tree
+from noughts_referee.children.stamped_pipes import stamped_pipe
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
 _HOSTS = "noughts_bots.hosts"
@@ -84,8 +85,8 @@ class UnlockedLauncher:
         ours: list[int] = []
         theirs: list[int] = []
         try:
-            for is_ours_first in (False, True, True):
-                ends = os.pipe()
+            for is_ours_first, new_pipe in ((False, stamped_pipe), (True, stamped_pipe), (True, os.pipe)):
+                ends = new_pipe()
                 ours.append(ends[not is_ours_first])
                 theirs.append(ends[is_ours_first])
             process = await asyncio.create_subprocess_exec(

@@ -181,7 +181,7 @@ class EngineConnection:
         if game is None or not self._is_asked:
             return
         self._is_asked = False
-        took_us = self._credited_us(took_us)
+        took_us = self._charged_us(took_us)
         score = score_in(message, self.seat.options.score) if message else None
         scores = () if score is None else ((0, score),)
         self.referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
@@ -191,7 +191,7 @@ class EngineConnection:
         if game is None or not self._is_asked:
             return
         self._is_asked = False
-        took_us = self._credited_us(took_us)
+        took_us = self._charged_us(took_us)
         self._chosen_cell = answer.move
         chosen = ((game.handle, game.opening.step, answer.choice, ""),)
         self.referee.chosen(self.player, chosen, (took_us,))
@@ -210,16 +210,23 @@ class EngineConnection:
         """Check the clock after so many seconds. A timer that fires too early costs less than one for each move."""
         self._timer = self._loop.call_later(seconds, self.seat.guarded(self._look))
 
-    def _credited_us(self, took: int) -> int:
-        """Return a time that ends now, less the part in which the server itself was stalled."""
-        if took <= LEAST_US:
-            return took
+    def _charged_us(self, took_us: int) -> int:
+        """Return the engine's own time for an answer that was read `took_us` after the question, just now.
+
+        A local engine thinks on while the server is stalled, so only the wait of its answer in the pipe is not charged.
+        """
+        if took_us <= LEAST_US:
+            return took_us
         now = self._settings.now()
-        return took - self.referee.stalls.within(now - took, now)
+        return max(0, took_us - (now - self.referee.stalls.arrived(now, self.seat.last_write)))
 
     def _patience_us(self, game: Game) -> int:
         """Return how long the referee waits for this move."""
         return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
+
+    def _is_open(self, game: Game, asked_us: int) -> bool:
+        """Return whether the question that was asked then still waits for its answer."""
+        return self._game is game and self._is_asked and self.seat.asked_us == asked_us
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -235,11 +242,15 @@ class EngineConnection:
         if seat.question is not None:
             self._watch(_AGAIN_SECONDS)  # the engine is still being prepared: no clock runs
             return
-        took = self._credited_us(now - seat.asked_us)
-        patience = self._patience_us(game)
+        took, patience = now - seat.asked_us, self._patience_us(game)
         if took <= patience:
             self._watch((patience - took) / 1e6 + 1e-6)
-        elif game.time is None:
+            return
+        asked_us = seat.asked_us
+        seat.read_pending()
+        if not self._is_open(game, asked_us):
+            return  # its answer was in the pipe, and the time of its arrival has decided
+        if game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")
         else:
             self.referee.silent(self.player, ((game.handle, game.ply, took),))

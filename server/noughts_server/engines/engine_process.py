@@ -11,6 +11,7 @@ from noughts_bots.gomocup.protocol import Lines
 from noughts_referee.children.launcher import Started
 from noughts_referee.children.pipe_frames import Tail
 from noughts_referee.children.running_child import Death, ended_with
+from noughts_referee.children.stamped_pipes import last_write
 from noughts_referee.monotonic import Now
 
 _READ_BYTES = 1 << 12
@@ -20,6 +21,10 @@ _LINES_AT_ONCE, _LINES_A_SECOND = 20_000, 20_000
 
 A line costs 7 us here, so the limit is a seventh of a core.
 """
+_PIPE_BYTES = 1 << 16
+"""What a pipe holds."""
+_WRITE_US = 1_000
+"""A write that takes longer was interrupted."""
 _CLOSED, _DEAF = "closed its standard output", "closed its standard input"
 
 
@@ -57,17 +62,34 @@ class EngineProcess:
         self._resuming: asyncio.TimerHandle | None = None
         self._loop.add_reader(self._stdout, self._readable)
 
-    def send(self, data: bytes) -> None:
-        """Write commands. An engine that does not read them has ended, because a pipe has room for many games."""
+    def send(self, data: bytes) -> int:
+        """Write commands. Return when the engine could read them.
+
+        An engine that does not read them has ended, because a pipe has room for many games.
+        """
+        before = self._now()
         try:
             written = os.write(self._stdin, data)
         except BlockingIOError:
             written = 0
         except OSError:
             self._loop.call_soon(self._end, _DEAF)
-            return
+            return before
         if written < len(data):
             self._loop.call_soon(self._end, "does not read its commands")
+        # The engine often gets the core at once. If the core was taken from us, the pipe has the time of the write.
+        after = self._now()
+        return before if after - before < _WRITE_US else min(after, max(before, last_write(self._stdin, self._now)))
+
+    def last_write(self) -> int:
+        """Return when the engine wrote last; see `stamped_pipes.last_write`."""
+        return last_write(self._stdout, self._now)
+
+    def read_pending(self) -> None:
+        """Read what the engine has written, because an answer in the pipe counts even if the event loop comes late."""
+        for _ in range(_PIPE_BYTES // _READ_BYTES):
+            if self._ended or self._resuming is not None or not self._read():
+                break
 
     def note(self, text: str) -> None:
         """Add a line to what it writes to stderr."""
@@ -116,19 +138,20 @@ class EngineProcess:
         except Exception as error:
             self._listener.failed(error)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read once. Return whether there was anything."""
         # The time counts from the loop's report: what other callbacks do afterwards is not the engine's fault.
         now = self._now()
         try:
             data = os.read(self._stdout, _READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self._loop.remove_reader(self._stdout)
         if self._ended:
-            return  # the lines are dropped, but an engine that writes can end
+            return bool(data)  # the lines are dropped, but an engine that writes can end
         lines = self._lines.feed(data) if data else self._lines.rest()
         said = self._listener.said
         for line in lines:
@@ -138,6 +161,7 @@ class EngineProcess:
             self._end(_CLOSED)
         elif self._allowance < 0:
             self._bound(now)
+        return bool(data)
 
     def _bound(self, now: int) -> None:
         """Refill the allowance. Stop reading for a while if the engine has written too many lines."""

@@ -99,7 +99,7 @@ class EngineSeat:
         self.question: Question | None = None
         """What to ask when the engine is ready."""
         self.asked_us = 0
-        """When the last question was written."""
+        """When the last question was written, so that the engine could read it."""
         self.repeats = 0
         """The number of questions that were repeated because the engine answered ERROR or UNKNOWN."""
         self.pause_us = self.options.settle_us
@@ -166,6 +166,15 @@ class EngineSeat:
     def process(self) -> int | None:
         """Return the process ID of its engine, if one runs."""
         return None if self._life is None else self._life.process.pid
+
+    def last_write(self) -> int:
+        """Return when its process wrote last."""
+        return self.settings.now() if self._life is None else self._life.process.last_write()
+
+    def read_pending(self) -> None:
+        """Read what its process has written so far."""
+        if self._life is not None:
+            self._life.process.read_pending()
 
     def give_up(self, reason: str) -> None:
         """End the process for a fault; `reason` is a phrase that follows "it"."""
@@ -331,8 +340,8 @@ class _Life:
                 return
             asked, seat.question = seat.question, None
             self._message = ""
-            self._send(talk.ask_choice(asked) if isinstance(asked, OpeningChoice) else talk.ask(*asked))
-            seat.asked_us = seat.settings.now()
+            commands = talk.ask_choice(asked) if isinstance(asked, OpeningChoice) else talk.ask(*asked)
+            seat.asked_us = self._send(commands)
 
     def leave(self, reason: str | None) -> None:
         self._cancel_timer()
@@ -478,11 +487,12 @@ class _Life:
             self.process.note(f"(no OK to RESTART {how}: another process plays the next game)")
             self.leave(None)
 
-    def _send(self, commands: Sequence[str]) -> None:
+    def _send(self, commands: Sequence[str]) -> int:
+        """Write commands. Return when the engine could read them."""
         transcript = self._seat.transcript
         if transcript is not None:
             transcript.told(commands)
-        self.process.send(as_bytes(commands, self._seat.line_end))
+        return self.process.send(as_bytes(commands, self._seat.line_end))
 
     def _within(self, seconds: float, late: Callable[[], None]) -> None:
         self._cancel_timer()

@@ -3,7 +3,6 @@
 They count events that cover many games: a commit, a second, a tick of the timer, never a single game or move.
 """
 
-import asyncio
 import time
 from bisect import bisect_left
 from collections import Counter, deque
@@ -20,8 +19,6 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
-_TICK_SECONDS = 0.02
-"""The interval of the timer, which limits the accuracy of the event loop's measured delay."""
 _TICKS_A_SECOND = 50
 _LEAST_SECONDS = 0.1
 _RATE_SECONDS = 10
@@ -127,15 +124,17 @@ class Counters:
         return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
-        due, stalls = 0, self._referee.stalls
-        stalls.expect(_TICK_SECONDS)
-        while True:
-            await asyncio.sleep(_TICK_SECONDS)
-            self.lag.observe(stalls.came())
+        due = 0
+
+        def observe(delay: float) -> None:
+            nonlocal due
+            self.lag.observe(delay)
             due += 1
             if due == _TICKS_A_SECOND:
                 due = 0
                 self._samples.append(self._sample())
+
+        await self._referee.stalls.watch(1 / _TICKS_A_SECOND, observe)
 
     def _sample(self) -> Sample:
         return Sample(self._clock(), self.games, self._referee.plies)

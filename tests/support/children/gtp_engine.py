@@ -4,6 +4,7 @@ It knows numbers of commands only with the habit `numbers` (it repeats them) or 
 """
 
 import sys
+import time
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 HABITS = set(sys.argv[1].split("+"))
@@ -52,6 +53,8 @@ for line in sys.stdin:
     elif name == "genmove":
         asked += 1
         free = [f"{LETTERS[c]}{r}" for r in range(1, size + 1) for c in range(size) if f"{LETTERS[c]}{r}" not in board]
+        if "slow" in HABITS:
+            time.sleep(0.1)
         if "pass" in HABITS:
             answer("pass")
         elif "resign" in HABITS:

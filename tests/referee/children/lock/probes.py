@@ -81,6 +81,11 @@ def change_times(ground: Ground) -> str:
     return _changed(file.stat().st_mtime == 1)
 
 
+def date_its_answers(ground: Ground) -> str:
+    os.utime(1, (1, 1))
+    return _changed(os.fstat(1).st_mtime == 1)
+
+
 def watch_files(ground: Ground) -> str:
     return _called(_libc.inotify_add_watch(_libc.inotify_init(), os.fsencode(ground["open"]), 0xFFF))
 
@@ -269,6 +274,11 @@ def copy_a_file(ground: Ground) -> str:
     import shutil
 
     return f"allowed: {shutil.copy2(Path(ground['bot'], 'weights.txt'), 'weights.txt')}"
+
+
+def open_its_output_again(ground: Ground) -> str:
+    with Path("/dev/stdout").open("w") as output:
+        return f"allowed: {output.name}"
 
 
 def choose_own_processors(ground: Ground) -> str:

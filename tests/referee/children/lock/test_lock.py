@@ -33,6 +33,7 @@ REFUSED = [
     "write_beside_the_bot",
     "open_a_file_to_all",
     "change_times",
+    "date_its_answers",
     "watch_files",
     "send_to_a_queue",
     "look_at_memory",
@@ -93,7 +94,7 @@ ALLOWED = [
     "run_an_event_loop",
     "tell_the_time",
 ]
-LOOKED_AT = ["open_fds", "environment", "who"]
+LOOKED_AT = ["open_fds", "environment", "who", "open_its_output_again"]
 ENDS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "call_as_x32": -signal.SIGSYS}
 LIMITS = {"cpu_seconds": 2, "file_bytes": 1024 * 1024}
 
@@ -176,6 +177,12 @@ def test_a_plugin_is_refused(tried: Tried, probe: str) -> None:
 def test_a_child_may(tried: Tried, kind: str, probe: str) -> None:
     outcome = tried.outcomes[kind, probe]
     assert outcome.out.startswith("allowed"), f"{kind} started by {tried.started_by}: {outcome}"
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_child_of_the_same_user_may_open_its_output_again(tried: Tried, kind: str) -> None:
+    if tried.started_by == "a plain user":
+        assert tried.outcomes[kind, "open_its_output_again"].out.startswith("allowed")
 
 
 def test_a_program_may_start_programs(tried: Tried) -> None:

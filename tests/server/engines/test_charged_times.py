@@ -1,0 +1,92 @@
+"""A player's clock runs until its answer arrives, however late the server's event loop reads it."""
+
+import asyncio
+import shlex
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.stamped_pipes import TICK_US
+from noughts_server.launching.launcher import Locking
+from noughts_server.runtime.endless_work import running
+from tests.support.children.field import PROGRAMS, Field
+from tests.support.loopback import until
+
+TIMES = ChildSettings(start=20.0, silence=20.0, stop=0.2)
+THINKING_US = 100_000
+STALL_SECONDS = 0.5
+SLOW_LINES = """
+import sys, time
+for line in sys.stdin:
+    time.sleep(0.1)
+    print(next(cell for cell in range(25) if str(cell) not in line.split()[2:]), flush=True)
+"""
+SLOW_BOT = """
+import time
+from noughts_bots.bot import Bot
+class Slow(Bot):
+    variants = ("mnk",)
+    def choose(self, position):
+        time.sleep(0.1)
+        return position.free[0]
+"""
+
+
+@asynccontextmanager
+async def stalled(seconds: float, times: int, begins: Callable[[], object]) -> AsyncIterator[None]:
+    """Stop the event loop that often for so long, once `begins` is true."""
+
+    async def stop() -> None:
+        await until(begins)
+        for _ in range(times):
+            await asyncio.sleep(0.05)
+            time.sleep(seconds)  # noqa: ASYNC251  # this is the stall
+        await asyncio.Event().wait()
+
+    async with running(stop()):
+        yield
+
+
+def specs(folder: Path) -> dict[str, str]:
+    """Return a player of each kind that sleeps 0.1 s before each move."""
+    (folder / "slow.py").write_text(SLOW_BOT)
+    (folder / "lines.py").write_text(SLOW_LINES)
+    python = shlex.quote(sys.executable)
+    return {
+        "gomocup": f"slow=gomocup:{python} {PROGRAMS}/odd_engine.py think=0.1",
+        "gtp": f"slow=gtp{{variants=mnk}}:{python} {PROGRAMS}/gtp_engine.py slow",
+        "lines": f"slow=lines{{variants=mnk}}:{python} {folder}/lines.py",
+        "py": f"slow=py:{folder}/slow.py:Slow",
+    }
+
+
+@pytest.mark.parametrize("kind", ["gomocup", "gtp", "lines", "py"])
+async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: Path, kind: str) -> None:
+    field = Field(tmp_path, Locking.OFF)
+    async with stalled(STALL_SECONDS, 100, lambda: field.sessions):
+        await field.play(specs(tmp_path)[kind], "first-free", games=1, variant="mnk:5,5,5", time="30/move",
+                         children=TIMES, keep_times=True)  # fmt: skip
+    (game,) = field.games
+    taken = game.times_us[game.second == "slow" :: 2]
+    assert len(taken) >= 5
+    assert min(taken) >= THINKING_US - TICK_US
+    assert median(taken) < STALL_SECONDS * 1_000_000 / 2
+
+
+@pytest.mark.parametrize(
+    "thinking, ending",
+    [pytest.param("0.1", "line", id="in time"), pytest.param("2", "timeout", id="late")],
+)
+async def test_the_arrival_of_an_answer_decides_whether_it_is_late(tmp_path: Path, thinking: str, ending: str) -> None:
+    field, log = Field(tmp_path, Locking.OFF), tmp_path / "log"
+    engine = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), f"think={thinking}", f"log={log}"])
+    async with stalled(3.0, 2, lambda: log.exists() and "INFO time_left 2147483647\n" in log.read_text()):
+        await field.play(f"slow=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="1/move",
+                         children=TIMES)  # fmt: skip
+    assert [game.termination for game in field.games] == [ending]
