@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from noughts_proto.v1 import bots_pb2
-from noughts_server.agents.tools import Backend, Bot, Caller
+from noughts_server.agents.tools import Backend, Bot, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
@@ -54,14 +54,17 @@ class BotTools:
         words = ["bot", "check", spec, "--require-lock", *([f"--variant={variant}"] if variant else [])]
         return await self._compute(caller, SUBMIT, f"bot.{kind}", program, *words)
 
-    async def explain_game(self, caller: Caller, tournament: str, number: int) -> Document:
+    async def explain_game(
+        self, caller: Caller, game: str = "", tournament: str = "", number: Annotated[int, Field(ge=0)] = 0
+    ) -> Document:
         """Report the moves that changed who wins a game if both sides play best, and better ones. Can take a minute.
 
         On small boards, and late in a game on larger ones, it is exact; otherwise it looks for forced wins.
         """
-        name = game_name(tournament_name(tournament.removeprefix("tournaments/")), number)
-        game = await self._backend.upstream.ask("games.GetGame", self._backend.token(caller), name=name)
-        record = json_line(recorded(game["game"])).encode()
+        tournament, number = tournament_and_number(game, tournament, number)
+        name = game_name(tournament_name(tournament), number)
+        found = await self._backend.upstream.ask("games.GetGame", self._backend.token(caller), name=name)
+        record = json_line(recorded(found["game"])).encode()
         explained = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
         return {**explained, "game": name, "text": "\n".join(sentences(explained))}
 

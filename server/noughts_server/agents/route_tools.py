@@ -13,7 +13,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from noughts_referee.clock import parse_time_control
-from noughts_server.agents.tools import Backend, Caller, meaning
+from noughts_server.agents.tools import Backend, Caller, meaning, tournament_and_number
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.web.api_routes import ROUTES, Route
 from noughts_server.web.documents import Document, document, enum_number, enum_words
@@ -52,8 +52,13 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
     flat = [field.name for field in query_fields(route) if field.name not in required and meaning(name, field.name)]
     optional = {path.rpartition(".")[2]: path for path in (*flat, *also)}
 
+    is_of_game = set(required) == {"tournament", "number"}
+
     async def ask(caller: Caller, **arguments: Any) -> Document:
         request = route.request()
+        if is_of_game:
+            place = tournament_and_number(arguments["game"], arguments["tournament"], arguments["number"])
+            arguments["tournament"], arguments["number"] = place
         for path, template in route.names.items():
             _set(request, path, template.format_map({each: _short(arguments[each]) for each in required}))
         for each, path in optional.items():
@@ -64,6 +69,12 @@ def _tool(backend: Backend, route: Route, name: str) -> Tool:
 
     kinds = {each: (Annotated[int, Field(ge=0)] if whole else str) for each, whole in required.items()}
     parameters = [Parameter(each, Parameter.KEYWORD_ONLY, annotation=kind) for each, kind in kinds.items()]
+    if is_of_game:
+        kinds = {"game": str, **kinds}
+        parameters = [
+            Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=kind | None)
+            for each, kind in kinds.items()
+        ]
     for each, path in optional.items():
         kind = _kind(_place(route.request(), path)[1]) | None
         parameters.append(Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=kind))

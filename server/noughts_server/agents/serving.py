@@ -9,6 +9,7 @@ from importlib.resources import files
 from mcp.server.mcpserver import MCPServer
 
 from noughts_server.agents.bot_tools import BotTools
+from noughts_server.agents.pipes import serve_connection
 from noughts_server.agents.players import Players
 from noughts_server.agents.route_tools import route_tools
 from noughts_server.agents.rules_tools import all_pages, docs, read_docs, rules, show_position
@@ -48,7 +49,7 @@ async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object],
 async def serve_pipes(backend: Backend) -> None:
     """Serve the only client on standard input and output, until it closes them."""
     async with mcp_server(backend) as (server, _):
-        await server.run_stdio_async()
+        await serve_connection(server)
 
 
 @asynccontextmanager

@@ -27,6 +27,22 @@ _ARGUMENTS, _PHRASES = (
 )
 
 
+_GAME = re.compile(r"(?:tournaments/)?([^/\s]+)/(?:games/)?(\d{1,18})", re.ASCII)
+
+
+def tournament_and_number(game: str | None, tournament: str | None, number: int | None) -> tuple[str, int]:
+    """Return the tournament and the number of a game that a caller names, in one part or two. Raises Failure."""
+    if game:
+        found = _GAME.fullmatch(game)
+        if found is None or tournament or number:
+            expected = "expected a name as in answers, e.g. tournaments/spring/games/7, and no other argument"
+            raise Failure(400, f"game {game!r}: {expected}")
+        return found[1], int(found[2])
+    if not (tournament and number):
+        raise Failure(400, "game: expected its name, e.g. tournaments/spring/games/7, or `tournament` and `number`")
+    return tournament.removeprefix("tournaments/"), number
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     """The server that the tools call, each time with the token of the caller."""

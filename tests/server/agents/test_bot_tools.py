@@ -98,3 +98,18 @@ async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs:
         assert (await agent.call("read_docs", page="/docs/how-to/agents.md"))["text"] == "# Tools for agents\n"
         with pytest.raises(ToolFailed, match="unknown"):
             await agent.call("read_docs", page="index.html")
+
+
+async def test_games_are_found_by_the_name_that_other_tools_return(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url, server.token("ada")) as agent:
+        (cup,) = {each["name"] for each in (await agent.call("list_tournaments"))["tournaments"]}
+        games = (await agent.call("list_games_of_tournament", tournament=cup))["games"]
+        name = games[0]["name"]
+        for tool in ("get_game", "explain_game"):
+            whole = await agent.call(tool, game=name)
+            assert whole == await agent.call(tool, tournament=cup, number=1)
+            assert whole == await agent.call(tool, game=name.removeprefix("tournaments/"))
+            with pytest.raises(ToolFailed, match=r"game 'cup': expected a name as in answers"):
+                await agent.call(tool, game="cup")
+            with pytest.raises(ToolFailed, match=r"game: expected its name, e\.g\. tournaments/spring/games/7, or"):
+                await agent.call(tool, tournament=cup)
