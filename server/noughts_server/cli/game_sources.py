@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem, UsageProblem
@@ -19,7 +19,7 @@ from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
-from noughts_server.records.formats import read_games
+from noughts_server.records.formats import DIALECT, Dialect, read_games
 from noughts_server.records.json_lines import LINE_KEYS, json_line, read_document
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.replay import archived, recorded
@@ -41,6 +41,32 @@ _WHAT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FileDialect:
+    """What files of other programs do not say: options of every command that reads files of games."""
+
+    encoding: Annotated[
+        str,
+        Option("--encoding", metavar="NAME", help="Encoding of text files, e.g. gb18030. Default: BOM, CA, UTF-8"),
+    ] = ""
+    assume_variant: Annotated[
+        str,
+        Option(
+            "--assume-variant",
+            metavar="V",
+            help="Variant of SGF and psq games that name no rule. Default: gomoku",
+            autocompletion=completion.variants,
+        ),
+    ] = ""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Return the options as readers take them. Raises UsageProblem."""
+        if self.assume_variant:
+            options.read_variant(self.assume_variant, called="--assume-variant")
+        return Dialect(encoding=self.encoding, variant=self.assume_variant)
+
+
 class Gathered(NamedTuple):
     title: str
     games: Iterable[RecordedGame]
@@ -57,8 +83,8 @@ class GameSource(AtServer):
     source: Annotated[str, Argument(metavar="NAME|FILE")]
     tournament: str = ""
 
-    def read(self, make: Callable[[Gathered], Made]) -> Made:
-        """What `make` makes of the tournament, while its games come a few at a time.
+    def read(self, make: Callable[[Gathered], Made], dialect: Dialect = DIALECT) -> Made:
+        """What `make` makes of the tournament, while its games come a few at a time; `dialect` is that of files.
 
         Raises UsageProblem for a source that is none, Problem where nothing has been played.
         """
@@ -68,13 +94,14 @@ class GameSource(AtServer):
         if path.exists():
             if path.is_file() and _begins_with(path, _SQLITE):
                 return self._read_database(path, make)
-            return self._read_file(path, make)
+            return self._read_file(path, make, dialect)
         if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
             raise UsageProblem(f"{self.source}: there is no such file; expected {_WHAT}")
         return self._read_server(make)
 
-    def _read_file(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
-        return make(Gathered(path.stem, _some(map(game_record, games_in(self.source)), self.source), About()))
+    def _read_file(self, path: Path, make: Callable[[Gathered], Made], dialect: Dialect) -> Made:
+        games = map(game_record, games_in(self.source, dialect))
+        return make(Gathered(path.stem, _some(games, self.source), About()))
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.messages.conversions import tournament_message
@@ -151,9 +178,9 @@ def _stored(connection: "Connection", name: str, out: IO[str]) -> None:
     out.writelines(json_line(archived(game, found)) for game in export(connection, found.id))
 
 
-def games_in(file: str) -> Iterator[RecordedGame]:
+def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
     """Yield the games in a file. Raises Problem for the first that cannot be read."""
-    return (valid_game(file, placed) for placed in read_games(file))
+    return (valid_game(file, placed) for placed in read_games(file, dialect=dialect))
 
 
 def valid_game(file: str, placed: Placed) -> RecordedGame:

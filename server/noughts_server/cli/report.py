@@ -9,7 +9,7 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
 from noughts_server.cli.format_options import read_sprt
-from noughts_server.cli.game_sources import GameSource
+from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect
 
@@ -19,6 +19,7 @@ _DEFAULT_TEST = "elo0=0,elo1=5"
 @command(extra="server")
 def report(
     games: GameSource,
+    files: FileDialect,
     file: Annotated[Path, Option("-o", "--output")] = Path("report.html"),
     title: str = "",
     most_games: Annotated[int, Option("--limit", "--games", min=0, max=100_000)] = 500,
@@ -39,7 +40,8 @@ def report(
     from noughts_server.report.page import page
 
     collected = games.read(
-        lambda found: collect(title or found.title, found.games, most_games=most_games, about=found.about)
+        lambda found: collect(title or found.title, found.games, most_games=most_games, about=found.about),
+        files.dialect,
     )
     if sprt is not None and collected.course is None:
         raise UsageProblem.of("sprt_of_a_tournament", sprt=sprt, bots=len(collected.tally.labels))

@@ -10,7 +10,7 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.game_sources import GameSource
+from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.table import Table, as_csv, as_markdown
 from noughts_server.tables.tally import Tally
@@ -26,6 +26,7 @@ Kind = StrEnum("Kind", "ALL STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPE
 @command(extra="server")
 def tables(
     games: GameSource,
+    files: FileDialect,
     kind: Kind = Kind.ALL,
     limit: Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)] = None,
     output_format: Annotated[TablesFormat, Option("--format")] = TablesFormat.TEXT,
@@ -39,7 +40,7 @@ def tables(
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
         raise UsageProblem("--format csv: got no table, expected --kind as well", f"Choose one of {kinds}.")
-    title, tally = games.read(lambda found: (found.title, found.tally()))
+    title, tally = games.read(lambda found: (found.title, found.tally()), files.dialect)
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     if kind is Kind.ALL and output_format is not TablesFormat.JSON:
         optional = {TableKind.PAIRINGS: tally.about.matches, TableKind.MODELS: tally.models}

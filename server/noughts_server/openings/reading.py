@@ -17,6 +17,7 @@ from typing import Any
 from noughts_referee.rules import Variant, VariantError, parse_variant, read_cell
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Openings
+from noughts_server.text_files import TextLines, WrongBytes
 
 _OFFSETS = re.compile(r"[-+\d,\s]+")
 _OFFSET = re.compile(r"[-+]?\d{1,4}")
@@ -32,10 +33,10 @@ class OpeningsFileError(ValueError):
 def read_openings_file(openings: Openings, file: Path, variant: Variant) -> Openings:
     """Return the openings of a file for games of the variant. Raises OpeningsFileError, OSError."""
     try:
-        with file.open(encoding="utf-8") as lines:
+        with TextLines(file) as lines:
             return read_openings(openings, file.name, lines, variant)
-    except UnicodeDecodeError as error:
-        raise OpeningsFileError(f"{file}: got bytes that are not UTF-8, expected text") from error
+    except WrongBytes as error:
+        raise OpeningsFileError(f"{file}, {error}") from error
 
 
 def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: Variant) -> Openings:

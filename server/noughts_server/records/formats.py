@@ -9,21 +9,25 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
+from noughts_server.records.csv_rows import CSV_HEAD, csv_text, read_csv
 from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.pgn import pgn_text, read_pgn
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import Placed, RecordError
-from noughts_server.records.result_lists import CSV_HEAD, csv_text, pgn_text, read_csv, read_pgn
-from noughts_server.records.sgf import read_sgf, sgf_text
+from noughts_server.records.sgf import declared_encoding, read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.text_files import TextLines, WrongBytes
 
 PARQUET = ".parquet"
 FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
 """Formats with results only."""
-_READERS = {".jsonl": read_json_lines, ".sgf": read_sgf, ".pgn": read_pgn, ".csv": read_csv}
+_READERS = {".jsonl": read_json_lines, ".pgn": read_pgn, ".csv": read_csv}
+ENCODING_OPTION = "--encoding"
+"""The option of commands that read files."""
 _ENCODING = "utf-8"
 
 
@@ -39,10 +43,24 @@ def format_of(file: str) -> str:
     return suffix
 
 
-def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
+class Dialect(NamedTuple):
+    """What files of other programs do not say."""
+
+    encoding: str = ""
+    """The encoding of text files without a byte order mark. By default that in the property CA of SGF, or UTF-8."""
+    variant: str = ""
+    """The variant of games in SGF and psq files that name no rule; by default free five in a row."""
+
+
+DIALECT = Dialect()
+"""Of files that say everything."""
+
+
+def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iterator[Placed]:
     """Yield the games in a file or a folder of `.psq` files, in order, one at a time in memory.
 
-    The format is `form`, by default that of the name. Invalid games are yielded as errors. Raises FormatError, OSError.
+    The format is `form`, by default that of the name. Invalid games are yielded as errors. Raises FormatError,
+    UnknownEncoding, OSError.
     """
     suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
@@ -50,22 +68,31 @@ def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
         if not paths:
             raise FormatError(f"{file}: got a folder without .psq files, expected some")
         for each in paths:
-            yield _psq(each, each.name if path.is_dir() else "")
+            yield _psq(each, each.name if path.is_dir() else "", dialect)
         return
     if suffix == PARQUET:
         from noughts_server.records.parquet import read_parquet
 
         yield from read_parquet(file)
         return
-    # Text that is not UTF-8 comes from programs without Unicode; only names can be wrong then.
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        yield from _READERS[suffix](lines)
+    declares = {"declared": declared_encoding} if suffix == ".sgf" else {}
+    with TextLines(path, dialect.encoding, option=ENCODING_OPTION, **declares) as lines:
+        try:
+            if suffix == ".sgf":
+                declared = lines.encoding if lines.is_declared else ""
+                yield from read_sgf(lines, assumed=dialect.variant, encoding=declared)
+            else:
+                yield from _READERS[suffix](lines)
+        except WrongBytes as error:
+            yield Placed(error.line, RecordError(error.got, error.expected))
 
 
-def _psq(path: Path, name: str) -> Placed:
+def _psq(path: Path, name: str, dialect: Dialect) -> Placed:
     try:
-        with path.open(encoding=_ENCODING, errors="replace") as lines:
-            return Placed(1, read_psq(lines), name)
+        with TextLines(path, dialect.encoding, option=ENCODING_OPTION) as lines:
+            return Placed(1, read_psq(lines, assumed=dialect.variant), name)
+    except WrongBytes as error:
+        return Placed(error.line, RecordError(error.got, error.expected), name)
     except RecordError as error:
         return Placed(1, error, name)
 
@@ -97,7 +124,7 @@ def writing_games(file: str, made: DataSet = DataSet()) -> Iterator[Callable[[Re
     texts: dict[str, Callable[[RecordedGame, int], str]] = {
         ".jsonl": lambda record, number: json_line(record),
         ".sgf": sgf_text,
-        ".pgn": pgn_text,
+        ".pgn": lambda record, number: pgn_text(record),
         ".csv": lambda record, number: csv_text(record),
     }
     text, count = texts[suffix], 0

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import LONGEST_MS, Placed, RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
@@ -54,6 +55,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
     texts: dict[str, Any] = {name: _text(rest.pop(name, ""), name) for name in _TEXTS}
     if texts["result"] not in RESULTS:
         raise RecordError(f"the result {texts['result']!r}", f"one of {', '.join(RESULTS)}")
+    texts["termination"] = termination_of(texts["termination"], texts["result"])
     opening = rest.get("opening")
     plies = 0
     # An agreement of players is an object and stays unchanged.

@@ -1,4 +1,4 @@
-"""Games in Piskvork's format, a `.psq` file each: size, moves with times, and the two names.
+"""Games in Piskvork's format, a `.psq` file each: size, moves with times, the two names, and how the game ended.
 
     Piskvorky 15x15, 11:11, 0
     8,8,1250
@@ -6,15 +6,19 @@
     first.exe
     second.exe
     -1
+    2,Standard15_1
 
-Columns and rows count from 1 at the top left, times are whole milliseconds. The file has no rule, result or winner: on
-a board for five in a row it is read as free Gomoku, and the result follows from the board.
+Columns and rows count from 1 at the top left, times are whole milliseconds. The third number of the heading is 1 if the
+second player began. The number after the names is Piskvork's code of the end. The last line is that of Gomocup's judge:
+0 for a draw, 1 or 2 for the winner, and the tournament, whose name begins with the rule. Without such a line the rule
+is free five in a row, and the result follows from the board.
 """
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from noughts_referee.rules import MovesError, Termination, last_move
+from noughts_referee.rules import MovesError, Termination, Variant, last_move
 from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,
@@ -22,62 +26,125 @@ from noughts_server.records.recorded_game import (
     milliseconds,
     point,
     variant_of,
+    without_forbidden_end,
 )
-from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.records.replay import faults_of
+from noughts_server.records.rule_names import check_unnamed_rule, names_a_rule, tournament_of, variants_of_tournament
+from noughts_server.tables.recorded_game import RecordedGame, occasion
 
-_HEAD = re.compile(r"piskvorky\s+(\d{1,3})\s*x\s*(\d{1,3})\s*(?:,[^,]*)?(?:,\s*(\d+)\s*)?\.?\s*", re.IGNORECASE)
-_MOVE = re.compile(r"\s*\d{1,3}\s*,\s*\d{1,3}\s*(?:,\s*-?\d+\s*)?")
-_NUMBER = re.compile(r"-?\d+")
-_UNKNOWN = "-1"
+_HEAD = re.compile(
+    r"piskvorky\s+(\d{1,3})\s*x\s*(\d{1,3})\s*(?:,[^,]*)?(?:,\s*(\d+)\s*)?\.?\s*", re.IGNORECASE | re.ASCII
+)
+_MOVE = re.compile(r"\s*\d{1,3}\s*,\s*\d{1,3}\s*(?:,\s*-?\d+\s*)?", re.ASCII)
+_NUMBER = re.compile(r"-?\d+", re.ASCII)
+_JUDGED = re.compile(r"([012]|-1)\s*,\s*(?=[^\W\d])(.+)")
+_BY_NUMBER = {"0": "1/2-1/2", "1": "1-0", "2": "0-1"}
+_NUMBERS = {result: number for number, result in _BY_NUMBER.items()}
+_STANDARD_END, _UNKNOWN, _ERROR, _TIMEOUT = "0", "-1", "-2", "15"
+_FAULTS = {_TIMEOUT: Termination.TIMEOUT, _ERROR: Termination.CRASHED}
+"""The codes by which the side to move has lost."""
+_CODES = {"line": _STANDARD_END, "board_full": _STANDARD_END, "timeout": _TIMEOUT}
+_RULE_AND_SIZE = re.compile(r"(?:Freestyle|Standard|Renju|Caro)\d+", re.ASCII)
+_FREE_AT_A_DRAW = 25
+"""Piskvork declares a draw if only so many cells are free."""
 
 
-def read_psq(lines: Iterable[str]) -> RecordedGame:
-    """Return the game in a file. Raises RecordError."""
+class _File(NamedTuple):
+    moves: list[str]
+    first: str
+    second: str
+    code: str
+    winner: str
+    """`0`, `1` or `2`; `-1` if there is no result, empty without a line of the judge."""
+    tournament: str
+
+
+def read_psq(lines: Iterable[str], *, assumed: str = "") -> RecordedGame:
+    """Return the game in a file; `assumed` is the variant if it names no rule. Raises RecordError."""
     rows = [line.strip() for line in lines]
+    while rows and not rows[-1]:
+        del rows[-1]
     head = _HEAD.fullmatch(rows[0].lstrip("\ufeff")) if rows else None
     if head is None:
         got = repr(rows[0][:60]) if rows else "an empty file"
         raise RecordError(got, "a line such as `Piskvorky 15x15, 11:11, 0`")
-    columns, rows_of_board = int(head.group(1)), int(head.group(2))
-    variant = variant_of(five_in_a_row(columns, rows_of_board))
-    move_rows, (first, second) = _parts(rows[1:])
+    file, columns, height = _parts(rows[1:]), int(head.group(1)), int(head.group(2))
+    rule, event = _rule_and_event(file.tournament)
+    file, second_began = file._replace(tournament=event), head.group(3) == "1"
+    games = [_game(each, file, second_began) for each in variants_of_tournament(rule, columns, height, assumed)]
+    record = next((game for game in games if not faults_of(game)), games[0])
+    if not (assumed or names_a_rule(rule)):
+        check_unnamed_rule(record, lambda other: _game(variant_of(other), file, second_began))
+    return record
+
+
+def _rule_and_event(tournament: str) -> tuple[str, str]:
+    """Return the text that names the rule, and the event: `psq_text` writes both, other programs one name."""
+    rule, _, event = tournament.partition(" ")
+    if not _RULE_AND_SIZE.fullmatch(rule):
+        try:
+            variant_of(rule)
+        except RecordError:
+            return tournament, tournament
+    return rule, event
+
+
+def _game(variant: Variant, file: _File, second_began: bool) -> RecordedGame:
     moves, times = [], []
-    for row in move_rows:
+    for row in file.moves:
         column, line, time = (*row.split(","), "0")[:3]
         moves.append(point(variant, int(column) - 1, int(line) - 1, row))
         times.append(max(0.0, milliseconds(time)))
-    if head.group(3) == "1":
-        # The second player began.
-        first, second = second, first
+    first, second, result = file.first, file.second, _BY_NUMBER.get(file.winner, "")
+    if second_began:
+        first, second, result = second, first, {"1-0": "0-1", "0-1": "1-0"}.get(result, result)
+    result, termination = _ending(variant, moves, result, file.code)
+    known = tuple(times) if any(times) else ()
+    more = occasion(file.tournament)
+    record = RecordedGame(variant.name, first, second, result, tuple(moves), termination, times_ms=known, more=more)
+    return without_forbidden_end(record)
+
+
+def _ending(variant: Variant, moves: list[int], result: str, code: str) -> tuple[str, str]:
+    """Return the result and the termination; `result` is that of the judge, or empty. Raises RecordError."""
     try:
-        termination = last_move(variant, moves).termination
+        ended, kind = last_move(variant, moves)
     except MovesError as error:
         raise RecordError(error.got, error.expected) from error
-    result = "*"
-    if termination is Termination.LINE:
-        result = "1-0" if len(moves) % 2 else "0-1"
-    elif termination is Termination.BOARD_FULL:
-        result = "1/2-1/2"
-    ending = str(termination) if result != "*" else ""
-    known = tuple(times) if any(times) else ()
-    return RecordedGame(variant.name, first, second, result, tuple(moves), termination=ending, times_ms=known)
+    lost, won = ("1-0", "0-1") if len(moves) % 2 else ("0-1", "1-0")  # for the side to move
+    if ended is Termination.LINE:
+        return result or lost, str(ended)
+    if ended is Termination.BOARD_FULL:
+        return result or "1/2-1/2", str(ended)
+    if kind is not None:
+        return result or won, str(ended)
+    if code in _FAULTS and result in ("", lost):
+        return lost, str(_FAULTS[code])
+    is_draw = code == _STANDARD_END and variant.cells - len(moves) <= _FREE_AT_A_DRAW
+    if result == "1/2-1/2" or (is_draw and not result):
+        return "1/2-1/2", str(Termination.ADJUDICATED)
+    # The judge ends an open game for a fault only. The file does not say which; most are losses on time.
+    return result or "*", str(Termination.TIMEOUT) if result == lost else ""
 
 
-def _parts(rows: list[str]) -> tuple[list[str], tuple[str, str]]:
-    """Return the rows of moves and the two names. Raises RecordError."""
-    while rows and not rows[-1]:
-        del rows[-1]
+def _parts(rows: list[str]) -> _File:
+    """Return the parts of the rows after the heading. Raises RecordError."""
+    winner = tournament = ""
+    if rows and (judged := _JUDGED.fullmatch(rows[-1])):
+        winner, tournament = judged.groups()
+        rows = rows[:-1]
     # Names can look like moves or numbers, so count from the end of the file, where the format has its number.
     if len(rows) > 2 and _NUMBER.fullmatch(rows[-1]) and all(map(_MOVE.fullmatch, rows[:-3])):
         first, second = rows[-3:-1]
         if not _as_moves((first, second)):
-            return rows[:-3], (first, second)
+            return _File(rows[:-3], first, second, rows[-1], winner, tournament)
     # Files without names or with another end.
     end = next((at for at, row in enumerate(rows) if not _MOVE.fullmatch(row)), len(rows))
     if any(map(_MOVE.fullmatch, rows[end:])):
         raise RecordError(repr(rows[end][:60]), "a move as in `8,8,1250`")
+    numbers = [row for row in rows[end:] if _NUMBER.fullmatch(row)]
     first, second = [*(row for row in rows[end:] if row and not _NUMBER.fullmatch(row)), "", ""][:2]
-    return rows[:end], (first, second)
+    return _File(rows[:end], first, second, numbers[-1] if numbers else "", winner, tournament)
 
 
 def _as_moves(names: Iterable[str]) -> bool:
@@ -97,4 +164,9 @@ def psq_text(record: RecordedGame) -> str:
             raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
         row, column = divmod(cell, variant.columns)
         rows.append(f"{column + 1},{row + 1},{round(time)}")
-    return "\n".join([*rows, record.first, record.second, _UNKNOWN]) + "\n"
+    code = {**_CODES, "": _UNKNOWN}.get(record.termination, _ERROR if record.by_fault else _UNKNOWN)
+    rows += [record.first, record.second, code]
+    event = record.occasion.get("event", "")
+    if record.result in _NUMBERS or event or variant.name != five_in_a_row(variant.columns, variant.rows):
+        rows.append(f"{_NUMBERS.get(record.result, _UNKNOWN)},{tournament_of(variant)} {event}".rstrip())
+    return "\n".join(rows) + "\n"

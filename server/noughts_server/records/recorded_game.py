@@ -1,14 +1,19 @@
 """What the formats of files of games share."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import InvalidInput, Variant, VariantError, parse_variant
-from noughts_server.tables.recorded_game import RecordedGame
+from noughts_referee.rules import InvalidInput, Termination, Variant, VariantError, parse_variant
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
-RESULT_SPELLINGS: Mapping[str, str] = {"1": "1-0", "0": "0-1", **dict.fromkeys(("½-½", "1/2", "0.5", "="), "1/2-1/2")}
+_DRAWS = ("½-½", "½", "1/2", "0.5", "0,5", "0.5-0.5", "=", "draw")
+_RESULT_SPELLINGS: Mapping[str, str] = {"1": "1-0", "1.0": "1-0", "0": "0-1", "0.0": "0-1"} | dict.fromkeys(
+    _DRAWS, "1/2-1/2"
+)
 """Other spellings in lists of results."""
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-") | {ord(" "): None}
 
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
@@ -28,6 +33,28 @@ def score_column(scores: Mapping[int, float], plies: int) -> dict[str, Any]:
 def comments_by_ply(comments: Mapping[int, str]) -> dict[str, Any]:
     """Return the bots' comments as a line of JSON has them; empty without any."""
     return {"comments": {str(ply): comments[ply] for ply in sorted(comments)}} if comments else {}
+
+
+def result_of(text: str) -> str:
+    """Return a result in a list of results in its usual spelling; other texts unchanged."""
+    plain = text.strip().translate(_DASHES).lower()
+    return plain if plain in RESULTS else _RESULT_SPELLINGS.get(plain, text)
+
+
+def listed_game(first: str, second: str, result: str, *, variant: str, termination: str, more: Any) -> RecordedGame:
+    """Return a game of a list of results, which has no moves. Raises RecordError."""
+    if result not in RESULTS:
+        raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
+    if "\n" in first + second:
+        raise RecordError(f"a name with a line break, {first!r} - {second!r}", "names on one line")
+    return RecordedGame(variant, first, second, result, termination=termination, more=more)
+
+
+def check_listed(record: RecordedGame) -> None:
+    """Raise RecordError for a game that a list of results cannot have."""
+    check_names(record, "a list of results")
+    if not (record.first.strip() and record.second.strip()):
+        raise RecordError("a game between players without names", "two names: a list of results holds nothing else")
 
 
 class Placed(NamedTuple):
@@ -80,6 +107,24 @@ def point(variant: Variant, column: int, row: int, text: str) -> int:
     if not (0 <= column < variant.columns and 0 <= row < variant.rows):
         raise RecordError(f"the move {text}", f"cells of {variant.columns}x{variant.rows}")
     return row * variant.columns + column
+
+
+def without_forbidden_end(record: RecordedGame) -> RecordedGame:
+    """Return a game whose last move is forbidden and lost the game as one that ended by an illegal move, without it.
+
+    Other programs write such a move to their files: in renju a foul of the first player.
+    """
+    forbids = variant_of(record.variant).forbids
+    moves, side = record.moves, (len(record.moves) - 1) & 1
+    if forbids is None or not moves or record.loser != side or len(set(moves)) < len(moves):
+        return record
+    own, opponent = (sum(1 << cell for cell in moves[of:-1:2]) for of in (side, 1 - side))
+    if forbids(own, opponent, moves[-1], side) is None:
+        return record
+    more = {name: value for name, value in record.more.items() if name != "scores"}
+    ending = str(Termination.ILLEGAL_MOVE)
+    opening = min(record.opening_plies, len(moves) - 1)
+    return replace(record, moves=moves[:-1], termination=ending, opening_plies=opening, more=more)
 
 
 def five_in_a_row(columns: int, rows: int) -> str:

@@ -1,13 +1,13 @@
 """Results of games from a file in any format of `formats`."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from noughts_server.records.formats import FORMATS, read_games
+from noughts_server.records.formats import DIALECT, ENCODING_OPTION, FORMATS, Dialect, read_games
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
+from noughts_server.text_files import TextLines, WrongBytes
 
 
 class ResultsError(ValueError):
@@ -18,15 +18,18 @@ class ResultsError(ValueError):
         self.expected = expected
 
 
-def read_results(path: Path, *, forfeits: bool = True) -> tuple[Tally, int]:
+def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALECT) -> tuple[Tally, int]:
     """Return the results in a file, and how many games have none; without `forfeits`, losses by a fault do not count.
 
     The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
-    Raises ResultsError, FormatError and OSError.
+    Raises ResultsError, FormatError, UnknownEncoding and OSError.
     """
-    form = "" if path.suffix.lower() in FORMATS else _guessed(path)
+    try:
+        form = "" if path.suffix.lower() in FORMATS else _guessed(path, dialect)
+    except WrongBytes as error:
+        raise ResultsError(error.line, error.got, error.expected) from error
     tally, void = Tally(forfeits=forfeits), 0
-    for game in _games(read_games(str(path), form=form)):
+    for game in _games(read_games(str(path), form=form, dialect=dialect)):
         if game.score is None:
             void += 1
         else:
@@ -34,10 +37,10 @@ def read_results(path: Path, *, forfeits: bool = True) -> tuple[Tally, int]:
     return tally, void
 
 
-def _guessed(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        lines = (line.lstrip() for line in file)
-        return ".jsonl" if next(filter(None, lines), "").startswith("{") else ".csv"
+def _guessed(path: Path, dialect: Dialect) -> str:
+    with TextLines(path, dialect.encoding, option=ENCODING_OPTION) as lines:
+        begin = next((line for line in map(str.lstrip, lines) if line), "")
+    return ".jsonl" if begin.startswith("{") else ".csv"
 
 
 def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
@@ -54,5 +57,4 @@ def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
             expected = "games of one variant in a file"
             raise ResultsError(line, f"a game of {game.variant} after games of {variant}", expected, file)
         variant = variant or game.variant
-        ending = game.termination.lower().replace(" ", "_")
-        yield game if ending == game.termination else replace(game, termination=ending)
+        yield game

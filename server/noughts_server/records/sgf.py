@@ -1,17 +1,19 @@
 """Games as SGF FF[4] GM[4] (Gomoku and Renju), many in a file.
 
-Black (`PB`, `B`) is the first mover. The format has moves, names, results, events, dates, times and openings of flat
-boards up to 52x52. Everything without a property is in the game's comment (`GC`), one `name: value` a line. Times are
-comments of moves, `C[12.5ms]`, and bots' scores are `V`, positive if good for Black. Files of c-gomoku-cli can be read
-as well: they have the reason of the end in `TE`, Gomocup's number of a rule, and `C[opening move]`.
+Black (`PB`, `B`) is the first mover. The format has moves, names, results, rounds, events, dates, times and openings of
+flat boards up to 52x52. Everything without a property is in the game's comment (`GC`), one `name: value` a line. Times
+are comments of moves, `C[12.5ms]`, and bots' scores are `V`, positive if good for Black. Files of other programs can be
+read as well: FF[1] to FF[4], several moves in a node, passes at the end, rules and results in their words, White as the
+first mover, and as in files of c-gomoku-cli the reason of the end in `TE`, numbers of rules, and `C[opening move]`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from noughts_bots.gomocup.protocol import FREESTYLE, RULES
 from noughts_referee.rules import FAULTS, Termination, Variant
+from noughts_server.records.endings import known_termination
 from noughts_server.records.recorded_game import (
     Placed,
     RecordError,
@@ -21,92 +23,153 @@ from noughts_server.records.recorded_game import (
     point,
     score_column,
     variant_of,
+    without_forbidden_end,
 )
+from noughts_server.records.rule_names import check_unnamed_rule, named_rule, on_board
 from noughts_server.records.sgf_grammar import Node, read_trees, written
-from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line
+from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line, round_of
+from noughts_server.text_files import codec_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOVES_A_LINE = 10
 _RESULTS = {"1-0": "B+", "0-1": "W+", "1/2-1/2": "Draw", "*": "Void"}
 _HOW = dict.fromkeys(FAULTS, "F") | {Termination.RESIGNED: "R", Termination.TIMEOUT: "T"}
-_TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
+_WINNER = re.compile(r"(b|w)(?:lack|hite)?(?:\s*\+\s*(.*)|\s+(?:wins?|won)\b(.*))?", re.DOTALL)
+_DRAWS = ("0", "draw", "drawn", "jigo", "tie", "=", "1/2", "1/2-1/2")
+_NO_RESULTS = ("", "?", "void", "unfinished", "unterminated", "suspended")
+_REASONS = {"r": "resign", "t": "timeout", "f": "forfeit"}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _SCORE = re.compile(r"[-+]?\d{1,99}(?:\.\d+)?(?:[eE](?:-\d{1,3}|\+?\d{1,2}))?")
 _SEED = re.compile(r"\d{1,20}")
 _SET_UP = ("AB", "AW", "AE")
+_LARGEST_WITH_TT = 19
+"""On boards up to this size, FF[1] to FF[3] write a pass as `tt`."""
 _OPENING = "opening move"
 _AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d{1,4}) stones, begun by (?P<opener>.*)")
-_BY_NUMBER = {str(FREESTYLE): "gomoku"} | {str(rule): name for name, rule in RULES.items()}
-_BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
-# What c-gomoku-cli writes in TE, in lower case.
-_REASONS = {
-    "five connection": Termination.LINE,
-    "five-in-line": Termination.LINE,
-    "fullfilled board": Termination.BOARD_FULL,
-    "illegal move": Termination.ILLEGAL_MOVE,
-    "forbidden": Termination.ILLEGAL_MOVE,
-    "draw by adjudication": Termination.ADJUDICATED,
-    "adjudication": Termination.RESIGNED,
-    "time forfeit": Termination.TIMEOUT,
-    "crash": Termination.CRASHED,
-}
+_ENCODING = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([\w.: -]{1,40}?)\s*\]")
 
 
-def read_sgf(lines: Iterable[str]) -> Iterator[Placed]:
-    """Yield the games of a collection."""
+def declared_encoding(begin: bytes) -> str:
+    """Return the encoding that the beginning of a collection declares; empty if it declares none."""
+    found = _ENCODING.search(begin)
+    return found.group(1).decode() if found else ""
+
+
+def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> Iterator[Placed]:
+    """Yield the games of a collection.
+
+    `assumed` is the variant of games that name no known rule. `encoding` is the codec of the file if it declares one:
+    games that declare another are errors.
+    """
     for line, nodes in read_trees(lines):
         try:
-            yield Placed(line, nodes if isinstance(nodes, RecordError) else _game(nodes))
+            if isinstance(nodes, RecordError):
+                raise nodes
+            _check_encoding(nodes, encoding)
+            game = _game(nodes, assumed)
+            if not (assumed or _simple(nodes, "RU").strip()):
+                check_unnamed_rule(game, partial(_game, nodes))
+            yield Placed(line, game)
         except RecordError as error:
             yield Placed(line, error)
 
 
-def _game(nodes: list[Node]) -> RecordedGame:
-    root, said = nodes[0], _comments(nodes[0])
-    game = _simple(root, "GM").strip()
+def _check_encoding(nodes: list[Node], encoding: str) -> None:
+    """Raise RecordError for a game with text in another encoding than that of the file."""
+    declared = nodes[0].text("CA").strip()
+    if not (declared and encoding) or codec_of(declared) == encoding:
+        return
+    if not all("".join(each.values).isascii() for node in nodes for each in node.properties):
+        expected = f"one encoding in a file ({encoding}). Fix: split the file, or name the encoding: --encoding NAME"
+        raise RecordError(f"a game with CA[{declared}]", expected)
+
+
+class _Move(NamedTuple):
+    color: str
+    value: str
+    node: Node
+    is_alone: bool
+    """Whether the node has no other move, so that its comment belongs to this one."""
+
+
+def _game(nodes: list[Node], assumed: str) -> RecordedGame:
+    said = _comments(nodes)
+    game = _simple(nodes, "GM").strip()
     if game not in ("", "4"):
         raise RecordError(f"another game, GM[{game}]", "GM[4], Gomoku and Renju")
-    if set_up := next((name for node in nodes for name in _SET_UP if name in node), ""):
-        raise RecordError(f"stones that are set up, {set_up}[...]", "only moves, from the empty board")
-    variant = _variant(root)
+    if set_up := next((each for each in _SET_UP if any(node.text(each) for node in nodes)), ""):
+        expected = "only moves, from the empty board. Fix: write the stones as moves in their order"
+        raise RecordError(f"stones that are set up, {set_up}[...]", expected)
+    variant = _variant(nodes, assumed)
+    played = _without_passes(_moves(nodes), variant)
+    # White moves first in files of some servers.
+    colors = "WB" if played and played[0].color == "W" else "BW"
+    if colors == "WB" and variant.forbids is not None:
+        raise RecordError(f"a first move by W in {variant.name}", "Black as the first mover")
     moves: list[int] = []
     times: list[float] = []
     scores: dict[int, float] = {}
     opening = 0
-    for node in nodes:
-        for color in ("B", "W"):
-            for value in node.get(color, ()):
-                if color != "BW"[len(moves) % 2]:
-                    raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
-                moves.append(_cell(variant, value))
-                comment = "".join(node.get("C", ()))
-                if comment.startswith(_OPENING) and opening == len(moves) - 1:
-                    opening += 1
-                if _SCORE.fullmatch(score := "".join(node.get("V", ()))):
-                    scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
-                found = _TIME.search(comment)
-                times.append(milliseconds(found.group(1)) if found else 0.0)
-    if not any("ms" in text for node in nodes for text in node.get("C", ())):
+    for color, value, node, is_alone in played:
+        if color != colors[len(moves) % 2]:
+            raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
+        moves.append(_cell(variant, value))
+        comment = node.text("C") if is_alone else ""
+        if comment.startswith(_OPENING) and opening == len(moves) - 1:
+            opening += 1
+        if is_alone and _SCORE.fullmatch(score := node.text("V")):
+            scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
+        found = _TIME.search(comment)
+        times.append(milliseconds(found.group(1)) if found else 0.0)
+    if not any("ms" in move.node.text("C") for move in played):
         times = []
     if last := said.get("last answer"):
         times += [milliseconds(found) for found in _TIME.findall(last)]
-    result, termination = _ending(root, said)
+    result, termination = _ending(nodes, said, colors)
     seed = said.get("seed", "")
-    return RecordedGame(
-        variant=variant.name,
-        first=_simple(root, "PB"),
-        second=_simple(root, "PW"),
-        result=result,
-        moves=tuple(moves),
-        termination=termination,
-        seed=int(seed) if _SEED.fullmatch(seed) else None,
-        opening_plies=opening,
-        times_ms=tuple(times),
-        first_time=said.get("time of Black", ""),
-        second_time=said.get("time of White", ""),
-        fault=said.get("fault", ""),
-        more=_agreement(said) | score_column(scores, len(moves)) | occasion(_simple(root, "EV"), _simple(root, "DT")),
+    players, clocks = ("PB", "PW"), ("time of Black", "time of White")
+    first, second = (0, 1) if colors == "BW" else (1, 0)
+    return without_forbidden_end(
+        RecordedGame(
+            variant=variant.name,
+            first=_simple(nodes, players[first]),
+            second=_simple(nodes, players[second]),
+            result=result,
+            moves=tuple(moves),
+            termination=termination,
+            seed=int(seed) if _SEED.fullmatch(seed) else None,
+            opening_plies=opening,
+            times_ms=tuple(times),
+            first_time=said.get(clocks[first], ""),
+            second_time=said.get(clocks[second], ""),
+            fault=said.get("fault", ""),
+            more=_agreement(said)
+            | score_column(scores, len(moves))
+            | round_of(_simple(nodes, "RO"))
+            | occasion(_simple(nodes, "EV"), _simple(nodes, "DT")),
+        )
     )
+
+
+def _moves(nodes: list[Node]) -> list[_Move]:
+    """Return the moves and passes in their order."""
+    played = []
+    for node in nodes:
+        of_node = [(each.name, value) for each in node.properties if each.name in ("B", "W") for value in each.values]
+        played += [_Move(color, value.strip(), node, len(of_node) == 1) for color, value in of_node]
+    return played
+
+
+def _without_passes(played: list[_Move], variant: Variant) -> list[_Move]:
+    """Return the moves without passes at the end. Raises RecordError for a pass before a move."""
+    passes = ("", "tt") if max(variant.columns, variant.rows) <= _LARGEST_WITH_TT else ("",)
+    while played and played[-1].value in passes:
+        played = played[:-1]
+    for number, move in enumerate(played, start=1):
+        if move.value in passes:
+            got = f"a pass as move {number}, {move.color}[{move.value}]"
+            raise RecordError(got, "a stone: games with passes cannot be played or judged here")
+    return played
 
 
 def _agreement(said: dict[str, str]) -> dict[str, Any]:
@@ -117,28 +180,29 @@ def _agreement(said: dict[str, str]) -> dict[str, Any]:
     return {"opening": {"rule": found["rule"], "opener": found["opener"], "stones": int(found["stones"])}}
 
 
-def _comments(root: Node) -> dict[str, str]:
+def _comments(nodes: list[Node]) -> dict[str, str]:
     """Return the values of the game's comment by name."""
-    pairs = (line.partition(": ") for line in "".join(root.get("GC", ())).splitlines())
+    pairs = (line.partition(": ") for line in nodes[0].text("GC").splitlines())
     return {name: value for name, _, value in pairs}
 
 
-def _simple(node: Node, name: str) -> str:
-    return " ".join("".join(node.get(name, ())).splitlines())
+def _simple(nodes: list[Node], name: str) -> str:
+    """Return a property of the game, which the first node that has it holds, on one line."""
+    return next((" ".join(node.text(name).splitlines()) for node in nodes if name in node), "")
 
 
-def _variant(root: Node) -> Variant:
-    size = _simple(root, "SZ").strip() or "15"
+def _variant(nodes: list[Node], assumed: str) -> Variant:
+    size = _simple(nodes, "SZ").strip() or "15"
     columns, _, rows = size.partition(":")
     try:
         shape = int(columns), int(rows or columns)
     except ValueError:
         raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
-    rule = _simple(root, "RU").strip()
-    known = _BY_NUMBER.get(rule) or _BY_WORD.get(rule.lower())
+    rule = _simple(nodes, "RU").strip()
+    known = named_rule(rule)
     names = [rule] if rule else []
-    if known:
-        names = [*([f"{known}:{shape[0]}"] if shape[0] != 15 else []), known, *names]
+    if not known and assumed:
+        names.append(assumed)
     for name in names:
         try:
             variant = variant_of(name)
@@ -146,9 +210,14 @@ def _variant(root: Node) -> Variant:
             continue
         if (variant.columns, variant.rows, variant.layers) == (*shape, 1):
             return variant
-    if known in (None, "gomoku"):
+    if not (known or assumed or rule):
         return variant_of(five_in_a_row(*shape))
-    raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a known variant for a board of that size")
+    if known and (variant_on_board := on_board(known, *shape)):
+        return variant_on_board
+    if known or not rule:
+        raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a known variant for a board of that size")
+    expected = "Freestyle, Standard, Renju, Caro, or a variant. Fix: name the variant: --assume-variant gomoku"
+    raise RecordError(f"the unknown rule RU[{rule}]", expected)
 
 
 def _cell(variant: Variant, value: str) -> int:
@@ -157,22 +226,22 @@ def _cell(variant: Variant, value: str) -> int:
     return point(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
 
 
-def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
-    text = _simple(root, "RE").strip()
-    winner, plus, how = text.partition("+")
-    if plus and winner.upper() in ("B", "W"):
-        result = "1-0" if winner.upper() == "B" else "0-1"
-    elif text.lower() in ("0", "draw", "jigo"):
+def _ending(nodes: list[Node], said: dict[str, str], colors: str) -> tuple[str, str]:
+    """Return the result and the termination of a game in which the first of these colors moved first."""
+    text = _simple(nodes, "RE").strip()
+    plain = text.lower()
+    how = ""
+    if found := _WINNER.fullmatch(plain):
+        result = "1-0" if found.group(1).upper() == colors[0] else "0-1"
+        how = (found.group(2) or found.group(3) or "").strip()
+    elif plain in _DRAWS:
         result = "1/2-1/2"
-    elif text.lower() in ("", "?", "void"):
+    elif plain in _NO_RESULTS:
         result = "*"
     else:
         raise RecordError(f"the result RE[{text}]", "B+ or W+ followed by R, T or F, or Draw, or Void")
-    termination = said.get("termination") or _TERMINATIONS.get(how[:1].upper(), "")
-    reason = _simple(root, "TE").lower()
-    if not termination and reason:
-        termination = next((str(ending) for words, ending in _REASONS.items() if words in reason), "")
-    return result, termination
+    told = (said.get("termination", ""), _REASONS.get(how, how), _simple(nodes, "TE"))
+    return result, next(filter(None, (known_termination(each, result) for each in told)), "")
 
 
 def sgf_text(record: RecordedGame, number: int = 1) -> str:
@@ -195,8 +264,10 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         written("GN", str(number)) + written("SZ", size) + written("RU", variant.name),
         written("PB", record.first) + written("PW", record.second) + written("RE", result),
     ]
-    if known := record.occasion:
-        head.append("".join(written({"event": "EV", "date": "DT"}[name], value) for name, value in known.items()))
+    known = record.occasion
+    occasions = {"EV": known.get("event", ""), "RO": one_line(record.round), "DT": known.get("date", "")}
+    if any(occasions.values()):
+        head.append("".join(written(name, value) for name, value in occasions.items() if value))
     if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
         head.append(written("GC", comments))
     scores = record.scores or [None] * len(record.moves)

@@ -10,8 +10,31 @@ from typing import NamedTuple
 
 from noughts_server.records.recorded_game import RecordError
 
-Node = dict[str, list[str]]
-"""The unescaped values of each property."""
+
+class Property(NamedTuple):
+    name: str
+    values: list[str]
+    """Unescaped."""
+
+
+class Node:
+    """The properties of a node in their order: files of several programs have more than one move in a node."""
+
+    def __init__(self) -> None:
+        self.properties: list[Property] = []
+
+    def add(self, name: str) -> list[str]:
+        """Add a property; return the list of its values, for the reader to fill."""
+        self.properties.append(Property(name, []))
+        return self.properties[-1].values
+
+    def __contains__(self, name: str) -> bool:
+        return any(each.name == name for each in self.properties)
+
+    def text(self, name: str) -> str:
+        """Return the values of the properties of this name as one text."""
+        return "".join("".join(each.values) for each in self.properties if each.name == name)
+
 
 LONGEST_TREE = 4_000_000
 """Limit of the characters of a game."""
@@ -20,7 +43,7 @@ _BEGIN = re.compile(r"\((?=\s*(?:;|$))")
 """The possible begin of a tree: a node must follow, on this line or on the next that is not blank."""
 _OUTSIDE = re.compile(r"[\[()]")
 _INSIDE = re.compile(r"[\\\]]")
-_TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
+_TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z0-9]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:(\r\n|\n\r|\n|\r)|(.))", re.DOTALL)
 
 
@@ -94,13 +117,13 @@ def _parsed(text: str) -> list[Node] | RecordError:
         if left:
             continue
         if mark == ";":
-            nodes.append({})
+            nodes.append(Node())
             values = None
         elif name is not None:
             if not nodes:
                 return RecordError(f"the property {name} before any node", "a `;` first")
-            # FF[3] allowed lower case letters, which had no meaning.
-            values = nodes[-1].setdefault("".join(filter(str.isupper, name)), [])
+            # FF[1] to FF[3] allowed lower-case letters, which had no meaning.
+            values = nodes[-1].add("".join(each for each in name if not each.islower()) or name.upper())
         elif value is not None:
             if values is None:
                 return RecordError(f"a value [{value[:20]}] without a property", "its name before it, as in `B[hh]`")

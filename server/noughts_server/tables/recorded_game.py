@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date as calendar_date
 from typing import Any
 
 from noughts_bots.language_models.record import Question, read_question
@@ -14,7 +15,16 @@ SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 """The first mover's points."""
 _FAULTS = frozenset(map(str, FAULTS))
 _SCORE = {int, float, type(None)}
-_DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
+_YEAR_FIRST = re.compile(r"~?([0-9]{4})(?:([-./])([0-9?]{1,2})(?:\2([0-9?]{1,2}))?)?(?![0-9])")
+_COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?![0-9])")
+_DAY_FIRST = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(?![0-9])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
+_IN_WORDS = re.compile(
+    rf"(?:[a-z]{{3,9}},? )?(?:{_MONTH} ([0-9]{{1,2}})|([0-9]{{1,2}})\.? {_MONTH}),?(?: [0-9]{{2}}:[0-9:]{{2,5}})? "
+    r"([0-9]{4})(?![0-9])"
+)
+_LONGEST_ROUND = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,12 @@ class RecordedGame:
         return occasion(event if isinstance(event, str) else "", date if isinstance(date, str) else "")
 
     @property
+    def round(self) -> str:
+        """Return the round of the tournament as text; empty if it is unknown."""
+        known = self.more.get("round")
+        return str(known) if type(known) in (int, str) else ""
+
+    @property
     def agreed(self) -> int:
         """Return how many of the first moves were placed by agreement (swap, swap2)."""
         agreement = self.more.get("opening")
@@ -102,11 +118,51 @@ class RecordedGame:
         return max(self.opening_plies, self.agreed)
 
 
-def occasion(event: str, date: str) -> dict[str, str]:
+def occasion(event: str, date: str = "") -> dict[str, str]:
     """Return "event" and "date", if known, as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`)."""
-    found = _DATE.match(date)
-    known = {"event": one_line(event), "date": "-".join(filter(None, found.groups())) if found else ""}
+    known = {"event": one_line(event), "date": date_of(date)}
     return {name: value for name, value in known.items() if value not in ("", "?")}
+
+
+def date_of(text: str) -> str:
+    """Return the first date of a text as `2026-11-24`, `2026-11` or `2026`; empty if it is not a date.
+
+    Programs write `2026.11.??`, `20261124`, `2026-11-24,25`, `24.11.2026`, `Nov 24 2026` and times after them. Dates
+    such as `11/12/2026` are unknown: the day comes first in some countries.
+    """
+    plain = one_line(text).lower()
+    year = month = day = ""
+    if found := _COMPACT.match(plain):
+        year, month, day = found.groups()
+    elif found := _YEAR_FIRST.match(plain):
+        year, month, day = (part or "" for part in found.group(1, 3, 4))
+    elif found := _DAY_FIRST.match(plain):
+        day, month, year = found.groups()
+    elif found := _IN_WORDS.match(plain):
+        name = found.group(1) or found.group(4)
+        month, day, year = str(_MONTHS.index(name) + 1), found.group(2) or found.group(3), found.group(5)
+    return _valid_date(year, month, day)
+
+
+def _valid_date(year: str, month: str, day: str) -> str:
+    """Return the known parts of a date; 0 and ? are unknown. A date that the calendar does not have is empty."""
+    numbers = [int(part) if part.isdigit() else 0 for part in (year, month, day)]
+    known = numbers[: numbers.index(0)] if 0 in numbers else numbers
+    if not known:
+        return ""
+    try:
+        calendar_date(*[*known, 1, 1][:3])
+    except ValueError:
+        return ""
+    return "-".join(f"{part:02}" if place else f"{part:04}" for place, part in enumerate(known))
+
+
+def round_of(text: str) -> dict[str, int | str]:
+    """Return "round", if it is known, as a line of JSON has it: a number, or a text such as `1.2`."""
+    plain = one_line(text)
+    if plain in ("", "?", "-"):
+        return {}
+    return {"round": int(plain) if plain.isascii() and plain.isdigit() and len(plain) <= _LONGEST_ROUND else plain}
 
 
 def one_line(text: str) -> str:

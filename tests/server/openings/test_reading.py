@@ -101,7 +101,7 @@ def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest
         read_openings(Openings(), "book", many, GOMOKU)
     binary = tmp_path / "picture.png"
     binary.write_bytes(b"\x89PNG\xff")
-    with pytest.raises(OpeningsFileError, match="not UTF-8"):
+    with pytest.raises(OpeningsFileError, match="got the byte 0x89, which is not utf-8, at offset 0"):
         read_openings_file(Openings(), binary, GOMOKU)
 
 

@@ -1,7 +1,7 @@
 """`noughts records accuracy`: how often bots kept the exact value of their games."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Annotated, Any
 
@@ -13,16 +13,18 @@ from noughts_server.cli import output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.game_sources import TournamentPlace, games_in
+from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in
 from noughts_server.cli.local.records import require_moves
 from noughts_server.records.recorded_game import variant_of
 from noughts_server.records.replay import faults_of
+from noughts_server.tables.recorded_game import RecordedGame
 
 
 @command()
 def accuracy(
     source: Annotated[str, Argument(metavar="IN")],
     place: TournamentPlace,
+    files: FileDialect,
     each: bool = False,
     positions: Annotated[int, Option("--positions", min=1, max=10**7)] = 200_000,
 ) -> None:
@@ -37,7 +39,7 @@ def accuracy(
     games = []
     with place.file(source) as file, counting("Games") as show:
         require_moves(file)
-        for number, name, counts in _judged(file, source, positions):
+        for number, name, counts in _judged(games_in(file, files.dialect), source, positions):
             totals[name] = totals[name].plus(counts)
             games += [{"number": number, **_document(name, counts)}] if each else []
             show(number, None)
@@ -49,10 +51,10 @@ def accuracy(
     output.show_rows({"games" if each else "bots": rows}, columns, map(_row, rows), f"No games in {source}.")
 
 
-def _judged(file: str, source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
+def _judged(games: Iterable[RecordedGame], source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
     """Yield what each player did in each game that is not void. Raises Problem for an invalid game."""
     judge = cache(lambda name: Judge(variant_of(name)))
-    for number, game in enumerate(games_in(file), start=1):
+    for number, game in enumerate(games, start=1):
         if wrong := next(iter(faults_of(game)), None):
             raise Problem(f"{source}, game {number}: {wrong}", f"noughts records check {source} lists all errors.")
         if game.score is not None:

@@ -1,5 +1,6 @@
 """`noughts game explain`: the moves that turned a game."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, problems_with
-from noughts_server.cli.game_sources import games_in, record_of
+from noughts_server.cli.game_sources import FileDialect, games_in, record_of
 from noughts_server.cli.local.records import require_moves
 from noughts_server.cli.local.records_show import game_in
 from noughts_server.cli.typed_names import read_game
@@ -22,6 +23,7 @@ from noughts_server.records.recorded_game import RecordError
 @command()
 def explain(
     name: Annotated[str, Argument(metavar="GAME")],
+    files: FileDialect,
     number: Annotated[int, Argument(metavar="N")] = 1,
     at: AtServer = AtServer(),
 ) -> None:
@@ -33,7 +35,7 @@ def explain(
     """
     if Path(name).exists():
         require_moves(name)
-        game, called = game_in(name, number, games_in), f"{name}, game {number}"
+        game, called = game_in(name, number, partial(games_in, dialect=files.dialect)), f"{name}, game {number}"
     else:
         with at.connected() as client:
             game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name))).game)

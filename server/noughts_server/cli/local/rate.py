@@ -9,7 +9,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.game_sources import TournamentPlace
+from noughts_server.cli.game_sources import FileDialect, TournamentPlace
 from noughts_server.records.results_file import ResultsError, read_results
 
 
@@ -17,6 +17,7 @@ from noughts_server.records.results_file import ResultsError, read_results
 def rate(
     source: Annotated[str, Argument(metavar="FILE")],
     place: TournamentPlace,
+    files: FileDialect,
     anchor: list[str] | None = None,
     prior: bool = False,
     los: bool = False,
@@ -27,14 +28,15 @@ def rate(
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
     The command recognises every format of `noughts records convert` by the file name, and reads any other file as JSON
-    lines or CSV. A line of CSV is a game: `white,black,result`. White moved first. The result is `1-0`, `0-1`,
-    `1/2-1/2`, or `*` for a game that does not count. A header can name more columns; `termination` marks forfeits. If
+    lines or CSV. A line of CSV is a game: `first,second,result`, or `white,black,result`, in which White moved first.
+    The result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a game that does not count. A header can name more columns;
+    `termination` marks forfeits, also in the words of other programs. If
     the moves are known and the same bots play an identical game again, it counts only once. Games can be in any order.
     """
     anchors = options.read_anchors(anchor)
     try:
         with place.file(source) as file:
-            tally, void = read_results(Path(file), forfeits=not without_forfeits)
+            tally, void = read_results(Path(file), forfeits=not without_forfeits, dialect=files.dialect)
     except ResultsError as error:
         raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
     from noughts_server.statistics.batch_fit import FitError

@@ -1,6 +1,7 @@
 """`noughts records`: files of games, converted, checked, listed, shown and sampled."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
-from noughts_server.cli.game_sources import TournamentPlace, games_in, place_in, valid_game
+from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in, place_in, valid_game
 from noughts_server.cli.local.records_show import show_game
 from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.filters import Wanted
@@ -32,6 +33,7 @@ def convert(
     source: Annotated[str, Argument(metavar="IN")],
     target: Annotated[str, Argument(metavar="OUT")],
     place: TournamentPlace,
+    files: FileDialect,
     rows: Rows = Rows.GAMES,
     license: str = "",
 ) -> None:
@@ -40,9 +42,9 @@ def convert(
     `tournaments/NAME` is a tournament on the server, or in the database of --db.
 
     The file name determines the format. JSON lines and Parquet hold everything, SGF everything except fields added by
-    other programs. psq holds moves, times in whole milliseconds and names. PGN and CSV hold only results, for Ordo and
-    BayesElo; White is the side that moved first. A Parquet file has a row for each game, for each move, or for each
-    position that `records sample` would choose, and a card next to it: README.md.
+    other programs. psq holds moves, times in whole milliseconds, names, the rule and the result. PGN and CSV hold
+    results without moves; White, as for Ordo and BayesElo, is the side that moved first. A Parquet file has a row for
+    each game, for each move, or for each position that `records sample` would choose, and a card next to it: README.md.
     """
     with place.file(source) as file:
         kinds = format_of(file), format_of(target)
@@ -50,7 +52,7 @@ def convert(
             raise UsageProblem.of("conversion_without_moves", source=source, target=target)
         count = 0
         with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
-            for placed in read_games(file):
+            for placed in read_games(file, dialect=files.dialect):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
                     write(valid_game(source, placed))
                 count += 1
@@ -60,14 +62,15 @@ def convert(
 
 
 @command()
-def check(file: FileArgument) -> None:
+def check(file: FileArgument, files: FileDialect) -> None:
     """Replay every game in a file according to the rules and report errors.
 
     Exit code 1 if there are any.
     """
     games = 0
     found: list[Finding] = []
-    for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
+    placed = read_games(file, dialect=files.dialect)
+    for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
         games += 1
         found += findings
         for finding in findings if not output.is_json() else ():
@@ -83,6 +86,7 @@ def check(file: FileArgument) -> None:
 @command()
 def list_games(
     file: FileArgument,
+    files: FileDialect,
     bot: str | None = None,
     against: Annotated[str | None, Option("--opponent", "--against")] = None,
     variant: str | None = None,
@@ -96,7 +100,7 @@ def list_games(
         wanted = Wanted(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
-    chosen = ((number, game) for number, game in enumerate(games_in(file), start=1) if wanted(game))
+    chosen = ((number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if wanted(game))
     rows = options.limited(lambda most: islice(chosen, most), limit)
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
     output.show_each(
@@ -112,14 +116,14 @@ def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
 
 
 @command(extra="server")
-def show(file: FileArgument, number: Annotated[int, Argument(metavar="N")] = 1) -> None:
+def show(file: FileArgument, files: FileDialect, number: Annotated[int, Argument(metavar="N")] = 1) -> None:
     """Show one game: step by step on a terminal, otherwise its last position and its moves.
 
     Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
     previous and next game; q quits.
     """
     require_moves(file)
-    show_game(file, number, games_in)
+    show_game(file, number, partial(games_in, dialect=files.dialect))
 
 
 @command(extra="server")
@@ -127,6 +131,7 @@ def sample(
     source: Annotated[str, Argument(metavar="FILE")],
     target: Annotated[str, Argument(metavar="OUT")],
     place: TournamentPlace,
+    files: FileDialect,
 ) -> None:
     """Write training samples: each position, the side to move, its move, and the result for that side.
 
@@ -142,7 +147,7 @@ def sample(
         require_moves(file)
 
         def read() -> Iterator[RecordedGame]:
-            for count, game in enumerate(games_in(file), 1):
+            for count, game in enumerate(games_in(file, files.dialect), 1):
                 show(count, None)
                 yield game
 

@@ -2,18 +2,20 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 from typer import Argument
 
 from noughts_referee.rules import MovesError, VariantError, last_move, parse_variant
 from noughts_server.cli import options
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.output import Format
+from noughts_server.text_files import TextLines, WrongBytes
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
 _SHOWN = 80
@@ -30,7 +32,7 @@ def check(
     A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It
     places the moves before the last one without checking whether any of them won or was forbidden.
     """
-    with _opened(file) as lines:
+    with _opened(file) as lines, problems_with(file, WrongBytes):
         for number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
@@ -41,12 +43,12 @@ def check(
     sys.stdout.flush()
 
 
-def _opened(file: str) -> AbstractContextManager[TextIO]:
+def _opened(file: str) -> AbstractContextManager[Iterable[str]]:
     """The file's lines. Raises UsageProblem."""
     if file == "-":
         return nullcontext(sys.stdin)
     try:
-        return Path(file).open(encoding="utf-8-sig", errors="replace")
+        return TextLines(Path(file))
     except OSError as error:
         raise UsageProblem.of("no_json_lines", file=file, error=error) from None
 

@@ -83,13 +83,12 @@ def test_rows_of_parquet_can_be_moves_and_positions(
 
 def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Path) -> None:
     noughts(f"records convert {file} {tmp_path}/games.csv")
-    table = list(csv.reader((tmp_path / "games.csv").read_text().splitlines()))
-    assert table == [
-        ["white", "black", "result"],
-        ["ada", "bob", "1-0"],
-        ["bob", "ada", "0-1"],
-        ["ada", "cyd", "1/2-1/2"],
-        ["ada", "bob", "*"],
+    table = list(csv.DictReader((tmp_path / "games.csv").read_text().splitlines()))
+    assert [(row["first"], row["second"], row["result"], row["termination"]) for row in table] == [
+        ("ada", "bob", "1-0", "line"),
+        ("bob", "ada", "0-1", "timeout"),
+        ("ada", "cyd", "1/2-1/2", "board_full"),
+        ("ada", "bob", "*", "void"),
     ]
     noughts(f"records convert {file} {tmp_path}/games.pgn")
     text = (tmp_path / "games.pgn").read_text()

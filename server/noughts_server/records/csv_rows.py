@@ -1,0 +1,106 @@
+"""Results as rows of a CSV file, with the columns `first`, `second` and `result`, and others that can be empty."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from noughts_server.records.endings import termination_of
+from noughts_server.records.recorded_game import Placed, RecordError, check_listed, listed_game, result_of
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, round_of
+
+COLUMNS = ("first", "second", "result", "round", "date", "event", "variant", "termination")
+CSV_HEAD = ",".join(COLUMNS) + "\n"
+
+_NAMES = {
+    "first": ("first", "white", "player1", "first_player"),
+    "second": ("second", "black", "player2", "second_player"),
+    "result": ("result", "score"),
+    "date": ("date", "end_time"),
+}
+"""The names of a column, the best one first; other columns have one name."""
+_NEEDED = ("first", "second", "result")
+_SEPARATORS = ",;\t|"
+_SEPARATOR_LINE = "sep="
+"""How spreadsheets announce the separator."""
+_EXPECTED_ROW = "first,second,result as in `alpha,beta,1-0`"
+_SHOWN = 80
+
+
+def csv_text(record: RecordedGame) -> str:
+    """Return the game as a line. Raises RecordError."""
+    check_listed(record)
+    text, known = io.StringIO(), record.occasion
+    row = (record.first, record.second, record.result, record.round, known.get("date", ""), known.get("event", ""))
+    csv.writer(text, lineterminator="\n").writerow((*row, record.variant, record.termination))
+    return text.getvalue()
+
+
+def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
+    """Yield the games in a file, whose first row can name the columns; White is the player that moved first.
+
+    Without such a row, the columns are the first player, the second and the result. The separator is the one that
+    splits the first row into most cells.
+    """
+    skipped, separator, begin = _begin(iter(lines))
+    rows = csv.reader(begin, delimiter=separator, skipinitialspace=True, strict=True)
+    places: dict[str, int] | None = None
+    try:
+        for row in rows:
+            cells, line = [cell.strip() for cell in row], skipped + rows.line_num
+            if not any(cells):
+                continue
+            if places is None:
+                places = _heading(cells)
+                if places:
+                    continue
+                places = {name: place for place, name in enumerate(_NEEDED)}
+            yield Placed(line, _game({name: cells[at] for name, at in places.items() if at < len(cells)}, row))
+    except csv.Error as error:
+        yield Placed(skipped + rows.line_num, RecordError(f"invalid CSV ({error})", _EXPECTED_ROW))
+    except RecordError as error:
+        yield Placed(skipped + rows.line_num, error)
+
+
+def _begin(lines: Iterator[str]) -> tuple[int, str, Iterable[str]]:
+    """Return how many lines were skipped, the separator, and the other lines."""
+    skipped = 0
+    for line in lines:
+        if line.strip().lower().startswith(_SEPARATOR_LINE) and len(line.strip("\r\n")) == len(_SEPARATOR_LINE) + 1:
+            return skipped + 1, line.strip("\r\n")[-1], lines
+        if line.strip():
+            return skipped, max(_SEPARATORS, key=line.count), chain([line], lines)
+        skipped += 1
+    return skipped, ",", ()
+
+
+def _heading(cells: list[str]) -> dict[str, int]:
+    """Return the place of each column that a heading names; empty if it is not a heading. Raises RecordError."""
+    names = [cell.lower().replace(" ", "_") for cell in cells]
+    places = {}
+    for column in COLUMNS:
+        if found := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
+            places[column] = names.index(found)
+    missing = [column for column in _NEEDED if column not in places]
+    if missing and len(missing) < len(_NEEDED):
+        wrong = f"a heading without {missing[0]!r}: {','.join(cells)[:_SHOWN]}"
+        raise RecordError(wrong, "the columns first, second and result, or white, black and result")
+    return {} if missing else places
+
+
+def _game(cells: dict[str, str], row: list[str]) -> RecordedGame | RecordError:
+    if not all(cells.get(name) for name in _NEEDED):
+        return RecordError(repr(",".join(row)[:_SHOWN]), _EXPECTED_ROW)
+    result = result_of(cells["result"])
+    more = occasion(cells.get("event", ""), cells.get("date", "")) | round_of(cells.get("round", ""))
+    try:
+        return listed_game(
+            cells["first"],
+            cells["second"],
+            result,
+            variant=cells.get("variant", ""),
+            termination=termination_of(cells.get("termination", ""), result) if result in RESULTS else "",
+            more=more,
+        )
+    except RecordError as error:
+        return error

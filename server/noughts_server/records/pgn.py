@@ -1,0 +1,212 @@
+"""Results as the tags of PGN games, for Ordo, BayesElo and other programs; moves are not read.
+
+White is the first mover, so White's advantage in those programs is the first-move advantage. (c-gomoku-cli calls the
+first mover Black, also in its PGN.) Source of the format: the PGN specification of 1994, section 8. Beyond it, the
+reader takes what programs write: names with unescaped quotation marks, other characters in names of tags, spaces, games
+without blank lines, and results that only follow the moves.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from noughts_server.records.endings import termination_of
+from noughts_server.records.recorded_game import Placed, RecordError, check_listed, listed_game, result_of
+from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line, round_of
+
+_NEEDED = ("White", "Black", "Result")
+_KNOWN = {name.lower(): name for name in (*_NEEDED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination")}
+_NAME = r'\[\s*([^\s"\[\]]+?):?\s*'
+_TAG = re.compile(rf'{_NAME}"((?:[^"\\]|\\.)*)"\s*\]\s*')
+_TAG_WITH_QUOTES = re.compile(rf'{_NAME}"(.*)"\s*\]\s*$')
+_SEVERAL_TAGS = re.compile(r'"\s*\]\s*\[')
+_BROKEN_TAG = re.compile(r"\[\s*(White|Black|Result)\b.*", re.IGNORECASE)
+_TOKEN = re.compile(r"[{}();]|[^\s{}();]+")
+_MARKERS = ("1-0", "0-1", "1/2-1/2", "1/2", "½-½", "*")
+_LONGEST_COMMENT = 1000
+_SHOWN = 80
+# The comment by which programs without the tag Termination report the end, e.g. `Black forfeits on time`.
+_ENDING_COMMENT = re.compile(
+    r"(?:.*, )?\S+(?:'s connection stalls| (?:loses on|forfeits|resigns|disconnects|abandons|makes an illegal)\b.*)"
+)
+
+
+def pgn_text(record: RecordedGame) -> str:
+    """Return the tags of a game, and its result. Raises RecordError."""
+    check_listed(record)
+    known = record.occasion
+    date = ".".join([*known.get("date", "????").split("-"), "??", "??"][:3])
+    tags = {"Event": known.get("event", "?"), "Site": "?", "Date": date, "Round": record.round or "?"}
+    tags |= {"White": record.first, "Black": record.second, "Result": record.result, "Variant": record.variant}
+    tags |= {"Termination": record.termination, "PlyCount": str(len(record.moves))}
+    lines = [f'[{name} "{_escaped(one_line(value))}"]' for name, value in tags.items() if value]
+    return "\n".join([*lines, "", record.result, "", ""])
+
+
+def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
+    """Yield the games in a file, by their tags and the results after their moves.
+
+    Tags begin a game if the one before has moves, or White, Black and Result and then a blank line, or the same tag.
+    """
+    game, begun, anything = _Game(1), False, False
+    for number, line in enumerate(lines, start=1):
+        anything = anything or not line.isspace()
+        rest = line
+        if game.comment_from or not line.lstrip().startswith("["):
+            found: list[tuple[str, str]] = []
+        else:
+            found, rest = _tags(line)
+        for name, value in found:
+            if game.is_before(name):
+                yield from game.placed()
+                game = _Game(number)
+            game.tags[name] = value
+        begun = begun or bool(found)
+        if not found or rest.strip():
+            game.read(number, rest)
+    yield from game.placed()
+    if anything and not begun and all(result == "*" for result in game.results):
+        yield Placed(1, RecordError("no tags", 'tags as in [White "minimax"]'))
+
+
+@dataclass(slots=True)
+class _Game:
+    """A game of which a part has been read."""
+
+    line: int
+    """Where it begins."""
+    tags: dict[str, str] = field(default_factory=dict)
+    has_moves: bool = False
+    is_ended: bool = False
+    """Whether a blank line followed all needed tags."""
+    results: list[str] = field(default_factory=list)
+    """The different results after its moves."""
+    comment: str = ""
+    """The last one."""
+    comment_from: int = 0
+    """The line of the comment that has not ended; 0 without one."""
+    tags_in_comment: bool = False
+    variations: int = 0
+    error: RecordError | None = None
+
+    def is_before(self, tag: str) -> bool:
+        """Return whether this game ends before a tag of this name."""
+        return bool(self.tags or self.results) and (
+            self.has_moves or self.is_ended or (tag in _NEEDED and tag in self.tags)
+        )
+
+    def read(self, number: int, text: str) -> None:
+        """Read a line, or the rest of one, that has no tags."""
+        if not self.comment_from:
+            if text.startswith("%"):
+                return
+            if not text.strip():
+                self.is_ended = all(name in self.tags for name in _NEEDED)
+                return
+            if not self.has_moves and (found := _BROKEN_TAG.match(text.strip())):
+                self.error = self.error or RecordError(f"the tag {found.group()}", f'[{found.group(1)} "..."]')
+                return
+        at = 0
+        while at < len(text):
+            if self.comment_from:
+                at = self._read_comment(number, text, at)
+                continue
+            if (token := _TOKEN.search(text, at)) is None or token.group() == ";":
+                return
+            at = token.end()
+            self._add(number, token.group())
+
+    def _add(self, number: int, token: str) -> None:
+        self.has_moves = True
+        if token == "{":
+            self.comment_from, self.comment, self.tags_in_comment = number, "", False
+        elif token == "(":
+            self.variations += 1
+        elif token == ")":
+            self.variations = max(0, self.variations - 1)
+        elif token in _MARKERS and not self.variations:
+            result = result_of(token)
+            if result not in self.results:
+                self.results.append(result)
+
+    def _read_comment(self, number: int, text: str, at: int) -> int:
+        """Read a comment up to its end or that of the line; return the place after it."""
+        end = text.find("}", at)
+        inside = text[at : end if end >= 0 else len(text)]
+        if self.tags_in_comment and "{" in inside:
+            got = f"a comment from line {self.comment_from} with tags and another comment, on line {number}"
+            self.error = self.error or RecordError(got, "a `}` at the end of the first comment")
+        self.tags_in_comment = self.tags_in_comment or _BROKEN_TAG.match(inside.strip()) is not None
+        self.comment = f"{self.comment} {inside}"[:_LONGEST_COMMENT]
+        if end < 0:
+            return len(text)
+        self.comment_from = 0
+        return end + 1
+
+    def placed(self) -> Iterator[Placed]:
+        """Yield the game or its error; nothing if only text was read that is not a game."""
+        if not self.tags and all(result == "*" for result in self.results):
+            return
+        try:
+            yield Placed(self.line, self._game())
+        except RecordError as error:
+            yield Placed(self.line, error)
+
+    def _game(self) -> RecordedGame:
+        if self.error is not None:
+            raise self.error
+        if self.comment_from:
+            raise RecordError(f"a comment from line {self.comment_from} that does not end", "a `}` at its end")
+        result, tags = self._result(), self.tags
+        if missing := next((name for name in _NEEDED[:2] if name not in tags), ""):
+            raise RecordError(f"no tag {missing}", "White, Black and Result")
+        if empty := next((name for name in _NEEDED[:2] if not tags[name]), ""):
+            raise RecordError(f"an empty tag {empty}", "a name")
+        told = tags.get("Termination", "")
+        if not told and (found := _ENDING_COMMENT.fullmatch(one_line(self.comment))):
+            told = found.group()
+        dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
+        more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
+        return listed_game(
+            tags["White"],
+            tags["Black"],
+            result,
+            variant=tags.get("Variant", ""),
+            termination=termination_of(told, result),
+            more=more,
+        )
+
+    def _result(self) -> str:
+        """Return the result of the tag, or the one after the moves if the tag has none. Raises RecordError."""
+        tag = result_of(self.tags.get("Result", ""))
+        decided = [result for result in self.results if result != "*"]
+        if tag in ("", "*", "?"):
+            if len(decided) > 1:
+                raise RecordError(f"the results {' and '.join(decided)} after the moves", "one result")
+            if not (tag or self.results):
+                raise RecordError("no tag Result", "White, Black and Result")
+            return decided[0] if decided else "*"
+        if tag in RESULTS and decided and decided != [tag]:
+            raise RecordError(f"the tag Result {tag} and {' and '.join(decided)} after the moves", "the same result")
+        return tag
+
+
+def _tags(line: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the tags with which a line begins, and the rest of it."""
+    found, text = [], line.strip()
+    while tag := _TAG.match(text):
+        found.append(_tag(tag))
+        text = text[tag.end() :]
+    if text.startswith("[") and (tag := _TAG_WITH_QUOTES.match(text)) and not _SEVERAL_TAGS.search(tag.group(2)):
+        found.append(_tag(tag))
+        text = ""
+    return found, text
+
+
+def _tag(found: re.Match[str]) -> tuple[str, str]:
+    name = found.group(1)
+    return _KNOWN.get(name.lower(), name), re.sub(r'\\(["\\])', r"\1", found.group(2))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,112 @@
+"""The rules of five in a row in the words of other programs."""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from noughts_bots.gomocup.protocol import FREESTYLE, RULES, rule_of
+from noughts_referee.rules import Variant
+from noughts_server.records.recorded_game import RecordError, five_in_a_row, variant_of
+from noughts_server.records.replay import faults_of
+from noughts_server.tables.recorded_game import RecordedGame
+
+_FREE, _STANDARD, _RENJU, _CARO, _EXACT_CARO = "gomoku", "gomoku:exact", "renju", "caro", "caro:exact"
+_BY_NUMBER = {str(FREESTYLE): _FREE} | {str(rule): name for name, rule in RULES.items()}
+_TITLES: Mapping[int | None, str] = {0: "Freestyle", 1: "Standard", 4: "Renju", 8: "Caro"}
+"""How Gomocup calls its tournaments, by the number of their rule."""
+_WORDS = {
+    **dict.fromkeys(("freestyle", "free", "unrestricted", "无禁手", "无禁", "無禁"), _FREE),
+    **dict.fromkeys(("standard", "exact", "exactly"), _STANDARD),
+    **dict.fromkeys(("renju", "rif", "连珠", "連珠", "有禁手", "有禁"), _RENJU),
+    # Opening rules of renju.
+    **dict.fromkeys(("taraguchi", "soosyrv", "soosorv", "yamaguchi", "tarannikov", "sakata"), _RENJU),
+    "caro": _CARO,
+}
+_OTHER_WORDS = frozenset(
+    (
+        *("gomoku", "gobang", "wuziqi", "五子棋", "五目", "五目並べ", "five", "in", "a", "row"),
+        *("style", "rule", "rules", "game", "opening", "swap", "pro", "long", "longpro", "international", "federation"),
+    )
+)
+"""Words that name five in a row, or how it begins, but not which lines win."""
+
+
+def named_rule(text: str) -> str:
+    """Return the variant on 15x15 that a text names, `gomoku` if only its opening has a rule; empty if unknown."""
+    if text.strip() in _BY_NUMBER:
+        return _BY_NUMBER[text.strip()]
+    words = _words(text)
+    if not words or not all(word in _WORDS or word in _OTHER_WORDS for word in words):
+        return ""
+    return _of_words(words)
+
+
+def on_board(name: str, columns: int, rows: int) -> Variant | None:
+    """Return the variant with the rules of this one on this board; None if there is none. Raises RecordError."""
+    if name == _FREE:
+        return variant_of(five_in_a_row(columns, rows))
+    for each in (f"{name}:{columns}", name):
+        with suppress(RecordError):
+            variant = variant_of(each)
+            if (variant.columns, variant.rows, variant.layers) == (columns, rows, 1):
+                return variant
+    return None
+
+
+def variants_of_tournament(name: str, columns: int, rows: int, assumed: str) -> list[Variant]:
+    """Return the variants that the name of a tournament can mean, the usual one first. Raises RecordError.
+
+    `assumed` is the variant if the name has no rule.
+    """
+    words = _words(name)
+    rule = _of_words(words) if any(word in _WORDS for word in words) else assumed or _FREE
+    # In tournaments of caro, some managers let only exactly five win.
+    names = (name, _CARO, _EXACT_CARO) if rule == _CARO else (name, rule)
+    variants = [variant for each in names if each and (variant := on_board(each, columns, rows))]
+    if not variants:
+        raise RecordError(f"a game of {rule or name} on {columns}x{rows}", "a variant with such a board")
+    return variants
+
+
+def names_a_rule(text: str) -> bool:
+    """Return whether a text has the name of a rule or a variant."""
+    with suppress(RecordError):
+        return bool(variant_of(text))
+    return any(word in _WORDS for word in _words(text))
+
+
+def tournament_of(variant: Variant) -> str:
+    """Return the name of a tournament by which `variants_of_tournament` finds the variant first."""
+    name = f"{_TITLES.get(rule_of(variant), '')}{variant.columns}"
+    found = variants_of_tournament(name, variant.columns, variant.rows, "")
+    return name if names_a_rule(name) and found[0].name == variant.name else variant.name
+
+
+def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]) -> None:
+    """Raise RecordError for a game of free five in a row whose unknown rule is the standard one.
+
+    `read` reads the game as one of another variant.
+    """
+    variant = variant_of(record.variant)
+    standard = on_board(_STANDARD, variant.columns, variant.rows)
+    if standard is None or not faults_of(record):
+        return
+    try:
+        fits = not faults_of(read(standard.name))
+    except RecordError:
+        return
+    if fits:
+        got = "a game without a rule in which six in a row did not win"
+        raise RecordError(got, f"the rule in the file. Fix: name the variant: --assume-variant {standard.name}")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", text.lower())
+
+
+def _of_words(words: list[str]) -> str:
+    """Return the variant of these words, `gomoku` without a word about it; empty if they contradict each other."""
+    rules = {_WORDS[word] for word in words if word in _WORDS}
+    if rules == {_CARO, _STANDARD}:
+        return _EXACT_CARO
+    return "" if len(rules) > 1 else next(iter(rules), _FREE)

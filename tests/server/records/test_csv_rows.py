@@ -1,0 +1,58 @@
+"""Results in CSV files, as programs and spreadsheets write them."""
+
+import pytest
+
+from noughts_server.records.csv_rows import CSV_HEAD, csv_text, read_csv
+from noughts_server.records.recorded_game import RecordError
+from noughts_server.tables.recorded_game import RecordedGame
+
+
+def games(text: str) -> list[RecordedGame | str]:
+    placed = read_csv(text.splitlines(keepends=True))
+    return [str(game) if isinstance(game, RecordError) else game for _, game, _ in placed]
+
+
+GAME = RecordedGame("", "ada", "bob", "1-0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ada,bob,1-0\n",
+        "white,black,result\nada,bob,1-0\n",
+        "first;second;result\r\nada;bob;1-0\r\n",
+        "White\tBlack\tResult\nada\tbob\t1\n",
+        "sep=|\nresult|First player|Second player\n1-0|ada|bob\n",
+        '"white","black","result"\n"ada", "bob", "1-0"\n',
+        "name,first,second,first_bot,second_bot,result\nx,ada,bob,bots/ada,bots/bob,1-0\n",
+        "black;white;score\nbob;ada;1,0\n".replace("1,0", "1.0"),
+        "\n\nada,bob,1 - 0\n",
+        "ada,bob,1\N{EN DASH}0\n",
+    ],
+)
+def test_separators_quotes_and_headings_are_read(text: str) -> None:
+    assert games(text) == [GAME]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("white,result\nada,1-0\n", "got a heading without 'second': white,result"),
+        ("engine1,engine2,outcome\n", "got the result 'outcome', expected one of 1-0"),
+        ('"ada,bob,1-0\n"cyd",bob,0-1\n', "got invalid CSV ("),
+        ('"ada,bob,1-0\n', "got invalid CSV ("),
+        ('"ada\nbob",cyd,1-0\n', "got a name with a line break"),
+        ("ada,bob\n", "got 'ada,bob', expected first,second,result"),
+    ],
+)
+def test_rows_that_would_be_read_wrong_are_refused(text: str, message: str) -> None:
+    assert message in str(games(text)[0])
+
+
+def test_a_row_keeps_round_date_event_variant_and_termination() -> None:
+    more = {"round": 2, "date": "2026-11-27", "event": "Cup, north"}
+    game = RecordedGame("gomoku", 'a "b", c', "bob", "0-1", termination="timeout", more=more)
+    assert csv_text(game) == '"a ""b"", c",bob,0-1,2,2026-11-27,"Cup, north",gomoku,timeout\n'
+    assert CSV_HEAD == "first,second,result,round,date,event,variant,termination\n"
+    assert games(CSV_HEAD + csv_text(game)) == [game]
+    assert games(CSV_HEAD + csv_text(GAME)) == [GAME]

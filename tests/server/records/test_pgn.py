@@ -1,0 +1,133 @@
+"""PGN files of other programs: no game is lost, invented or merged."""
+
+import pytest
+
+from noughts_server.records.pgn import pgn_text, read_pgn
+from noughts_server.records.recorded_game import RecordError
+from noughts_server.tables.recorded_game import RecordedGame
+
+TAGS = '[White "{}"]\n[Black "{}"]\n[Result "{}"]\n'
+GAME = TAGS.format("ada", "bob", "1-0")
+
+
+def played(text: str) -> list[tuple[str, str, str] | str]:
+    """The players and the result of each game, or its error."""
+    return [
+        str(game) if isinstance(game, RecordError) else (game.first, game.second, game.result)
+        for _, game, _ in read_pgn(text.splitlines(keepends=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    "tags, names",
+    [
+        ('[White "ada"]\n[BlackType: "program"]\n[Black "bob"]\n[Result "1-0"]\n', ("ada", "bob")),
+        ('[White: "ada"]\n[White-Elo "1"]\n[Eval+ "x"]\n[Black "bob"]\n[Result "1-0"]\n', ("ada", "bob")),
+        ('  [Event   "E"  ]\n[ White "ada"]\n[Black "bob" ]\n[Result\t"1-0"]\n', ("ada", "bob")),
+        ('[White"ada"]\n[Black"bob"]\n[Result"1-0"]\n', ("ada", "bob")),
+        ('[White "ada"] [Black "bob"] [Result "1-0"]\n', ("ada", "bob")),
+        ('[white "ada"]\n[BLACK "bob"]\n[result "1-0"]\n', ("ada", "bob")),
+        ('[White "the "best" bot"]\n[Black "the \\"best\\" bot]"]\n[Result "1-0"]\n',
+         ('the "best" bot', 'the "best" bot]')),
+        ('[White "C:\\bots\\ada"]\n[Black "C:\\bots\\"]\n[Result "1-0"]\n', ("C:\\bots\\ada", "C:\\bots\\")),
+        ('[White "a;b {c}"]\n[Black "% (d"]\n[Result "1-0"]\n', ("a;b {c}", "% (d")),
+        ('% a remark\n; another\n[White "ada"]\n%[White "eve"]\n[Black "bob"]\n[Result "1-0"]\n', ("ada", "bob")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("moves", ["\n1. e4 e5 1-0\n\n", "1. e4 e5 1-0\n", "\n\n1-0\n", "", "\n"])
+def test_tags_are_read_as_programs_write_them(tags: str, names: tuple[str, str], moves: str) -> None:
+    assert played((tags + moves) * 2) == [(*names, "1-0")] * 2
+    assert played((tags + moves).replace("\n", "\r\n")) == [(*names, "1-0")]
+
+
+INNER = '[White "eve"]\n[Black "mallory"]\n[Result "0-1"]'
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        f"1. e4 {{ a comment\n{INNER}\nends }} e5 1-0",
+        f"1. e4 {{\n{INNER}\n}} {{ 0-1 }} e5 (1... c5 0-1) 1-0",
+        f"1. e4 ; {INNER.splitlines()[0]} 0-1\ne5 1-0",
+        "1. e4 { ; } e5 $1 $139 2. Nf3!? ( 2. f4 { a ( b } exf4 (2... d5 {x}) ) 1-0",
+        "1. e4\n%{ 0-1\ne5 { [%clk 0:01:00] } 1-0",
+        "1. e4 {a { b} e5 1-0 { White wins }",
+        "1-0 {White forfeits nothing}",
+        "1. e4 (1. d4 1-0",
+    ],
+)
+def test_comments_and_variations_are_not_games(moves: str) -> None:
+    assert played(f"{GAME}\n{moves}\n\n{GAME}\n1-0\n") == [("ada", "bob", "1-0")] * 2
+
+
+@pytest.mark.parametrize(
+    "tag, moves, result",
+    [
+        ('[Result "*"]\n', "1. e4 0-1", "0-1"),
+        ("", "1. e4 0-1", "0-1"),
+        ("", "1. e4 1/2-1/2", "1/2-1/2"),
+        ("", "1. e4 *", "*"),
+        ('[Result "?"]\n', "1. e4 *", "*"),
+        ('[Result "1-0"]\n', "1. e4 *", "1-0"),
+        ('[Result "½-½"]\n', "1. e4 1/2-1/2", "1/2-1/2"),
+        ('[Result " 0\N{EN DASH}1 "]\n', "", "0-1"),
+        ('[Result "1-0"]\n', "1. e4 0-1", "got the tag Result 1-0 and 0-1 after the moves, expected the same result"),
+        ("", "1. e4 0-1 1-0", "got the results 0-1 and 1-0 after the moves, expected one result"),
+        ("", "1. e4", "got no tag Result, expected White, Black and Result"),
+        ('[Result "2-0"]\n', "", "got the result '2-0', expected one of 1-0, 1/2-1/2, 0-1, *"),
+    ],
+)
+def test_a_result_is_in_the_tag_or_after_the_moves(tag: str, moves: str, result: str) -> None:
+    (game,) = played(f'[White "ada"]\n[Black "bob"]\n{tag}\n{moves}\n')
+    assert game == (result if result.startswith("got") else ("ada", "bob", result))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (f"{GAME}\n1. e4 {{ no end\n\n{GAME}\n1-0\n", "got a comment from line 5 that does not end"),
+        (
+            f"{GAME}\n1. e4 {{ no end\n{GAME}\n1-0 {{ end }}\n",
+            "got a comment from line 5 with tags and another comment",
+        ),
+        ('[White ada]\n[Black "bob"]\n[Result "1-0"]\n', 'got the tag [White ada], expected [White "..."]'),
+        ('[White "ada\n[Black "bob"]\n[Result "1-0"]\n', 'got the tag [White "ada, expected [White "..."]'),
+        ('[White ""]\n[Black "bob"]\n[Result "1-0"]\n', "got an empty tag White"),
+        ('[White "ada"]\n[Result "1-0"]\n', "got no tag Black"),
+        ("1. e4 e5 1-0\n", "got no tag White"),
+        ("hello\n", "got no tags, expected tags as in"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
+    (error,) = played(text)
+    assert message in str(error)
+
+
+def test_rounds_dates_events_and_endings_are_kept() -> None:
+    tags = '[Event "Cup"]\n[UTCDate "2026.11.27"]\n[Date "????.??.??"]\n[Round "3"]\n[Termination "Time forfeit"]\n'
+    (placed,) = read_pgn((tags + GAME).splitlines(keepends=True))
+    more = {"event": "Cup", "date": "2026-11-27", "round": 3}
+    assert placed.game == RecordedGame("", "ada", "bob", "1-0", termination="timeout", more=more)
+    text = pgn_text(placed.game)
+    assert '[Date "2026.11.27"]\n[Round "3"]\n' in text
+    assert [each.game for each in read_pgn(text.splitlines(keepends=True))] == [placed.game]
+    assert '[Round "?"]' in pgn_text(RecordedGame("", "ada", "bob", "1-0"))
+
+
+@pytest.mark.parametrize(
+    "comment, termination",
+    [
+        ("{Black forfeits on time}", "timeout"),
+        ("{-M2/10 0.5s, Black loses on time}", "timeout"),
+        ("{bob's connection stalls}", "disconnected"),
+        ("{Black disconnects}", "disconnected"),
+        ("{Black makes an illegal move: e9}", "illegal_move"),
+        ("{Black resigns}", "resigned"),
+        ("{White mates}", ""),
+        ("{a move that wins on time and space}", ""),
+    ],
+)
+def test_the_last_comment_tells_the_end_without_a_tag(comment: str, termination: str) -> None:
+    (placed,) = read_pgn(f"{GAME}\n1. e4 {{out of time}} e5 {comment} 1-0\n".splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.termination == termination
