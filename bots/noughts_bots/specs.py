@@ -60,11 +60,6 @@ class BotSpec:
         return self.kind in BUILT_IN_KINDS
 
     @property
-    def usual_variant(self) -> str:
-        """The default variant of commands with this bot only."""
-        return self.child_kind.usual_variant if self.child_kind else ChildKind._field_defaults["usual_variant"]
-
-    @property
     def short(self) -> str:
         """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
         if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):

@@ -23,8 +23,6 @@ class ChildKind(NamedTuple):
     """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
     speaks_frames: bool = True
     """Whether frames come out of its process; else it speaks lines of its own."""
-    usual_variant: str = "tictactoe"
-    """The variant of commands with one such bot, unless another is chosen."""
     options: tuple[str, ...] | None = None
     """The options that it knows; None: whatever is loaded knows them."""
 
@@ -43,9 +41,9 @@ CHILD_KINDS = {
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
         ChildKind("wasm", "file", hosted=True),
-        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False, usual_variant="gomoku"),
+        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
         ChildKind("lines", "command", hosted=True, options=(VARIANTS,)),
-        ChildKind("gtp", "command", hosted=True, usual_variant="gomoku", options=(VARIANTS,)),
+        ChildKind("gtp", "command", hosted=True, options=(VARIANTS,)),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }

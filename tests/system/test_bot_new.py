@@ -1,6 +1,7 @@
 """`noughts bot new`: each project is written, built, and passes its own check."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: 
     if language in ("c", "zig"):
         subprocess.run(["make", "wasm"], cwd=folder, env=tools, capture_output=True, timeout=110, check=True)
         assert "Nothing is wrong." in said(["bot", "check", f"wasm:{folder}/my-bot.wasm"], tools).stdout
+
+
+def test_check_of_a_project_plays_the_only_variant_of_its_bot(tmp_path: Path, tools: dict[str, str]) -> None:
+    folder = tmp_path / "drop"
+    asked(f"bot new drop --folder {folder}", tools)
+    bot = folder / "bot.py"
+    bot.write_text(re.sub(r"variants = .*", 'variants = ("connect4",)', bot.read_text()))
+    checked = subprocess.run(["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "10 games of connect4 against random moves" in checked.stdout
+    # CI runs the same command, in an action that names no variant either.
+    assert "variant:" not in (folder / ".github/workflows/check.yml").read_text()
 
 
 def test_the_contract_in_rust_is_that_of_the_example() -> None:

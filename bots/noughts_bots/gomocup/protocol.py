@@ -116,6 +116,8 @@ _SIZES = {(15, 15): "", (20, 20): ":20"}
 
 VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
 """The variants with a rule (of the family `mnk` only five in a row)."""
+NAMED_VARIANTS = ("gomoku", "gomoku20", *VARIANTS[1:])
+"""The same by name, without other boards of the family."""
 PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
 """These variants in words."""
 

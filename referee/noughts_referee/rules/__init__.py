@@ -50,5 +50,6 @@ from noughts_referee.rules.variants import OWN_NAMES as OWN_NAMES
 from noughts_referee.rules.variants import base_name as base_name
 from noughts_referee.rules.variants import canonical_name as canonical_name
 from noughts_referee.rules.variants import covers as covers
+from noughts_referee.rules.variants import first_common as first_common
 from noughts_referee.rules.variants import is_family as is_family
 from noughts_referee.rules.variants import parse_variant as parse_variant

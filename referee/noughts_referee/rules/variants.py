@@ -1,7 +1,8 @@
 """The variants by name: our own, `mnk:M,N,K`, and those of plugins."""
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from weakref import WeakValueDictionary
 
@@ -114,6 +115,25 @@ def covers(names: Iterable[str], variant: str) -> bool:
     if _MNK in names and (variant in _NAMED_MNK or variant.startswith(f"{_MNK}:")):
         return True
     return any(_spells(name, variant) for name in names)
+
+
+def first_common(declared: Iterable[Sequence[str]], usual: str = "tictactoe") -> str | None:
+    """Return the first variant that all bots play, in the order in which they declare variants; None without any.
+
+    Each item of `declared` has the names that one bot declares, as for `covers`. If no bot declares any: `usual`.
+    """
+    limited = [names for names in declared if names]
+    wanted = (variant for names in limited for name in names for variant in _covered(name))
+    return next((each for each in wanted if all(covers(names, each) for names in limited)), None if limited else usual)
+
+
+def _covered(name: str) -> Iterable[str]:
+    """Yield the canonical names that a declared name stands for; of a family only our own variants."""
+    if is_family(name):
+        yield from (own for own in OWN_NAMES if covers((name,), own))
+        return
+    with suppress(VariantError):
+        yield canonical_name(name)
 
 
 def _spells(name: str, variant: str) -> bool:

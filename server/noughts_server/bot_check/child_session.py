@@ -12,7 +12,7 @@ from typing import Any
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
-from noughts_bots.gomocup.protocol import PLAYED, rule_of
+from noughts_bots.gomocup.protocol import NAMED_VARIANTS, PLAYED, rule_of
 from noughts_bots.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
@@ -61,6 +61,11 @@ class ChildSession:
     def manners(self) -> dict[str, None]:
         """Return the peculiarities of an engine."""
         return self._child.manners if isinstance(self._child, EngineChild) else {}
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Return the variants that the bot declares; for an engine, those that its protocol has."""
+        return NAMED_VARIANTS if self.is_engine else self.variants
 
     async def greet(self) -> None:
         """Wait for its hello and send the welcome."""

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, parse_time_control
-from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
+from noughts_referee.rules import OPENING_RULES, Variant, VariantError, first_common, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, is_json, note
@@ -32,6 +32,8 @@ _ROWS_OF_TEXT = 50
 LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])
 LogFormat = StrEnum("LogFormat", ["AUTO", "CONSOLE", "LOGFMT", "JSON"])
 
+USUAL_VARIANT = "tictactoe"
+"""The variant of commands with bots that declare none."""
 AnyVariantOption = Annotated[str | None, Option("--variant", autocompletion=completion.variants)]
 """A variant, or none if the default depends on other options."""
 FormatOption = Annotated[Format, Option("--format", show_default=True)]
@@ -92,6 +94,11 @@ def read_variant(text: str, opening: str | None = None, called: str = "--variant
         return variant if opening is None else parse_variant(f"{text}+{opening}")
     except VariantError as error:
         raise UsageProblem(f"--opening-rule {opening}: got --variant {text}, expected {error.expected}") from error
+
+
+def own_variant(declared: Sequence[str]) -> Variant:
+    """Return the variant of a command with one bot if none is given: the first of those that the bot declares."""
+    return parse_variant(first_common([declared]) or USUAL_VARIANT)
 
 
 def read_time(text: str, option: str = "--time") -> TimeControl:

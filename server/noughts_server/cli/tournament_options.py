@@ -20,7 +20,8 @@ _USUAL = TournamentSettings()
 class GameOptions:
     """What is played: options that apply on this machine and on a server."""
 
-    variant: options.VariantOption = _USUAL.variant
+    variant: options.AnyVariantOption = None
+    """None: the usual variant."""
     opening_rule: str | None = None
     openings: OpeningsOption = "none"
     openings_order: str = "sequential"
@@ -36,7 +37,7 @@ class GameOptions:
 
     def settings(self, own_times: Mapping[str, TimeControl], **more: Any) -> TournamentSettings:
         """Return the settings; `more` are those that no option here names. Raise UsageProblem."""
-        variant = options.read_variant(self.variant, self.opening_rule)
+        variant = options.read_variant(self.variant or options.USUAL_VARIANT, self.opening_rule)
         made = TournamentSettings(
             variant=variant.name,
             time=options.read_time(self.time),

@@ -27,10 +27,10 @@ from noughts_referee.children.running_child import RunningChild
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.referee import Referee
-from noughts_referee.rules import Variant, VariantError, parse_variant
+from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.bot_check.check_steps import run_steps
-from noughts_server.bot_check.child_session import child_session
 from noughts_server.bot_check.conformance import ConformancePlan, check
+from noughts_server.bot_check.own_variants import declared_by
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.errors import InvalidArgument, NoughtsError
 from noughts_server.hosting.processor_time import ProcessorTime
@@ -248,7 +248,8 @@ class SubmittedBots:
         """Try a bot; add its progress to `reached`. Raises InvalidArgument, with its output, for an invalid bot."""
         hint = "Test it on your own machine: noughts bot check SPEC"
         try:
-            chosen = parse_variant(variant) if variant else await self._own_variant(spec, launcher)
+            own = variant or first_common([await declared_by(spec, launcher, self._times)])
+            chosen = parse_variant(own or _DEFAULT_VARIANT)
             plan = ConformancePlan(
                 chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
             )
@@ -267,15 +268,6 @@ class SubmittedBots:
             printed = _printed(report.said)
             told = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
-
-    async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:
-        """Return the first of its own variants that is known, else a small one."""
-        async with child_session(spec, launcher, self._times, move_seconds=_MOVE_SECONDS) as session:
-            await session.greet()
-        for name in session.variants:
-            with suppress(VariantError):
-                return parse_variant(name)
-        return parse_variant(_DEFAULT_VARIANT)
 
     # Play.
 

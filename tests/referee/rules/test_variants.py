@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.rules import VariantError, canonical_name, covers, parse_variant
+from noughts_referee.rules import VariantError, canonical_name, covers, first_common, parse_variant
 
 
 @pytest.mark.parametrize("spelling", ["mnk:3,3,3", " tictactoe ", "mnk: 3, 3 ,3", "mnk:03,3,3"])
@@ -39,6 +39,26 @@ def test_a_bots_names_cover_variants_by_name_in_any_spelling_or_all_mnk_games(
     names: tuple[str, ...], covered: list[str], not_covered: list[str]
 ) -> None:
     assert [name for name in (*covered, *not_covered) if covers(names, name)] == covered
+
+
+@pytest.mark.parametrize(
+    "declared, first",
+    [
+        ([(), ()], "tictactoe"),
+        ([("connect4",)], "connect4"),
+        ([(), ("gomoku:20", "connect4")], "gomoku20"),
+        ([("gomoku", "connect4"), ("connect4", "gomoku")], "gomoku"),
+        ([("gomoku", "connect4"), ("cells<=42",)], "connect4"),
+        ([("cells<=16",), ("mnk",)], "tictactoe"),
+        ([("no such variant", "renju"), ()], "renju"),
+        ([("mnk",), ("connect4",)], None),
+        ([("no such variant",)], None),
+    ],
+)
+def test_first_common_variant_follows_the_order_of_declarations(
+    declared: list[tuple[str, ...]], first: str | None
+) -> None:
+    assert first_common(declared) == first
 
 
 @pytest.mark.parametrize(

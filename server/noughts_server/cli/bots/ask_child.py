@@ -11,6 +11,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import output
+from noughts_server.cli.options import own_variant
 from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0
@@ -30,8 +31,13 @@ class _AskedBot(Bot):
 
 
 @contextmanager
-def asked_child(spec: BotSpec, variant: Variant, locking: Locking, start_seconds: float) -> Iterator[Bot]:
-    """Yield the bot of a spec in a child, and print its stderr at the end. Raises BotFault, VariantRefused."""
+def asked_child(
+    spec: BotSpec, chosen: Variant | None, locking: Locking, start_seconds: float
+) -> Iterator[tuple[Bot, Variant]]:
+    """Yield the bot of a spec in a child, and the chosen variant or the bot's own; print its stderr at the end.
+
+    Raises BotFault, VariantRefused.
+    """
     times = ChildSettings(start=start_seconds)
     with (
         asyncio.Runner() as runner,
@@ -40,8 +46,9 @@ def asked_child(spec: BotSpec, variant: Variant, locking: Locking, start_seconds
     ):
         try:
             runner.run(session.greet())
+            variant = chosen or own_variant(session.declared)
             session.require(variant)
-            yield _AskedBot(session, runner)
+            yield _AskedBot(session, runner), variant
         finally:
             runner.run(session.stop())
             for line in session.said.splitlines():

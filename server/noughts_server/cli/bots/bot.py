@@ -74,13 +74,14 @@ def _asked(
     from noughts_server.cli.bots.ask_child import asked_child
 
     parsed = parse_spec(spec)
-    read_variant = options.read_variant(variant or parsed.usual_variant)
+    chosen = None if variant is None else options.read_variant(variant)
     require_frames_on_pipes(parsed, TRY_A_MATCH)
     if check_startable(parsed):
-        with asked_child(parsed, read_variant, locking, start_timeout) as bot:
-            yield from _answers(bot, read_variant, seed)
+        with asked_child(parsed, chosen, locking, start_timeout) as (bot, asked_variant):
+            yield from _answers(bot, asked_variant, seed)
     else:
-        yield from _answers(make_bot(parsed, read_variant), read_variant, seed)
+        asked_variant = chosen or options.own_variant(make_bot(parsed).variants)
+        yield from _answers(make_bot(parsed, asked_variant), asked_variant, seed)
 
 
 def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:

@@ -4,7 +4,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from xml.etree import ElementTree
@@ -60,17 +59,21 @@ def check(
     from noughts_server.bot_check.conformance import ConformancePlan
     from noughts_server.bot_check.conformance import check as check_bot
     from noughts_server.bot_check.inviting import inviting
+    from noughts_server.bot_check.own_variants import declared_by_each
 
     parsed = require_startable(parse_spec(spec))
     locking = sandbox.locking
     times = ChildSettings(start=start_timeout)
-    chosen = options.read_variant(variant or parsed.usual_variant)
-    plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times, clock_us=_read_limit(time))
+    chosen = None if variant is None else options.read_variant(variant)
+    read_seed, clock_us = options.read_seed(seed), _read_limit(time)
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, output.note) as launcher, AsyncExitStack() as stack:
             invite = await stack.enter_async_context(inviting()) if dials_in(parsed) else None
-            playing = replace(plan, invite=invite, tell=stack.enter_context(counting("Checking")))
+            tell = stack.enter_context(counting("Checking"))
+            [declared] = await declared_by_each([parsed], launcher, times) if chosen is None else [()]
+            played = chosen or options.own_variant(declared)
+            playing = ConformancePlan(played, games, read_seed, move_seconds, times, invite, clock_us, tell)
             found = await check_bot(parsed, playing, launcher)
             return found, [] if found.faults or not steps else await run_steps(parsed, launcher, playing)
 
@@ -137,7 +140,10 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
         counts = Counter(step.outcome for step in taken)
         skipped = f", {counts['skipped']} left out:" if counts["skipped"] else "."
         yield f"{counts['passed']} of {output.count(len(taken), 'step')} passed{skipped}"
-        yield from (f"  {step.name}: {step.detail}" for step in taken if step.outcome == "skipped")
+        reasons = dict.fromkeys(step.detail for step in taken if step.outcome == "skipped")
+        for reason in reasons:
+            names = (step.name for step in taken if step.outcome == "skipped" and step.detail == reason)
+            yield f"  {'; '.join(names)}: {reason}"
 
 
 def _junit(found: "ConformanceReport", taken: "Sequence[StepResult]") -> str:

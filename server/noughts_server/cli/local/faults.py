@@ -59,7 +59,7 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
         return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):
         return ""
-    variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != spec.usual_variant else ""
+    variant = f" --variant {fault.first.variant}" if fault.first else ""
     return f"Try it alone: noughts bot check '{spec}'{variant}"
 
 

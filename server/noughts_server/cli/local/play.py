@@ -41,7 +41,7 @@ class Mark(StrEnum):
 @command(extra="play")
 def play(
     spec: options.SpecArgument = "",
-    variant: options.VariantOption = "tictactoe",
+    variant: options.AnyVariantOption = None,
     opening_rule: str | None = None,
     first: First | None = None,
     mark: Mark = Mark.RANDOM,
@@ -61,7 +61,7 @@ def play(
     takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play on a
     server, which treats you as a slow bot.
     """
-    read_variant = options.read_variant(variant, opening_rule)
+    read_variant = options.read_variant(variant or _own_variant(spec), opening_rule)
     read_seed = options.read_seed(seed, secret=opponent is not None)
     own_mark = mark.value if mark in (Mark.X, Mark.O) else None
     if opponent is not None or wait:
@@ -145,6 +145,10 @@ def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Parti
     parsed = parse_spec(spec)
     bot = make_bot(parsed, variant)
     return (Participant(YOU, person=True), Participant(unique_labels((parsed,))[0], person=False)), bot
+
+
+def _own_variant(spec: str) -> str:
+    return options.own_variant(() if spec in ("", _PERSON) else make_bot(parse_spec(spec)).variants).name
 
 
 def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":

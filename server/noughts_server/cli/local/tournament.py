@@ -13,7 +13,7 @@ from typer import Argument, Option
 from noughts_bots.specs import BotSpec, make_built_in, unique_labels
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules import Variant, first_common, parse_variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command, declaration
@@ -29,8 +29,10 @@ from noughts_server.cli.local.run import beside_games, leave_if_ended_early, pla
 from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.remote.tournament_view import show_tournament
+from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.formats import MATCH
+from noughts_server.launching.launcher import launching
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.openings.sufficiency import more_openings
 from noughts_server.tables.crosstable import scores_of
@@ -110,7 +112,7 @@ class MatchOptions(LocalOptions):
 @command(extra="server")
 def demo(games: PerPairOption = 2, seed: int | None = None) -> None:
     """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
-    playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
+    playing = LocalOptions(variant=options.USUAL_VARIANT, games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
     output.hint(f"{len(plan.specs)} bots, each in its own process, {games} games per pair on a local server.")
     _run_tournament(plan, playing, hint=_DEMO_HINT)
@@ -215,7 +217,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
-    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
+    read_specs = options.read_specs(specs)
     for spec in read_specs:
         if playing.fuel is not None and spec.child_kind is not None and spec.kind != "wasm":
             raise UsageProblem.of("fuel_of_another_kind", fuel=playing.fuel, spec=spec)
@@ -231,10 +233,12 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
+    here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}
+    playing = _with_variant(playing, here)
+    variant = options.read_variant(playing.variant or options.USUAL_VARIANT, playing.opening_rule)
     keep = any(spec.asks_an_endpoint for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
     settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
-    here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}
     waits_us = _check_playable(here, variant)
 
     plan = LocalPlan(
@@ -249,6 +253,31 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         all_memory_bytes=all_memory_bytes,
     )
     return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
+
+
+def _with_variant(playing: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalOptions:
+    """Return the options with a variant: the first that these bots declare and all play, if the user named none.
+
+    Raises UsageProblem if they have no variant in common, and BotError.
+    """
+    if playing.variant is not None or not specs:
+        return playing
+    for spec in specs.values():
+        check_startable(spec)
+    from noughts_server.bot_check.own_variants import declared_by_each
+
+    async def found() -> list[tuple[str, ...]]:
+        async with launching(playing.locking, lambda note: None) as launcher:
+            return await declared_by_each(list(specs.values()), launcher, ChildSettings(start=playing.start_timeout))
+
+    declared = run_loop(found())
+    variant = first_common(declared)
+    if variant is None:
+        each = "; ".join(
+            f"{label} plays {', '.join(names)}" for label, names in zip(specs, declared, strict=True) if names
+        )
+        raise UsageProblem(f"--variant: the bots have no variant in common: {each}", "Choose other bots.")
+    return replace(playing, variant=variant)
 
 
 def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:

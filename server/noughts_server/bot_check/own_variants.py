@@ -1,0 +1,46 @@
+"""The variants that a bot declares: commands play the first one if the user names none."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from noughts_bots.errors import BotError
+from noughts_bots.gomocup.protocol import NAMED_VARIANTS
+from noughts_bots.specs import BotSpec, dials_in, make_built_in
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.launcher import Launcher
+from noughts_server.bot_check.child_session import child_session
+from noughts_server.bot_check.inviting import inviting
+
+
+async def declared_by(spec: BotSpec, launcher: Launcher, times: ChildSettings) -> tuple[str, ...]:
+    """Return the variants that a bot declares, in its order; empty for a bot that declares none.
+
+    Start a plugin or program for its hello. Raises BotError.
+    """
+    kind = spec.child_kind
+    if kind is None:
+        return tuple(make_built_in(spec).variants)
+    if not kind.speaks_frames:
+        return NAMED_VARIANTS
+    async with AsyncExitStack() as stack:
+        invite = await stack.enter_async_context(inviting()) if dials_in(spec) else None
+        started = child_session(spec, launcher, times, move_seconds=times.start, invite=invite)
+        session = await stack.enter_async_context(started)
+        await session.greet()
+        return session.variants
+
+
+async def declared_by_each(specs: Sequence[BotSpec], launcher: Launcher, times: ChildSettings) -> list[tuple[str, ...]]:
+    """Return the same for several bots.
+
+    A bot that does not start counts as one that declares none, because its games show what is wrong.
+    """
+
+    async def declared(spec: BotSpec) -> tuple[str, ...]:
+        try:
+            return await declared_by(spec, launcher, times)
+        except BotError:
+            return ()
+
+    return await asyncio.gather(*map(declared, specs))

@@ -1,0 +1,93 @@
+"""Commands without --variant play the first variant that their bots declare."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_bots.gomocup.protocol import NAMED_VARIANTS, rule_of
+from noughts_referee.rules import parse_variant
+from tests.support.children.field import PROGRAMS
+
+BOTS = """
+from noughts_bots import Bot, run
+
+class Lowest(Bot):
+    variants = ({})
+
+    def choose(self, position):
+        return position.free[0]
+
+if __name__ == "__main__":
+    run(Lowest())
+"""
+DROP, FIVE, SMALL = "." * 42 + " X", "." * 225 + " X", "." * 9 + " X"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with bots of one variant, of several, and of none."""
+    monkeypatch.chdir(tmp_path)
+    for name, declared in {"drop": '"connect4",', "two": '"gomoku", "connect4"', "silent": ""}.items():
+        Path(f"{name}.py").write_text(BOTS.format(declared))
+
+
+SPECS = {
+    "py:drop.py": ("connect4", DROP),
+    "py:two.py": ("gomoku", FIVE),
+    "py:silent.py": ("tictactoe", SMALL),
+    f"exec{{dial=true}}:{sys.executable} drop.py": ("connect4", DROP),
+    "py{variants=connect4}:silent.py": ("connect4", DROP),
+    f"lines{{variants=qubic}}:{sys.executable} {PROGRAMS}/liner.py honest .": ("qubic", "." * 64 + " X"),
+    f"gtp:{sys.executable} {PROGRAMS}/gtp_engine.py plain": ("gomoku", FIVE),
+    f"gomocup:{sys.executable} {PROGRAMS}/odd_engine.py": ("gomoku", FIVE),
+    "threats": ("tictactoe", SMALL),
+}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "dial=" not in spec])
+def test_ask_takes_positions_of_the_bots_own_variant(noughts: Any, spec: str) -> None:
+    _, position = SPECS[spec]
+    asked = noughts(f"bot ask {shlex.quote(spec)} --no-lock --format json", stdin=position)
+    assert json.loads(asked.stdout)["position"] == position
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if ":" in spec])
+def test_check_plays_the_bots_own_variant(noughts: Any, spec: str) -> None:
+    shown = noughts(f"bot check {shlex.quote(spec)} --games 2 --no-steps --no-lock --format json", code=None)
+    assert json.loads(shown.stdout)["variant"] == SPECS[spec][0]
+
+
+@pytest.mark.parametrize(
+    "specs, variant",
+    [
+        ("py:drop.py random", "connect4"),
+        ("random py:drop.py", "connect4"),
+        ("py:two.py py:drop.py", "connect4"),
+        ("py:silent.py py:two.py", "gomoku"),
+        ("random minimax", "tictactoe"),
+    ],
+)
+def test_match_plays_the_first_variant_of_both_bots(noughts: Any, specs: str, variant: str) -> None:
+    noughts(f"match {specs} --no-lock -o games.jsonl")
+    assert json.loads(Path("games.jsonl").read_text().splitlines()[0])["variant"] == variant
+
+
+def test_tournament_plays_the_first_variant_of_all_bots(noughts: Any) -> None:
+    noughts("tournament run py:two.py py:drop.py random --no-lock -o games.jsonl")
+    assert {json.loads(line)["variant"] for line in Path("games.jsonl").read_text().splitlines()} == {"connect4"}
+
+
+def test_bots_without_a_common_variant_are_refused(noughts: Any) -> None:
+    told = noughts("match threats A=py:drop.py --no-lock", code=2).stderr
+    assert "the bots have no variant in common: threats plays mnk, tictactoe3d, " in told
+    assert "; A plays connect4\n" in told
+
+
+def test_named_variants_of_engines_are_in_the_protocol() -> None:
+    assert all(rule_of(parse_variant(name)) is not None for name in NAMED_VARIANTS)
