@@ -10,10 +10,11 @@ A label ends before the first `:` or `{`, so the `=` of an option does not count
 """
 
 import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from noughts_bots.built_in_bot import BuiltInBot
@@ -81,11 +82,16 @@ def parse_spec(text: str) -> BotSpec:
         return _parse_child(text, label, head, rest[len(head) :])
     if head == _REGISTERED:
         return _parse_registered(text, label, rest[len(head) :])
-    if head.endswith(".py") and len(head.split()) == 1 and rest[len(head) :][:1] in ("", ":"):
+    if _is_python_file(head) and rest[len(head) :][:1] in ("", ":"):
         return BotSpec(label, "py", rest)
     name, colon, written = rest.partition(":")
     _row(name, text)
     return BotSpec(label, _REFERENCE, name, _parse_options(text, written) if colon else {})
+
+
+def _is_python_file(head: str) -> bool:
+    """Tell a file of Python, perhaps with spaces in its path, from a command such as `python bot.py`."""
+    return head.endswith(".py") and (len(head.split()) == 1 or Path(head).expanduser().is_file())
 
 
 def _head(text: str) -> str:
@@ -228,6 +234,8 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
     program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
     if suffix in (".so", ".dylib", ".dll") and program == name:
         return f"did you mean {before}dll:{name}?"
+    if suffix == ".py" and shutil.which(program) is None:
+        return f"a Python file is {before}py:{name}; check that it exists, because its path starts at this folder"
     if "/" in name or "\\" in name or program != name:
         return (
             f"a program is started as {before}lines:{name} (one question and one cell per line),"

@@ -2,6 +2,7 @@
 
 import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -124,13 +125,26 @@ def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: st
     [
         ("./player.so", "dll:./player.so"),
         ("./engine", "gomocup:./engine"),
-        ("python bot.py", "lines:python bot.py"),
+        ("sh bot.py", "lines:sh bot.py"),
+        ("my bots/a bot.py", "a Python file is py:my bots/a bot.py"),
+        ("Mine=my bot.py", "a Python file is Mine=py:my bot.py"),
     ],
 )
 def test_a_file_without_its_kind_gets_the_spec_that_was_meant(text: str, meant: str) -> None:
     with pytest.raises(BotSpecError) as refused:
         parse_spec(text)
     assert re.search(meant, refused.value.advice)
+
+
+@pytest.mark.parametrize("written", ["my bots/a bot.py", "Mine=my bots/a bot.py", "my bots/a bot.py:Bot"])
+def test_python_file_with_spaces_in_its_path_needs_no_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my bots").mkdir()
+    Path("my bots/a bot.py").touch()
+    label, _, target = written.rpartition("=")
+    assert parse_spec(written) == BotSpec(label or None, "py", target)
 
 
 def test_unknown_name_is_refused_also_in_a_spec_made_by_hand() -> None:
