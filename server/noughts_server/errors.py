@@ -217,6 +217,13 @@ class DatabaseReadOnly(DatabaseTrouble):
     remedy = "Make its file, its folder and its disk writable for this user."
 
 
+class DatabaseForbidden(DatabaseTrouble):
+    """This user of PostgreSQL cannot create or change the tables of the database."""
+
+    problem = "this user cannot create or change its tables"
+    remedy = "Make this user the owner of the database: ALTER DATABASE ... OWNER TO ..."
+
+
 class DatabaseFailing(DatabaseTrouble):
     """The disk of the database fails, or a limit on file sizes is reached."""
 

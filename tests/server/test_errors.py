@@ -34,6 +34,7 @@ EXAMPLES = (
     errors.DatabaseBusy(),
     errors.DatabaseFull("database or disk is full"),
     errors.DatabaseReadOnly(),
+    errors.DatabaseForbidden(),
     errors.DatabaseFailing("disk I/O error"),
     errors.DatabaseUnreachable("connection refused"),
     errors.DatabaseDamaged("database disk image is malformed"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares what only the store may import
 from alembic.migration import MigrationContext  # noqa: TID251
-from sqlalchemy import create_engine, text  # noqa: TID251
+from sqlalchemy import create_engine, make_url, text  # noqa: TID251
 
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
 from noughts_server.store.engine.copying import copy_database
@@ -18,7 +18,7 @@ from noughts_server.store.engine.schema import metadata
 from noughts_server.store.people.bots import list_bots, log_in
 from noughts_server.store.people.tokens import create_owner, list_tokens
 from tests.support.arena import Arena, open_arena
-from tests.support.databases import POSTGRESQL, SCHEMA_1_0, SQLITE, databases_of, make_place, restarted, url_of
+from tests.support.databases import POSTGRESQL, SCHEMA_1_0, SQLITE, change, databases_of, make_place, restarted, url_of
 from tests.support.guard import processes_allowed
 
 
@@ -43,8 +43,37 @@ async def test_a_server_that_is_not_there_is_named_without_the_password() -> Non
 
 
 async def test_a_database_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseUnusable, match="does not exist"):
+    with pytest.raises(DatabaseUnusable, match="does not exist") as refused:
         await Store.open(url_of(tmp_path / "none"))
+    assert (refused.value.hint or "").startswith("Create it: createdb -O postgres ")
+
+
+async def test_user_who_does_not_own_the_database_learns_how_to(tmp_path: Path) -> None:
+    make_place(tmp_path / "theirs", empty=True)
+    change(tmp_path / "theirs", "CREATE ROLE guest LOGIN")
+    url = url_of(tmp_path / "theirs").replace("postgres@", "guest@")
+    name = make_url(url).database
+    with pytest.raises(DatabaseUnusable) as refused:
+        await Store.open(url)
+    assert refused.value.got == ("this user cannot create or change its tables (permission denied for schema public)")
+    assert refused.value.hint == (
+        f"Let guest own the database. For a new one: createdb -O guest {name}."
+        f" For this one: psql -c 'ALTER DATABASE {name} OWNER TO guest' {name}"
+    )
+    change(tmp_path / "theirs", f'ALTER DATABASE "{name}" OWNER TO guest')
+    store = await Store.open(url)
+    await store.close()
+
+
+async def test_user_who_can_only_connect_learns_how_to_use_the_database(tmp_path: Path) -> None:
+    make_place(tmp_path / "league")
+    change(tmp_path / "league", "CREATE ROLE stranger LOGIN")
+    url = url_of(tmp_path / "league").replace("postgres@", "stranger@")
+    with pytest.raises(DatabaseUnusable, match="permission denied for table") as refused:
+        await Store.open(url, create=False, reading=True)
+    assert "OWNER TO stranger" in (refused.value.hint or "")
+    with pytest.raises(DatabaseUnusable, match="permission denied for table"):
+        await Store.open(url)
 
 
 async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ A writing transaction takes a lock of the whole database, as with SQLite. So wha
 its transaction ends, in any process.
 """
 
+import getpass
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -17,6 +18,7 @@ from noughts_server.errors import (
     BadDatabaseUrl,
     DatabaseBusy,
     DatabaseDamaged,
+    DatabaseForbidden,
     DatabaseFull,
     DatabaseReadOnly,
     DatabaseTrouble,
@@ -40,6 +42,8 @@ _KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
     "53100": DatabaseFull,
     "53": DatabaseBusy,  # memory, connections
     "25006": DatabaseReadOnly,
+    "3F000": DatabaseForbidden,  # no schema in which it can create tables
+    "42501": DatabaseForbidden,  # permission denied
     "25P03": DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
     "55P03": DatabaseBusy,  # waiting for a lock took too long
     "57014": DatabaseBusy,  # a statement took too long
@@ -76,6 +80,8 @@ def is_new(url: URL) -> bool:
             return found is None or found[0] is None
     except psycopg.Error as error:
         reason = " ".join(str(error).split())
+        if "does not exist" in reason and f'database "{url.database}"' in reason:
+            raise DatabaseUnusable(place(url), "it does not exist", hint=f"Create it: {_createdb(url)}") from error
         hint = "Is it running there, and can this user connect to that database? Try `psql` with the same address."
         raise DatabaseUnusable(place(url), f"it cannot be reached ({reason})", hint=hint) from error
 
@@ -183,15 +189,36 @@ def named(error: DBAPIError) -> NoughtsError | None:
     for length in (5, 3, 2):
         kind = _KINDS.get(state[:length])
         if kind is not None:
-            return kind(str(error.orig))
+            return kind(_message(error.orig))
     return None
+
+
+def _message(error: Any) -> str:
+    """Return what PostgreSQL says, without the statement and its line."""
+    primary: str | None = error.diag.message_primary
+    return primary or " ".join(str(error).split())
 
 
 def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its address and a hint."""
+    if isinstance(error, DatabaseForbidden):
+        return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=_owner_hint(make_url(place)))
     if isinstance(error, DatabaseTrouble):
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
     return DatabaseUnusable(place, str(error), hint="Check the log of PostgreSQL.")
+
+
+def _owner_hint(url: URL) -> str:
+    """Return the commands that give the user of this address a database of its own, or this one."""
+    user = url.username or getpass.getuser()
+    return (
+        f"Let {user} own the database. For a new one: {_createdb(url)}."
+        f" For this one: psql -c 'ALTER DATABASE {url.database} OWNER TO {user}' {url.database}"
+    )
+
+
+def _createdb(url: URL) -> str:
+    return f"createdb -O {url.username or getpass.getuser()} {url.database}"
 
 
 def guard(place: str) -> Callable[[], str | None]:
