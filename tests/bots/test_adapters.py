@@ -1,8 +1,10 @@
 """Bots that were written for other places, against the real packages."""
 
 import random
+import sys
+import tarfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pyspiel
 import pytest
 
 from noughts_bots import adapters
+from noughts_bots.adapters import kaggle
 from noughts_bots.adapters.functions import BoardFunction
 from noughts_bots.adapters.kaggle import Submission
 from noughts_bots.adapters.openspiel import GAMES, Mcts, OpenSpielBot, action_of
@@ -152,6 +155,60 @@ def test_the_last_callable_of_a_kaggle_submission_is_its_agent(tmp_path: Path, e
     file = tmp_path / "submission.py"
     file.write_text(f"def right(seen, configuration):\n    return 6\n{ending}\n")
     assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 35
+
+
+FILES = {
+    "main.py": "from several.files import choose\ndef agent(seen, configuration):\n    return choose(configuration)\n",
+    "several/__init__.py": "",
+    "several/files.py": "import pathlib\ndef choose(seen):\n    return int(pathlib.Path('column.txt').read_text())\n",
+    "column.txt": "6",
+}
+
+
+def packed(folder: Path, files: Mapping[str, str], name: str = "submission.tar.gz") -> Path:
+    for place, text in files.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text)
+    with tarfile.open(folder / name, "w:gz") as archive:
+        for place in files:
+            archive.add(folder / place, place)
+    return folder / name
+
+
+def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", sys.path[:])
+    archive = packed(tmp_path / "packed", FILES)
+    for file in (archive.parent, archive):
+        assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 41
+    assert Path.cwd() != archive.parent
+
+
+@pytest.mark.parametrize(
+    "name, files, why",
+    [
+        ("a.tar.gz", {"agent/main.py": ""}, "got no main.py, expected a submission with main.py"),
+        ("a.tgz", {"main.py": ""}, "not a gzip file|not be opened"),
+        ("a.tar.gz", {"main.py": "", "weights": "x" * 2000}, "got a larger archive, expected at most"),
+    ],
+)
+def test_an_archive_that_is_no_submission_is_refused(
+    name: str, files: Mapping[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kaggle, "LARGEST_BYTES", 1000)
+    archive = packed(tmp_path, files, name)
+    if name.endswith(".tgz"):
+        archive.write_bytes(b"no archive")
+    with pytest.raises(BotSpecError, match=why):
+        Submission(str(archive))
+
+
+def test_an_archive_writes_nothing_outside_its_folder(tmp_path: Path) -> None:
+    archive = tmp_path / "a.tar"
+    with tarfile.open(archive, "w") as files:
+        files.addfile(tarfile.TarInfo("../outside.py"))
+    with pytest.raises(BotSpecError, match="outside"):
+        Submission(str(archive))
 
 
 def test_a_function_of_an_array_plays_by_cells_points_and_columns() -> None:

@@ -1,6 +1,7 @@
 """Bots from elsewhere in a tournament, each in its own locked process."""
 
 import sys
+import tarfile
 from pathlib import Path
 
 from tests.support.children.field import PROGRAMS
@@ -28,16 +29,19 @@ def agent(observation, configuration):
 def test_each_adapter_plays_a_tournament_of_connect_four(tmp_path: Path) -> None:
     (tmp_path / "ours.py").write_text(OURS)
     (tmp_path / "submission.py").write_text(SUBMISSION)
+    with tarfile.open(tmp_path / "submission.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "submission.py", "main.py")
     specs = [
         f"Zoo=py:{tmp_path}/ours.py:zoo",
         f"Array=py:{tmp_path}/ours.py:array",
         f"Kaggle=py{{file={tmp_path}/submission.py}}:noughts_bots.adapters.kaggle:Submission",
+        f"Packed=py{{file={tmp_path}/submission.tar.gz}}:noughts_bots.adapters.kaggle:Submission",
         "Mcts=py{simulations=50}:noughts_bots.adapters.openspiel:Mcts",
         "random",
     ]
     line = f"tournament run {' '.join(specs)} --variant connect4 --games 4 --seed 2 --start-timeout 30"
     outcome = asked(line, environment())
-    assert outcome["games"] == 40
+    assert outcome["games"] == 60
     assert outcome["faults"] == []
     assert set(outcome["terminations"]) <= {"line", "board_full"}
     assert "Mcts" in outcome["standings"][0].values()

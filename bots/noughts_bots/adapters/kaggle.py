@@ -1,13 +1,21 @@
 """Kaggle ConnectX submissions, unchanged: `py{file=submission.py}:noughts_bots.adapters.kaggle:Submission`.
 
+A submission is a file, or an archive or a folder of several files with `main.py` at the top (`file=submission.tar.gz`).
 The agent is the last callable in the file, as on Kaggle: `agent(observation, configuration)` -> column. The board is a
 list of 0, 1 and 2, row by row from the top; the marks are 1 and 2. No Kaggle package is needed.
 """
 
+import atexit
 import inspect
+import lzma
+import os
 import runpy
+import shutil
 import sys
+import tarfile
+import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +29,10 @@ from noughts_referee.rules import Position
 _DEFAULT_TIMEOUT = 2.0
 """Seconds for a move in games without a clock, as in Kaggle's configuration."""
 _OVERAGE_SECONDS = 60.0
+_MAIN = "main.py"
+LARGEST_BYTES = 200 << 20
+"""Of the files of an archive together: about Kaggle's own limit."""
+_MOST_FILES = 10_000
 
 
 class Struct(dict[str, Any]):
@@ -59,9 +71,18 @@ class Submission(Bot):
 
 
 def agent_of(file: Path) -> Callable[..., Any]:
-    """Return the last callable that a file names. Raises BotSpecError."""
+    """Return the last callable of a submission. Raises BotSpecError.
+
+    Submissions of several files run in their own folder.
+    """
     subject = f"bot {file.name!r}"
-    if not file.is_file():
+    if file.is_dir() or file.name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")):
+        file = (file if file.is_dir() else _unpacked(file, subject)) / _MAIN
+        if not file.is_file():
+            advice = f"put {_MAIN} at the top, not in a folder"
+            raise BotSpecError(subject, f"no {_MAIN}", f"a submission with {_MAIN}", advice)
+        os.chdir(file.parent)
+    elif not file.is_file():
         raise BotSpecError(subject, f"{file}, which is not a file", "a submission", "fix the path")
     sys.path.insert(0, str(file.parent))
     began = time.monotonic()
@@ -73,6 +94,25 @@ def agent_of(file: Path) -> Callable[..., Any]:
     if (took := time.monotonic() - began) > _OVERAGE_SECONDS:
         print(f"the submission took {took:.0f} s to load", file=sys.stderr)  # noqa: T201  # for its author
     return callables[-1]
+
+
+def _unpacked(archive: Path, subject: str) -> Path:
+    """Unpack an archive into a temporary folder, and return that. Raises BotSpecError."""
+    target = Path(tempfile.mkdtemp(prefix="submission-"))
+    atexit.register(shutil.rmtree, target, ignore_errors=True)
+    left = LARGEST_BYTES
+    try:
+        with tarfile.open(archive) as files:
+            for number, member in enumerate(files):
+                left -= member.size
+                if left < 0 or number >= _MOST_FILES:
+                    got, limits = "a larger archive", f"at most {_MOST_FILES:,} files with {LARGEST_BYTES >> 20} MiB"
+                    raise BotSpecError(subject, got, limits, "leave out what the agent does not need")
+                files.extract(member, target, filter="data")
+    except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
+        got = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise BotSpecError(subject, got, "an archive as Kaggle accepts it", "pack it as in tar czf") from None
+    return target
 
 
 def _parameters(agent: Callable[..., Any]) -> int:
