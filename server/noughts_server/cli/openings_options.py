@@ -12,13 +12,15 @@ from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
-from noughts_server.openings.reading import OpeningsFileError, read_openings_file
+from noughts_server.openings.reading import OpeningsFileError, Part, read_openings_file
 from noughts_server.openings.reading import read_openings as read_lines
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
 OpeningsOption = Annotated[str, Option("--openings", autocompletion=completion.openings)]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
+_PARTS = re.compile(r"(.+?)((?:,(?:start|plies)=[^,]*)+)")
+_LONGEST_NUMBER = 6
 
 
 def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
@@ -49,14 +51,33 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
     if variant.agreement:
         # Whatever the file holds.
         return Openings(OpeningsKind.LIST, name=text)
-    if text in BOOKS:
-        return read_lines(usual, text, book_lines(text), variant)
-    file = Path(text)
+    place, part = _part(text, order)
+    if place in BOOKS:
+        return read_lines(usual, text, book_lines(place), variant, part)
+    file = Path(place)
     if file.is_dir():
         raise UsageProblem(f"--openings {text}: got a folder, expected a file with one opening per line")
     if not file.exists():
         raise UsageProblem.of("openings_file_missing", text=text, books=", ".join(f"`{book}`" for book in BOOKS))
-    return read_openings_file(usual, file, variant)
+    return read_openings_file(usual, file, variant, part, file.name + text.removeprefix(place))
+
+
+def _part(text: str, order: str) -> tuple[str, Part]:
+    """The file or book of `book.txt,start=100,plies=6`, and what of it is used. Raises UsageProblem."""
+    found = None if Path(text).exists() else _PARTS.fullmatch(text)
+    if found is None:
+        return text, Part()
+    place, written = found.groups()
+    numbers: dict[str, int] = {}
+    for name, _, value in (option.partition("=") for option in written[1:].split(",")):
+        if name in numbers:
+            raise UsageProblem(f"--openings {text}: got {name} twice, expected it once")
+        if not (value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER and int(value)):
+            raise UsageProblem(f"--openings {text}: got {name}={value}, expected a whole number from 1")
+        numbers[name] = int(value)
+    if "start" in numbers and order != "sequential":
+        raise UsageProblem(f"--openings {text}: got start with --openings-order {order}, expected one of the two")
+    return place, Part(**numbers)
 
 
 def openings_wording(shown: Any) -> str:

@@ -10,7 +10,8 @@ Empty lines, and lines that begin with #, are ignored.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,44 @@ _FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
 _LONGEST_SHOWN = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of a list that is used."""
+
+    start: int = 1
+    """The number of the first opening; those before it come last."""
+    plies: int = 0
+    """The length to which openings are cut; 0 for their own."""
+
+    def of(self, openings: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Return the openings of this part; those that are equal after the cut occur once. Raises OpeningError."""
+        if not 1 <= self.start <= len(openings):
+            raise OpeningError(f"start={self.start}", f"1 to {len(openings):,}, the number of its openings")
+        turned = (*openings[self.start - 1 :], *openings[: self.start - 1])
+        return list(dict.fromkeys(cells[: self.plies] for cells in turned)) if self.plies else list(turned)
+
+
+WHOLE = Part()
+
+
 class OpeningsFileError(ValueError):
     """An invalid file of openings; the text names the line, its content and what is expected."""
 
 
-def read_openings_file(openings: Openings, file: Path, variant: Variant) -> Openings:
-    """Return the openings of a file for games of the variant. Raises OpeningsFileError, OSError."""
+def read_openings_file(
+    openings: Openings, file: Path, variant: Variant, part: Part = WHOLE, name: str = ""
+) -> Openings:
+    """Return the openings of a file for games of the variant; `name` is shown. Raises OpeningsFileError, OSError."""
     try:
         with TextLines(file) as lines:
-            return read_openings(openings, file.name, lines, variant)
+            return read_openings(openings, name or file.name, lines, variant, part)
     except WrongBytes as error:
         raise OpeningsFileError(f"{file}, {error}") from error
 
 
-def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: Variant) -> Openings:
+def read_openings(
+    openings: Openings, name: str, lines: Iterable[str], variant: Variant, part: Part = WHOLE
+) -> Openings:
     """Return the openings of these lines of the file `name`. Raises OpeningsFileError for the first invalid line."""
     found: list[tuple[int, ...]] = []
     for number, raw in enumerate(lines, start=1):
@@ -56,7 +81,10 @@ def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: 
             raise OpeningsFileError(f"{name}, line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
     if not found:
         raise OpeningsFileError(f"{name}: got no openings, expected one per line: {_FORMS}")
-    made = openings.of_list(name, found)
+    try:
+        made = openings.of_list(name, part.of(found))
+    except OpeningError as error:
+        raise OpeningsFileError(f"{name}: {error}") from None
     if len(made.text) > MOST_CHARACTERS:
         got = f"{len(made.text):,} characters of cells"
         raise OpeningsFileError(f"{name}: got {got}, expected at most {MOST_CHARACTERS:,}")

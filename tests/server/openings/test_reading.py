@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from noughts_referee.rules import Variant, cell_names, parse_variant, symmetries
+from noughts_server.cli import openings_options
+from noughts_server.cli.errors import UsageProblem
 from noughts_server.openings import settings
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.reading import OpeningsFileError, read_opening, read_openings, read_openings_file
@@ -123,3 +125,49 @@ def test_books_have_hundreds_of_legal_openings_none_of_which_is_another_one_turn
     assert len(listed) >= 200
     assert {len(cells) for cells in listed} == {4, 5, 6, 7}
     assert len({min(stones(cells, image) for image in symmetries(board)) for cells in listed}) == len(listed)
+
+
+@pytest.mark.parametrize(
+    "which, cells",
+    [
+        ("book.txt", [(112, 98, 1), (112, 98, 2), (5, 6)]),
+        ("book.txt,start=2", [(112, 98, 2), (5, 6), (112, 98, 1)]),
+        ("book.txt,plies=2", [(112, 98), (5, 6)]),
+        ("book.txt,plies=1,start=3", [(5,), (112,)]),
+        ("book.txt,plies=9", [(112, 98, 1), (112, 98, 2), (5, 6)]),
+        ("a,start=2", [(7,)]),
+    ],
+)
+def test_part_of_a_file_is_chosen_by_start_and_plies(
+    which: str, cells: list[tuple[int, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("book.txt").write_text("[112, 98, 1]\n[112, 98, 2]\n[5, 6]\n")
+    Path("a,start=2").write_text("[7]\n")
+    chosen = openings_options.read_openings(which, "sequential", False, GOMOKU)
+    assert (list(chosen.listed), str(chosen)) == (cells, which)
+
+
+def test_part_of_a_book_is_chosen_by_start_and_plies() -> None:
+    whole, part = (
+        openings_options.read_openings(f"balanced15{options}", "sequential", False, GOMOKU).listed
+        for options in ("", ",start=100,plies=4")
+    )
+    assert part[0] == whole[99][:4]
+    assert {cells[:4] for cells in whole} == set(part)
+
+
+@pytest.mark.parametrize(
+    "options, order, message",
+    [
+        ("start=0", "sequential", "got start=0, expected a whole number from 1"),
+        ("start=241", "sequential", "got start=241, expected 1 to 240, the number of its openings"),
+        ("plies=x", "sequential", "got plies=x, expected a whole number from 1"),
+        ("plies=4,plies=5", "sequential", "got plies twice, expected it once"),
+        ("start=3", "random", "got start with --openings-order random"),
+        ("begin=3", "sequential", "expected"),
+    ],
+)
+def test_wrong_parts_are_refused_in_the_words_of_the_option(options: str, order: str, message: str) -> None:
+    with pytest.raises(UsageProblem, match=message):
+        openings_options.read_openings(f"balanced15,{options}", order, False, GOMOKU)
