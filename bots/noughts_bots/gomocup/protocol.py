@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 
 from noughts_referee.rules import Variant, VariantError, base_name, covers, parse_variant
@@ -54,8 +55,19 @@ class Lines:
 
 def _text(line: bytes) -> str:
     """Return the text of a line up to a NUL, at which programs in C stop reading."""
-    text = line[:LONGEST_LINE].decode("utf-8", "replace").strip(_PADDING)
+    text = _decoded(line[:LONGEST_LINE]).strip(_PADDING)
     return text.partition("\0")[0].rstrip() if "\0" in text else text
+
+
+def _decoded(line: bytes) -> str:
+    """Return a line as text. Many engines write GB 18030."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        if error.end < len(line) or len(line) < LONGEST_LINE:  # else a character was cut
+            with suppress(UnicodeDecodeError):
+                return line.decode("gb18030")
+        return line.decode("utf-8", "replace")
 
 
 def word_and_rest(line: str) -> tuple[str, str]:

@@ -4,15 +4,15 @@ One turn of the event loop reads and judges an engine's move, and writes the nex
 """
 
 import asyncio
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import Swap2
 from noughts_bots.gomocup.protocol import rule_of
+from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.arbiter import Answers
 from noughts_referee.children.running_child import Death
@@ -27,21 +27,7 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.engines.game_cores import GameCores
 from noughts_server.engines.seat import EngineSeat, Owner
 
-_SCORE_WORDS = "ev|eval|score"
-_NUMBER = r"\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)"
-
 _AGAIN_SECONDS = 0.05
-
-
-@cache
-def _score_pattern(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{re.escape(word) if word else _SCORE_WORDS}){_NUMBER}", re.IGNORECASE)
-
-
-def score_in(message: str, word: str = "") -> float | None:
-    """Return the score in an engine's message: `eval 12`, `score: -3`, `ev=0.5`; after `word`, if given."""
-    found = _score_pattern(word).search(message) if message else None
-    return None if found is None else float(found[1])
 
 
 def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
@@ -132,7 +118,7 @@ class EngineConnection:
         elif is_turn and self._chosen_cell is not None:
             # The engine sent this move with its choice, and the time counted for both.
             self._is_asked = True
-            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, "")))
+            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, ())))
             self._chosen_cell = None
         elif is_turn:
             self._is_asked = True
@@ -176,13 +162,13 @@ class EngineConnection:
             self.referee.joined(self.player, self)
             self.on_ready()
 
-    def moved(self, cell: int, took_us: int, message: str) -> None:
+    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
         game = self._game
         if game is None or not self._is_asked:
             return
         self._is_asked = False
         took_us = self._charged_us(took_us)
-        score = score_in(message, self.seat.options.score) if message else None
+        score = score_in(reversed(lines), self.seat.options.score) if lines else None
         scores = () if score is None else ((0, score),)
         self.referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
 

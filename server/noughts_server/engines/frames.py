@@ -13,6 +13,7 @@ from noughts_bots.bot import Bot
 from noughts_bots.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
+from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.position_boards import PositionBoards
 from noughts_bots.specs import BotSpec
@@ -28,7 +29,7 @@ from noughts_referee.game import LostGame
 from noughts_referee.monotonic import Now
 from noughts_referee.rules import Position, parse_variant
 from noughts_server.engines.command import engine_command
-from noughts_server.engines.engine_connection import score_in, terms_of
+from noughts_server.engines.engine_connection import terms_of
 from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner
 
 
@@ -55,9 +56,9 @@ class _Seat:
     def ready(self) -> None:
         self._frames.prepared()
 
-    def moved(self, cell: int, took_us: int, message: str) -> None:
+    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
         if self.game is not None:
-            self._frames.answer(self.game, cell, message)
+            self._frames.answer(self.game, cell, lines)
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         """Do nothing: its hello does not offer opening choices."""
@@ -137,10 +138,10 @@ class EngineFrames(ChildFrames):
             self._outgoing.done_through = self._frame
             self._has_news.set()
 
-    def answer(self, game: _Game, cell: int, message: str) -> None:
-        """Send the engine's move."""
+    def answer(self, game: _Game, cell: int, lines: Sequence[str]) -> None:
+        """Send the engine's move; `lines` are its last other lines."""
         moves, known = self._outgoing.moves, self._boards.moves(game.handle)
-        score = None if game.seat is None else score_in(message, game.seat.engine.options.score)
+        score = None if game.seat is None else score_in(reversed(lines), game.seat.engine.options.score)
         if score is not None:
             append_row(moves, scored=len(moves.game), score=score)
         append_row(moves, game=game.handle, ply=len(known), cell=cell)

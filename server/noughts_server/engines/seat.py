@@ -5,6 +5,7 @@ question, and only then does the engine's clock start.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -35,6 +36,8 @@ _LONGEST_TRIAL_US = 500_000
 """The longest wait for a second answer to the first question that was repeated."""
 _MOST_ENDING = 1
 """The limit of a seat's processes that are ending while another one starts."""
+_LINES_OF_A_MOVE = 16
+"""The lines before a move in which its score is searched: some engines print several others after it."""
 _MOST_RESTARTS_FAILED = 2
 """After this many consecutive failures to restart, an engine gets a new process for each game."""
 # LF, as managers on Linux write it, and the protocol's CRLF for engines that refuse LF.
@@ -64,8 +67,8 @@ class Owner(Protocol):
     def ready(self) -> None:
         """A process can play now."""
 
-    def moved(self, cell: int, took_us: int, message: str) -> None:
-        """The engine has moved, `took_us` after the question was written; `message` is its last line before."""
+    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
+        """The engine has moved, `took_us` after the question was written; `lines` are its last other lines before."""
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         """The engine has made its choice for the opening."""
@@ -287,7 +290,8 @@ class _Life:
         """The game that it lost by ending."""
         self._seat = seat
         self._timer: asyncio.TimerHandle | None = None
-        self._message = ""
+        self._lines: deque[str] = deque(maxlen=_LINES_OF_A_MOVE)
+        """The last lines since the question."""
         self._free_us = 0
         """The earliest time of the next question."""
         self._is_stale = False
@@ -339,7 +343,7 @@ class _Life:
                 self._within(left_us / 1e6, self.put_question)
                 return
             asked, seat.question = seat.question, None
-            self._message = ""
+            self._lines.clear()
             commands = talk.ask_choice(asked) if isinstance(asked, OpeningChoice) else talk.ask(*asked)
             seat.asked_us = self._send(commands)
 
@@ -366,7 +370,9 @@ class _Life:
             took_us = max(0, now - seat.asked_us)
             if self._timer is not None or self.talk.doubles:
                 self._answered_late(now, took_us)
-            seat.owner.moved(self.talk.cell, took_us, self._message)
+            if not line[-1:].isdecimal():
+                self._lines.append(line)  # a score can follow the move
+            seat.owner.moved(self.talk.cell, took_us, self._lines)
             return
         if self._is_stale and (heard is MOVE or heard is Heard.CHOICE):
             self._is_stale = False
@@ -393,7 +399,7 @@ class _Life:
             return
         if heard is Heard.NOTE and word_and_rest(line)[0] in REFUSALS and (manner := _COMPLAINTS.get(self.talk.phase)):
             self._seat.manners[manner] = None
-        self._message = line
+        self._lines.append(line)
         if line != "OK":
             self.process.note(line)
         if heard is Heard.CUT:

@@ -15,10 +15,11 @@ import pytest
 
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stalls import Stalls
-from noughts_server.engines.engine_connection import EngineConnection, score_in
+from noughts_server.engines.engine_connection import EngineConnection
 from noughts_server.launching.launcher import Locking
 from noughts_server.local.plan import LocalError
 from tests.support.children.field import PROGRAMS, Field
+from tests.support.command_line import invoked
 
 TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=1.0)
 HALF_MARGIN_MS = 25
@@ -255,11 +256,14 @@ async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
         await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
 
 
-def test_scores_in_messages_are_scores_of_moves() -> None:
-    assert [score_in(said) for said in ("MESSAGE depth 9 ev 34 n 20", "MESSAGE eval: -3.5", "MESSAGE fine", "")] == [
-        34.0, -3.5, None, None,
-    ]  # fmt: skip
-    assert score_in("MESSAGE eval 3 winrate 0.62", "winrate") == 0.62
+def test_scores_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:
+    games, command = tmp_path / "games.jsonl", engine("scores")
+    words = ["match", command, "random", "--variant", "mnk:7,7,5", "--games", "2", "--no-lock", "-o", str(games)]
+    invoked(words)
+    for first, line in zip((True, False), games.read_text().splitlines(), strict=True):
+        scores = json.loads(line)["scores"]
+        own, other = scores[not first :: 2], scores[first::2]
+        assert (set(own), set(other)) == ({29_991.0, -12.0}, {None})
 
 
 async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> None:

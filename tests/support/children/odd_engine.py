@@ -64,6 +64,10 @@ class Engine:
             say("ERROR Unknown command: TIME_LEFT")
         if "raw" in HABITS:
             sys.stdout.buffer.write(b"MESSAGE depth \r eval 12 \r\n")
+        if "scores" in HABITS:
+            say(f"MESSAGE depth {self.moves} eval {'+M9' if self.moves % 2 else '-12'}")
+            say("MESSAGE bestline h8 i9")
+            say("MESSAGE 1234 nodes")
         if "think" in HABITS:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))

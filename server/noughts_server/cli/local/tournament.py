@@ -236,7 +236,8 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}
     playing = _with_variant(playing, here)
     variant = options.read_variant(playing.variant or options.USUAL_VARIANT, playing.opening_rule)
-    keep = any(spec.asks_an_endpoint for spec in read_specs)
+    # A server stores scores only if its organiser wants them, or for a player whose record they are.
+    keep = not there or any(spec.asks_an_endpoint for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
     settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
     waits_us = _check_playable(here, variant)

@@ -43,6 +43,8 @@ class StoredRun:
         With `same_seed`, the seeds must be equal. Openings can be omitted, because their file can be gone.
         """
         wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
+        # Runs of earlier versions did not keep scores.
+        wanted = replace(wanted, keep_scores=self.settings.keep_scores)
         if not wanted.openings:
             wanted = replace(wanted, openings=self.settings.openings)
         for name in (field.name for field in fields(TournamentSettings)):

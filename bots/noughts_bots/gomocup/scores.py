@@ -1,0 +1,59 @@
+"""Scores in the messages of engines, on one scale. Pure.
+
+Engines print what they think of their position in many forms: `Eval 34`, `ev -12`, `val=0`, `Eval +M9`, `ev -v4`, or
+`winrate 62 %`. A number counts as it is; engines use about 100 for a small advantage. A win in N plies is 30,000 - N, a
+loss N - 30,000; if N is unknown, 29,000 and -29,000. A winning chance p is 200 ln(p / (1 - p)), from -2,000 to 2,000.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from functools import cache
+
+WIN = 30_000
+"""The score of a position that is won; less the number of plies to the win."""
+WIN_OF_UNKNOWN_LENGTH = 29_000
+_LOGISTIC = 200
+_LARGEST_CHANCE = 2_000
+
+_WORDS = r"ev|eval|evaluation|score|val|value|win\ ?rate|估值|分值|评分|得分|胜率"
+_VALUE = r"""
+    \s*[:=]?\s*
+    (?:
+        (?P<sign>[+-]?) (?P<end>mate(?:\ in)?|[mwl\#]|(?<=[+-])v) \s* (?P<sign2>[+-]?) (?P<plies>\d{1,4}|\*) (?![\w.])
+      | (?P<infinite>[+-]?) (?:val_)?inf(?:inity|inite)?\b
+      | (?P<number>[+-]?\d{1,15}(?:\.\d{1,9})?) \s* (?P<percent>%?)
+    )
+"""
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?P<word>{re.escape(word) if word else _WORDS}){_VALUE}", re.IGNORECASE | re.VERBOSE)
+
+
+def score_in(lines: Iterable[str], word: str = "") -> float | None:
+    """Return the first score in these lines, which is after `word` or a usual word; None if no line has one."""
+    pattern = _pattern(word)
+    found = next(filter(None, map(pattern.search, lines)), None)
+    return None if found is None else _score(found)
+
+
+def _score(found: re.Match[str]) -> float:
+    if found["end"] is not None:
+        length = WIN_OF_UNKNOWN_LENGTH if found["plies"] == "*" else WIN - int(found["plies"])
+        is_loss = "-" in found["sign"] + found["sign2"] or found["end"] in "lL"
+        return -length if is_loss else length
+    if found["infinite"] is not None:
+        return -WIN_OF_UNKNOWN_LENGTH if found["infinite"] == "-" else WIN_OF_UNKNOWN_LENGTH
+    number = float(found["number"])
+    if found["percent"] or found["word"].lower().startswith(("win", "胜")):
+        return _of_chance(number / 100 if found["percent"] or number > 1 else number)
+    return number if abs(number) <= WIN else math.copysign(WIN_OF_UNKNOWN_LENGTH, number)
+
+
+def _of_chance(chance: float) -> float:
+    if not 0 < chance < 1:
+        return -_LARGEST_CHANCE if chance <= 0 else _LARGEST_CHANCE
+    score = round(_LOGISTIC * math.log(chance / (1 - chance)))
+    return max(-_LARGEST_CHANCE, min(_LARGEST_CHANCE, score))
