@@ -8,6 +8,7 @@ from enum import Enum, auto
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import (
+    FREESTYLE,
     OFF_BOARD,
     UNLIMITED_MS,
     cells_by_point,
@@ -15,7 +16,7 @@ from noughts_bots.gomocup.protocol import (
     word_and_rest,
     written_points,
 )
-from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
+from noughts_bots.gomocup.swap2 import Swap2Answer, is_for_empty_board, question, read_answer
 from noughts_referee.rules import OpeningChoice
 
 MOST_REPEATS = 3
@@ -29,6 +30,13 @@ _MESSAGES = ("MESSAGE", "DEBUG")
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"[\w,]+")
 _ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
+_RULE = re.compile(r"\brules?\b", re.IGNORECASE)
+_UNKNOWN_RULE = re.compile(
+    r"\b(?:unknown|unsupported|invalid)\s+(?:game\s*)?rules?\b"
+    r"|\brules?\b.*\b(?:unknown|unsupported|not\s+(?:supported|known|implemented)|reset)\b",
+    re.IGNORECASE,
+)
+_COLOUR = re.compile(r"colou?r", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,8 @@ class Heard(Enum):
     """A second answer to a repeated question, which it had understood the first time."""
     SUGGESTION = auto()
     """A move that waits for our PLAY."""
+    RULE = auto()
+    """It does not know the rule of the game."""
 
 
 # In Python 3.11 it takes longer to look these up than to read a line.
@@ -121,8 +131,10 @@ class Conversation:
     answer, its clock decides.
     """
 
-    def __init__(self, terms: Terms, options: EngineOptions, *, answers_once: bool | None = None) -> None:
-        """`answers_once` is the observation from an earlier process."""
+    def __init__(
+        self, terms: Terms, options: EngineOptions, *, answers_once: bool | None = None, colours: bool | None = None
+    ) -> None:
+        """`answers_once` and `colours` are observations from an earlier process."""
         self.phase = Phase.STARTING
         self.terms = terms
         self.cell = OFF_BOARD
@@ -143,6 +155,12 @@ class Conversation:
         self._repeats = 0
         self.answers_once = answers_once
         """Whether the engine answers a repeated question once; None if not known yet."""
+        self.colours = options.swap2 is Swap2.COLOURS if colours is None else colours
+        """Whether SWAP2BOARD gets the colours of stones: as the options say, or as the engine turned out to want it."""
+        self._misread = 0
+        """How many answers to the open question for a choice were for another position."""
+        self._suspects_colours = False
+        """Whether the engine seems to want SWAP2BOARD in the other form."""
         self._complaints: set[str] = set()
         """Complaints about its terms, without numbers."""
         self._known = 0
@@ -190,12 +208,12 @@ class Conversation:
         """Return the commands that ask for an opening choice. The next question sends the game as a board."""
         self._opening = opening
         self._asked = opening.stones, opening.clock_us
-        self._repeats = 0
+        self._repeats = self._misread = 0
         self.has_rows = True
         self.forget()
         self.phase = Phase.CHOOSING
         left = self.terms.time_left(opening.clock_us)
-        return [left, *question(opening, colours=self._options.swap2 is Swap2.COLOURS)]
+        return [left, *question(opening, colours=self.colours)]
 
     def ask_again(self, took_us: int) -> list[str]:
         """Return the commands that repeat the open question after `took_us`, with the whole position."""
@@ -205,8 +223,13 @@ class Conversation:
         self.forget()
         if self.phase is Phase.CHOOSING:
             assert self._opening is not None
+            if self._opening.stones and (self._suspects_colours or repeats > 1):
+                self.colours = not self.colours
+            self._suspects_colours = False
+            misread = self._misread
             commands = self.ask_choice(self._opening)
             commands[0] = self.terms.time_left(left_us)
+            self._misread = misread
         else:
             commands = self.ask(moves, left_us)
         self._asked = moves, own_clock_us
@@ -233,7 +256,12 @@ class Conversation:
             assert self._opening is not None
             self.choice = read_answer(line, self._opening)
             if self.choice is None:
+                self._suspects_colours = self._suspects_colours or _COLOUR.search(line) is not None
                 return self._complaint(line)
+            if is_for_empty_board(self.choice, self._opening) and not self._misread:
+                # The engine did not understand the stones: it can want their colours, or want none.
+                self._misread, self._suspects_colours = 1, not self._repeats
+                return Heard.NOTE if self._repeats else Heard.MISSED
             self._answered()
             return Heard.CHOICE
         if phase is Phase.PLAYING and self.doubles:
@@ -263,7 +291,7 @@ class Conversation:
         self.phase = _PLAYING
         if self.doubles:
             self.answers_once = self.answers_once is not False
-        self.doubles = self._repeats if self.answers_once is None else 0
+        self.doubles = self._repeats - self._misread if self.answers_once is None else 0
 
     def _double(self) -> Heard:
         self.doubles -= 1
@@ -275,15 +303,26 @@ class Conversation:
 
         A line about the time, or one that also answered the terms, is about the info before the question.
         """
+        if self._is_about_rule(line):
+            return Heard.RULE
         if word_and_rest(line)[0] not in REFUSALS or _NUMBERS.sub("", line) in self._complaints:
             return Heard.NOTE
         if not {"TIME_LEFT", self.terms.time_left(self._asked[1]).split()[-1]}.isdisjoint(_WORDS.findall(line.upper())):
             return Heard.CUT
         return Heard.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
 
+    def _is_about_rule(self, line: str) -> bool:
+        """Return whether the engine says that it does not know the rule of the game."""
+        if self.terms.rule == FREESTYLE:
+            return False
+        refuses = self.phase is Phase.TOLD and word_and_rest(line)[0] in REFUSALS and _RULE.search(line) is not None
+        return refuses or _UNKNOWN_RULE.search(line) is not None
+
     def _hear_who(self, line: str) -> Heard:
         """The terms were read when the engine names itself, or has complained more often than there were infos."""
         word = word_and_rest(line)[0]
+        if not _ABOUT.search(line) and self._is_about_rule(line):
+            return Heard.RULE
         if word in REFUSALS:
             self._complaints.add(_NUMBERS.sub("", line))
             if self._excused:

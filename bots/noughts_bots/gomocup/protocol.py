@@ -134,6 +134,11 @@ PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
 """These variants in words."""
 
 
+def name_of(rule: int) -> str:
+    """Return the variant with this value of `INFO rule`, as on 15x15."""
+    return next((name for name, value in RULES.items() if value == rule), "gomoku")
+
+
 def rule_of(variant: Variant) -> int | None:
     """Return the value of `INFO rule` for the variant; None if the protocol has none."""
     for name, rule in RULES.items():

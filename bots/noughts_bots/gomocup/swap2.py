@@ -11,6 +11,7 @@ from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, read_points, wo
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
+STONES_AT_FIRST = 3
 X, O = 0, 1  # noqa: E741  # the names of the sides
 
 
@@ -57,3 +58,8 @@ def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
     if len(known) == 1:
         return Swap2Answer(Take(O), known[0]) if opening.stones else None
     return Swap2Answer(Put(known))
+
+
+def is_for_empty_board(answer: Swap2Answer, opening: OpeningChoice) -> bool:
+    """Return whether the answer is the three stones of the first question, although the board has stones."""
+    return bool(opening.stones) and isinstance(answer.choice, Put) and len(answer.choice.cells) == STONES_AT_FIRST

@@ -160,8 +160,14 @@ async def _plays(name: str, trial: Trial, session: ChildSession) -> None:
     if not session.knows(variant):
         raise NotForThisBot("engines play five in a row on flat boards")
     async with trial.excused(unless=variant is trial.chosen):
-        for side in (0, 1):
-            await play(session, variant, side, plies=_PLIES_OF_A_VARIANT, seed=side + 3)
+        try:
+            for side in (0, 1):
+                await play(session, variant, side, plies=_PLIES_OF_A_VARIANT, seed=side + 3)
+        except BotError:
+            if variant is trial.chosen or not session.lacks_rule:
+                raise
+            await trial.leave()
+            raise NotForThisBot("it does not know the rule of this variant") from None
 
 
 for _name in _VARIANTS:

@@ -67,6 +67,11 @@ class ChildSession:
         """Return the variants that the bot declares; for an engine, those that its protocol has."""
         return NAMED_VARIANTS if self.is_engine else self.variants
 
+    @property
+    def lacks_rule(self) -> bool:
+        """Return whether this is an engine that has refused the rule of a game."""
+        return isinstance(self._child, EngineChild) and self._child.frames.lacks_rule
+
     async def greet(self) -> None:
         """Wait for its hello and send the welcome."""
         try:

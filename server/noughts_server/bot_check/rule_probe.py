@@ -13,7 +13,7 @@ from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import Position, parse_variant
 from noughts_server.bot_check.child_session import child_session
 
-KEEPS, IGNORES, UNCLEAR = "keeps it", "ignores it", "cannot be told"
+KEEPS, IGNORES, LACKS, UNCLEAR = "keeps it", "ignores it", "does not know it", "cannot be told"
 
 
 class _Probe(NamedTuple):
@@ -33,7 +33,7 @@ PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "ca
 
 
 async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
-    """Return for each variant with a rule whether an engine KEEPS or IGNORES it, UNCLEAR, or its error."""
+    """Return for each variant with a rule whether an engine KEEPS, IGNORES or LACKS it, UNCLEAR, or its error."""
     found = {}
     for name, probe in PROBES.items():
         variant = parse_variant(name)
@@ -47,7 +47,9 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
                 found[name] = UNCLEAR
             except BotError as fault:
                 # An engine that plays a move forbidden in renju ignores the rule.
-                found[name] = IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
+                found[name] = (
+                    LACKS if session.lacks_rule else IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
+                )
             else:
                 played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
                 found[name] = played.get(cell, UNCLEAR)

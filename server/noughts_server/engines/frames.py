@@ -30,7 +30,7 @@ from noughts_referee.monotonic import Now
 from noughts_referee.rules import Position, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import terms_of
-from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner
+from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner, RuleRefused
 
 
 @dataclass(slots=True)
@@ -86,6 +86,8 @@ class EngineFrames(ChildFrames):
         self._outgoing = pb.PlayRequest(hello=hello)
         self._has_news.set()
         self.death: Death | None = None
+        self.lacks_rule = False
+        """Whether the engine has refused the rule of a game."""
         self.seats = [seat.engine for seat in self._seats]
 
     # Called by the reader and the writer of frames.
@@ -155,9 +157,10 @@ class EngineFrames(ChildFrames):
         self.death = death
         self._end(death.reason)
 
-    def refused(self, reason: str) -> None:
-        """End because the engine does not support the board."""
-        self._end(f"refuses the board: it {reason}")
+    def refused(self, refusal: EngineRefused) -> None:
+        """End because the engine does not support the board or the rule."""
+        self.lacks_rule = isinstance(refusal, RuleRefused)
+        self._end(f"refuses the game: it {refusal}")
 
     # Games.
 
@@ -282,4 +285,6 @@ async def _play(frames: EngineFrames, seats: Sequence[EngineSeat]) -> None:
             for seat in seats:
                 tasks.create_task(seat.play())
     except* EngineRefused as refusals:
-        frames.refused(str(refusals.exceptions[0]))
+        refusal = refusals.exceptions[0]
+        assert isinstance(refusal, EngineRefused)
+        frames.refused(refusal)

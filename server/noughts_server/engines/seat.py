@@ -12,7 +12,7 @@ from typing import Protocol
 
 from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
-from noughts_bots.gomocup.protocol import OFF_BOARD, word_and_rest
+from noughts_bots.gomocup.protocol import OFF_BOARD, name_of, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.child_settings import ChildSettings
@@ -51,6 +51,10 @@ _COMPLAINTS = {
 }
 """What a complaint shows if it has no other effect."""
 _LOSES_WORDS = "loses words of commands that directly follow its own line"
+_WANTS_COLOURS = "seems to want the colours of stones in SWAP2BOARD: write swap2=colours"
+_WANTS_NO_COLOURS = "seems to want no colours of stones in SWAP2BOARD: write swap2=on"
+FORMS_OF_SWAP2 = (_WANTS_COLOURS, _WANTS_NO_COLOURS)
+"""The manners that an option of the spec would avoid."""
 _MISSES = "answers questions with ERROR or UNKNOWN until they are repeated"
 
 Question = OpeningChoice | tuple[Sequence[int], int]
@@ -58,7 +62,11 @@ Question = OpeningChoice | tuple[Sequence[int], int]
 
 
 class EngineRefused(Exception):
-    """The engine does not play on such a board; the text is its answer, a phrase that follows "it"."""
+    """The engine does not play on such a board or by such a rule; the text is a phrase that follows "it"."""
+
+
+class RuleRefused(EngineRefused):
+    """The engine does not know the rule."""
 
 
 class Owner(Protocol):
@@ -104,10 +112,12 @@ class EngineSeat:
         self.asked_us = 0
         """When the last question was written, so that the engine could read it."""
         self.repeats = 0
-        """The number of questions that were repeated because the engine answered ERROR or UNKNOWN."""
+        """The number of questions that were repeated as they were because the engine answered ERROR or UNKNOWN."""
         self.pause_us = self.options.settle_us
         """The pause between its last line and the next question; no clock runs."""
         self.answers_once: bool | None = None
+        """See `Conversation`."""
+        self.colours: bool | None = None
         """See `Conversation`."""
         self.restarts = self.options.restart is not Restart.ON
         """Whether a process plays several games in turn."""
@@ -233,10 +243,13 @@ class EngineSeat:
                 reason = await life.over
                 self._raise_failure()
                 self._life = None
+                if life.refused_rule:
+                    self._see_off(life, "", tell=False)
+                    raise RuleRefused(reason or "")
                 if life.refused_start and not was_ready:
                     self._see_off(life, "", tell=False)
                     if self.line_end == _LINE_ENDS[-1]:
-                        raise EngineRefused(reason or "")
+                        raise EngineRefused(f"{reason}, expected OK")
                     self.line_end = _LINE_ENDS[-1]
                     continue
                 was_ready = was_ready or life.was_ready
@@ -255,7 +268,7 @@ class EngineSeat:
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
         """Let the process end while other games continue."""
-        self.answers_once = life.talk.answers_once
+        self.answers_once, self.colours = life.talk.answers_once, life.talk.colours
 
         async def end() -> None:
             death = self.death = await life.process.stop(reason, self.settings.stop)
@@ -281,11 +294,11 @@ class _Life:
 
     def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
         self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
-        self.talk = Conversation(terms, seat.options, answers_once=seat.answers_once)
+        self.talk = Conversation(terms, seat.options, answers_once=seat.answers_once, colours=seat.colours)
         self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         """Why it is abandoned: its fault, a phrase that follows "it"; None if another process is wanted."""
         self.was_ready = False
-        self.refused_start = False
+        self.refused_start = self.refused_rule = False
         self.lost: tuple[LostGame, ...] = ()
         """The game that it lost by ending."""
         self._seat = seat
@@ -419,6 +432,10 @@ class _Life:
             self._send([self.talk.restart()])
         elif heard is Heard.REFUSAL:
             self._refused(line)
+        elif heard is Heard.RULE:
+            self.refused_rule = True
+            rule = self.talk.terms.rule
+            self.leave(f"answers INFO rule {rule} with {line!r}, expected an engine that knows {name_of(rule)}")
 
     def ended(self, reason: str) -> None:
         """Handle the end; also called to abandon the process. It loses its running game."""
@@ -436,11 +453,14 @@ class _Life:
 
     def _ask_again(self) -> None:
         """Repeat the open question while its clock runs."""
-        seat = self._seat
-        seat.lost_words()
-        seat.repeats += 1
-        seat.manners[_MISSES] = None
+        seat, had_colours = self._seat, self.talk.colours
         commands = self.talk.ask_again(seat.settings.now() - seat.asked_us)
+        if self.talk.colours != had_colours:
+            seat.manners[_WANTS_COLOURS if self.talk.colours else _WANTS_NO_COLOURS] = None
+        else:
+            seat.repeats += 1
+            seat.lost_words()
+            seat.manners[_MISSES] = None
         if seat.transcript is not None:
             seat.transcript.note(f"asked again, after {seat.pause_us / 1000:g} ms from now on")
         self._send(commands)

@@ -23,7 +23,7 @@ from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.game_cores import GameCores
-from noughts_server.engines.seat import EngineRefused, EngineSeat
+from noughts_server.engines.seat import FORMS_OF_SWAP2, EngineRefused, EngineSeat
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
@@ -121,15 +121,18 @@ class LocalChildren:
         try:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
-            raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
+            raise LocalError(f"{label}: got an engine that {refusal}") from None
 
     def close(self) -> None:
         if self._game_cores is not None:
             self._game_cores.close()
 
     def notes(self) -> Iterator[str]:
-        """A line for each engine that lost words of a command."""
+        """A line for each engine that lost words of a command, or wanted another form of SWAP2BOARD."""
         for label, wires in self._engines.items():
+            yield from dict.fromkeys(
+                f"{label} {manner}" for wire in wires for manner in wire.seat.manners if manner in FORMS_OF_SWAP2
+            )
             repeats = sum(wire.seat.repeats for wire in wires)
             longest_us = max(wire.seat.pause_us for wire in wires)
             if repeats or longest_us > wires[0].seat.options.settle_us:

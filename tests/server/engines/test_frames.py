@@ -73,7 +73,7 @@ async def test_a_bot_that_knows_no_such_game_resigns(tmp_path: Path) -> None:
     "habits, got",
     [
         ("crash at=1", "a process that was ended by signal 6 (SIGABRT)"),
-        ("refuse-start", "a process that refuses the board: it answers START 15 with 'ERROR message"),
+        ("refuse-start", "a process that refuses the game: it answers START 15 with 'ERROR message"),
         ("silent at=1", "no answer in time"),
         ("instead=my_move_is_h8 at=1", "no answer in time"),
     ],
@@ -143,3 +143,9 @@ async def test_a_check_tells_an_engines_manners_and_which_rules_it_keeps_to() ->
     ]
     assert found.rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "ignores it")
     assert kept == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "keeps it")
+
+
+async def test_a_check_tells_which_rules_an_engine_does_not_know() -> None:
+    async with launching(Locking.OFF, lambda note: None) as launcher:
+        rules = await probe_rules(odd("rule=ERROR_unknown_rule"), launcher, TIMES, 5.0)
+    assert rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "does not know it")

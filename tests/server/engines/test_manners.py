@@ -121,6 +121,29 @@ async def test_a_board_that_is_refused_is_known_before_the_first_game(field: Fie
         await field.play(engine("refuse-size=15"), "random", variant="gomoku", children=TIMES)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ERROR Unknown rule id: 8. Rule is reset to freestyle...",
+        "UNKNOWN command INFO rule 8",
+        "MESSAGE rule 8 is not supported",
+        "MESSAGE unsupported rule, freestyle is played",
+    ],
+)
+async def test_a_rule_that_is_not_known_is_reported_before_the_first_game(field: Field, said: str) -> None:
+    odd = engine(f"rule={said.replace(' ', '_')}")
+    with pytest.raises(LocalError, match=r"odd: got an engine that answers INFO rule 8 with .*expected .* knows caro$"):
+        await field.play(odd, "random", variant="caro", children=TIMES)
+    await field.play(odd, "random", variant="mnk:7,7,5", children=TIMES)
+    assert {game.termination for game in field.games} == {"line"}
+
+
+@pytest.mark.parametrize("said", ["MESSAGE rules: renju, caro", "MESSAGE unknown option", "ERROR no such info"])
+async def test_other_lines_about_the_terms_do_not_refuse_a_rule(field: Field, said: str) -> None:
+    await field.play(engine(f"rule={said.replace(' ', '_')}"), "random", variant="caro", children=TIMES)
+    assert len(field.games) == 2
+
+
 @pytest.mark.parametrize("variant", ["tictactoe", "mnk:8,8,4", "connect4"])
 async def test_games_that_no_engine_knows_are_refused_before_they_begin(field: Field, variant: str) -> None:
     with pytest.raises(LocalError, match="expected five in a row on a flat board"):
@@ -289,6 +312,19 @@ async def test_an_engine_agrees_on_openings_by_swap2board(field: Field, tmp_path
     stones = re.findall(r"SWAP2BOARD\n +[\d.]+ engine < (\d+,\d+\S*)\n", said)
     assert stones
     assert {stone.count(",") for stone in stones} == {2 if swap2 == "colours" else 1}
+
+
+@pytest.mark.parametrize("habit", ["colour", "error", "silent", "waits"])
+@pytest.mark.parametrize(
+    "swap2, wants, advice", [("on", "wants-colours", "swap2=colours"), ("colours", "wants-points", "swap2=on")]
+)
+async def test_the_form_of_swap2board_that_an_engine_wants_is_learnt(
+    field: Field, habit: str, swap2: str, wants: str, advice: str
+) -> None:
+    odd = engine(f"{wants}={habit}", options=f"{{swap2={swap2}}}")
+    await field.play(odd, "random", games=4, variant="gomoku+swap2", children=TIMES)
+    assert {game.termination for game in field.games} == {"line"}
+    assert [note for note in field.said if advice in note]
 
 
 async def test_an_engine_that_is_not_asked_has_the_usual_choices_made_for_it(field: Field, tmp_path: Path) -> None:

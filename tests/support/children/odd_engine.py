@@ -89,6 +89,21 @@ class Engine:
                         sys.exit(0)
                     return
 
+    def choose(self) -> None:
+        """Answer SWAP2BOARD. With `wants-colours` or `wants-points`, rows of the other form are no stones."""
+        rows = list(iter(lambda: sys.stdin.buffer.readline().decode().strip(), "DONE"))
+        commas = 2 if "wants-colours" in HABITS else 1
+        habit = HABITS.get("wants-colours", HABITS.get("wants-points"))
+        if habit is None:
+            say(HABITS["swap2"].replace("_", " "))
+            return
+        misread = [row for row in rows if row.count(",") != commas]
+        if misread and habit != "silent":
+            say("ERROR Color is not a valid value" if habit == "colour" else "ERROR what is that")
+        if misread and habit == "waits":
+            return
+        say("0,0 1,0 2,0" if misread or not rows else "SWAP")
+
     def misbehave(self) -> None:
         if "messages" in HABITS:
             for number in range(int(HABITS["messages"])):
@@ -151,14 +166,14 @@ class Engine:
             log("DONE")
             self.move()
         elif word == "SWAP2BOARD":
-            while sys.stdin.buffer.readline().decode().strip() != "DONE":
-                pass
-            say(HABITS["swap2"].replace("_", " "))
+            self.choose()
         elif word == "ABOUT":
             if "nameless" not in HABITS:
                 say('name="odd", version="1"')
         elif word == "INFO":
             time.sleep(float(HABITS.get("slow-info", 0)))
+            if rest.startswith("rule ") and rest != "rule 0" and "rule" in HABITS:
+                say(HABITS["rule"].replace("_", " "))
             if HABITS.get("complain", "nothing") in rest:
                 say("ERROR unsupported info" if "limit" in rest else "UNKNOWN info")
         elif word == "END":

@@ -105,6 +105,13 @@ def test_an_engine_is_checked_on_the_board_that_it_plays(noughts: Any) -> None:
     assert shown.endswith("Nothing is wrong.\n")
 
 
+def test_variants_whose_rule_an_engine_does_not_know_are_left_out(noughts: Any) -> None:
+    shown = noughts(f"bot check {odd_engine('rule=ERROR_unknown_rule')}").stdout
+    assert "plays caro: it does not know the rule of this variant" in shown
+    assert "The rule of caro: it does not know it." in shown
+    assert shown.endswith("Nothing is wrong.\n")
+
+
 def test_ask_takes_the_board_that_an_engine_plays(noughts: Any) -> None:
     asked = noughts(f"bot ask {odd_engine().removesuffix(' --games 2')} --format json", stdin="." * 225 + " X\n")
     assert json.loads(asked.stdout)["move"] == 0
@@ -115,7 +122,7 @@ def test_ask_takes_the_board_that_an_engine_plays(noughts: Any) -> None:
     [
         ("", "tictactoe", "got variant tictactoe, expected five in a row on a flat board"),
         ("", "connect4", "got variant connect4, expected five in a row on a flat board"),
-        ("refuse-size=15", "gomoku", "refuses the board: it answers START 15 with 'ERROR message - unsupported size"),
+        ("refuse-size=15", "gomoku", "refuses the game: it answers START 15 with 'ERROR message - unsupported size"),
     ],
 )
 def test_a_refused_board_is_reported_as_such(noughts: Any, habits: str, variant: str, said: str) -> None:

@@ -143,7 +143,7 @@ def test_a_crash_is_told_in_the_file_of_games(desk: Desk) -> None:
 def test_games_without_a_fault_are_written_as_ever(desk: Desk) -> None:
     desk.run("match py:bots.py:Fine random --games 10 --seed 3 -o games.jsonl")
     assert {tuple(game) for game in desk.games()} == {
-        ("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text")
+        ("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "scores")
     }
 
 
