@@ -40,11 +40,12 @@ class UnknownEncoding(ValueError):
 class WrongBytes(ValueError):
     """A text file has bytes that its encoding does not have."""
 
-    def __init__(self, line: int, got: str, expected: str) -> None:
+    def __init__(self, line: int, got: str, expected: str, fix: str) -> None:
         super().__init__(f"line {line:,}: got {got}, expected {expected}")
         self.line = line
         self.got = got
         self.expected = expected
+        self.fix = fix
 
 
 def codec_of(name: str) -> str:
@@ -127,5 +128,6 @@ class TextLines:
             piece = self._file.read1(_PIECE)
 
     def _refuse(self, line: int, offset: int, got: str, encoding: str = "") -> None:
-        fix = f"{self._option} {encoding or _EXAMPLES}" if self._option else "save the file as UTF-8"
-        raise WrongBytes(line, f"{got}, at offset {offset:,}", f"text in {self.encoding}. Fix: {fix}")
+        named = f" or name its encoding: {self._option} {encoding or _EXAMPLES}" if self._option else ""
+        fix = f"Save the file as UTF-8{',' if named else ''}{named}."
+        raise WrongBytes(line, f"{got}, at offset {offset:,}", f"text in {self.encoding}", fix)

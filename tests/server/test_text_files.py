@@ -65,9 +65,10 @@ def test_other_encodings_are_refused_with_the_place_and_the_option(tmp_path: Pat
     placed = list(read_games(str(file)))[-1]
     assert isinstance(placed.game, RecordError)
     assert "at offset " in placed.game.got
-    assert "expected text in utf-8. Fix: --encoding " in str(placed.game)
-    with pytest.raises(ResultsError, match="Fix: --encoding"):
+    assert "or name its encoding: --encoding " in placed.game.fix
+    with pytest.raises(ResultsError) as refused:
         read_results(file)
+    assert refused.value.fix == placed.game.fix
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_game_of_sgf_in_another_encoding_than_its_file_is_an_error(tmp_path: P
     one, ascii_only, other = (placed.game for placed in read_games(str(file)))
     assert isinstance(one, RecordedGame)
     assert isinstance(ascii_only, RecordedGame)
-    assert "got a game with CA[UTF-8], expected one encoding in a file (gb18030). Fix: " in str(other)
+    assert "got a game with CA[UTF-8], expected one encoding in a file (gb18030)" in str(other)
 
 
 def test_the_place_of_a_wrong_byte_is_exact_in_a_long_file(tmp_path: Path) -> None:
@@ -102,6 +103,16 @@ def test_the_place_of_a_wrong_byte_is_exact_in_a_long_file(tmp_path: Path) -> No
             list(lines)
         assert f"the byte 0xD5, which is not utf-8, at offset {length:,}" in refused.value.got
         assert refused.value.line == length // 3 + 1
+
+
+@pytest.mark.parametrize("suffix", [".pgn", ".csv", ".jsonl", ".sgf"])
+def test_files_that_were_put_together_are_read(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"games{suffix}"
+    head = "white,black,result\n" if suffix == ".csv" else ""
+    file.write_bytes((head + FORMS[suffix].format("ada", "bob")).encode("utf-8-sig") * 3)
+    found = [placed.game for placed in read_games(str(file))]
+    assert [(game.first, game.second) for game in found if isinstance(game, RecordedGame)] == [("ada", "bob")] * 3
+    assert len(found) == 3
 
 
 def test_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
@@ -116,5 +127,5 @@ def test_openings_are_read_with_a_byte_order_mark_and_refused_in_others(tmp_path
         file.write_bytes("# 开局\r\nh8 i9\r\n".encode(encoding))
         assert read_openings_file(Openings(), file, gomoku).listed == ((112, 98),)
     file.write_bytes("# 开局\nh8 i9\n".encode("gb18030"))
-    with pytest.raises(OpeningsFileError, match=r"line 1: got the byte 0xBF, .*Fix: save the file as UTF-8"):
+    with pytest.raises(OpeningsFileError, match=r"line 1: got the byte 0xBF, .*Fix: Save the file as UTF-8"):
         read_openings_file(Openings(), file, gomoku)

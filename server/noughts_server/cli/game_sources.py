@@ -184,6 +184,8 @@ def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
 
 
 def valid_game(file: str, placed: Placed) -> RecordedGame:
+    if isinstance(placed.game, RecordError) and placed.game.fix:
+        raise Problem(f"{place_in(file, placed)}: {placed.game}", placed.game.fix)
     if isinstance(placed.game, RecordError):
         raise Problem.of("unreadable_game", place=place_in(file, placed), error=placed.game, file=file)
     return placed.game

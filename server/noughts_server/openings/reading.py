@@ -59,7 +59,7 @@ def read_openings_file(
         with TextLines(file) as lines:
             return read_openings(openings, name or file.name, lines, variant, part)
     except WrongBytes as error:
-        raise OpeningsFileError(f"{file}, {error}") from error
+        raise OpeningsFileError(f"{file}, {error}. Fix: {error.fix}") from error
 
 
 def read_openings(

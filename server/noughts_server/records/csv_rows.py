@@ -3,10 +3,18 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 
 from noughts_server.records.endings import termination_of
-from noughts_server.records.recorded_game import Placed, RecordError, check_listed, listed_game, result_of
+from noughts_server.records.recorded_game import (
+    BYTE_ORDER_MARK,
+    Placed,
+    RecordError,
+    check_listed,
+    listed_game,
+    result_of,
+)
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, round_of
 
 COLUMNS = ("first", "second", "result", "round", "date", "event", "variant", "termination")
@@ -27,6 +35,13 @@ _EXPECTED_ROW = "first,second,result as in `alpha,beta,1-0`"
 _SHOWN = 80
 
 
+class _Dialect(csv.excel):
+    """An unfinished quotation is an error, because it would swallow the rows after it."""
+
+    skipinitialspace = True
+    strict = True
+
+
 def csv_text(record: RecordedGame) -> str:
     """Return the game as a line. Raises RecordError."""
     check_listed(record)
@@ -40,19 +55,21 @@ def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
     """Yield the games in a file, whose first row can name the columns; White is the player that moved first.
 
     Without such a row, the columns are the first player, the second and the result. The separator is the one that
-    splits the first row into most cells.
+    makes the first row a heading or a game.
     """
     skipped, separator, begin = _begin(iter(lines))
-    rows = csv.reader(begin, delimiter=separator, skipinitialspace=True, strict=True)
+    rows = csv.reader(begin, _Dialect, delimiter=separator)
     places: dict[str, int] | None = None
+    heading: list[str] = []
     try:
         for row in rows:
             cells, line = [cell.strip() for cell in row], skipped + rows.line_num
-            if not any(cells):
+            if not any(cells) or [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:]] == heading:
                 continue
             if places is None:
                 places = _heading(cells)
                 if places:
+                    heading = cells
                     continue
                 places = {name: place for place, name in enumerate(_NEEDED)}
             yield Placed(line, _game({name: cells[at] for name, at in places.items() if at < len(cells)}, row))
@@ -69,9 +86,18 @@ def _begin(lines: Iterator[str]) -> tuple[int, str, Iterable[str]]:
         if line.strip().lower().startswith(_SEPARATOR_LINE) and len(line.strip("\r\n")) == len(_SEPARATOR_LINE) + 1:
             return skipped + 1, line.strip("\r\n")[-1], lines
         if line.strip():
-            return skipped, max(_SEPARATORS, key=line.count), chain([line], lines)
+            return skipped, next(filter(partial(_separates, line), _SEPARATORS), ","), chain([line], lines)
         skipped += 1
     return skipped, ",", ()
+
+
+def _separates(line: str, separator: str) -> bool:
+    """Return whether a line is a heading or a game with this separator."""
+    try:
+        cells = [cell.strip() for cell in next(csv.reader([line], _Dialect, delimiter=separator))]
+        return bool(_heading(cells)) or (len(cells) >= len(_NEEDED) and result_of(cells[2]) in RESULTS)
+    except (csv.Error, RecordError):
+        return False
 
 
 def _heading(cells: list[str]) -> dict[str, int]:

@@ -6,10 +6,10 @@ also stand inside sentences, as in `Black win by time forfeit`.
 
 import re
 
-from noughts_referee.rules import FAULTS, Termination
+from noughts_referee.rules import FORFEITS, Termination
 
 _CODES = frozenset(map(str, Termination))
-_FAULTS = frozenset(map(str, FAULTS))
+_FORFEITS = frozenset(map(str, FORFEITS))
 _SAYING_NOTHING = ("", "?", "-", "normal", "unknown", "none", "standard")
 _TABLE = (
     (Termination.VOID, r"unterminated|unfinished|aborted|cancel\w*|interrupted|void"),
@@ -34,7 +34,7 @@ _PATTERNS = tuple((str(termination), re.compile(rf"\b(?:{words})\b")) for termin
 def termination_of(text: str, result: str) -> str:
     """Return the code of a termination for a game with this result; the text itself if the table does not have it.
 
-    A game that nobody lost did not end by a fault: in other words, it was adjudicated or void.
+    A game that nobody lost did not end by a fault, and one with a result is not void: such a game was adjudicated.
     """
     if text in _CODES:
         return text
@@ -44,7 +44,8 @@ def termination_of(text: str, result: str) -> str:
     code = plain.replace(" ", "_")
     if code not in _CODES:
         code = next((code for code, words in _PATTERNS if words.search(plain)), text.strip())
-    if code in _FAULTS and result not in ("1-0", "0-1"):
+    is_decided = result in ("1-0", "0-1")
+    if (code in _FORFEITS and not is_decided) or (code == str(Termination.VOID) and result != "*"):
         return str(Termination.VOID if result == "*" else Termination.ADJUDICATED)
     return code
 

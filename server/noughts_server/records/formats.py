@@ -64,7 +64,7 @@ def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iter
     """
     suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
-        paths = sorted(path.glob("*.psq")) if path.is_dir() else [path]
+        paths = sorted(each for each in path.iterdir() if each.suffix.lower() == ".psq") if path.is_dir() else [path]
         if not paths:
             raise FormatError(f"{file}: got a folder without .psq files, expected some")
         for each in paths:
@@ -84,7 +84,7 @@ def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iter
             else:
                 yield from _READERS[suffix](lines)
         except WrongBytes as error:
-            yield Placed(error.line, RecordError(error.got, error.expected))
+            yield Placed(error.line, RecordError(error.got, error.expected, error.fix))
 
 
 def _psq(path: Path, name: str, dialect: Dialect) -> Placed:
@@ -92,7 +92,7 @@ def _psq(path: Path, name: str, dialect: Dialect) -> Placed:
         with TextLines(path, dialect.encoding, option=ENCODING_OPTION) as lines:
             return Placed(1, read_psq(lines, assumed=dialect.variant), name)
     except WrongBytes as error:
-        return Placed(error.line, RecordError(error.got, error.expected), name)
+        return Placed(error.line, RecordError(error.got, error.expected, error.fix), name)
     except RecordError as error:
         return Placed(1, error, name)
 
@@ -148,7 +148,7 @@ def _writing_psq(file: str) -> Iterator[Callable[[RecordedGame], None]]:
             yield _one_game(file, out)
         return
     path.mkdir(exist_ok=True)
-    if any(path.glob("*.psq")):
+    if any(each.suffix.lower() == ".psq" for each in path.iterdir()):
         raise FormatError(f"{file}: got a folder with .psq files, expected a new one, or one without")
     count = 0
 

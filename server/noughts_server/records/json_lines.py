@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noughts_server.records.endings import termination_of
-from noughts_server.records.recorded_game import LONGEST_MS, Placed, RecordError, variant_of
+from noughts_server.records.recorded_game import BYTE_ORDER_MARK, LONGEST_MS, Placed, RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 LINE_KEYS = (
@@ -32,7 +32,7 @@ def read_json_lines(lines: Iterable[str]) -> Iterator[Placed]:
 
 def _read(line: str) -> RecordedGame:
     try:
-        document: Any = json.loads(line)
+        document: Any = json.loads(line.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
         raise RecordError("broken JSON", "a game as JSON on one line") from error
     if not isinstance(document, dict):

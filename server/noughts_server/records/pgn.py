@@ -11,10 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from noughts_server.records.endings import termination_of
-from noughts_server.records.recorded_game import Placed, RecordError, check_listed, listed_game, result_of
+from noughts_server.records.recorded_game import (
+    BYTE_ORDER_MARK,
+    Placed,
+    RecordError,
+    check_listed,
+    listed_game,
+    result_of,
+)
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line, round_of
 
 _NEEDED = ("White", "Black", "Result")
+_ROSTER = ("Event", "Site", "Date", "Round")
 _KNOWN = {name.lower(): name for name in (*_NEEDED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination")}
 _NAME = r'\[\s*([^\s"\[\]]+?):?\s*'
 _TAG = re.compile(rf'{_NAME}"((?:[^"\\]|\\.)*)"\s*\]\s*')
@@ -49,7 +57,7 @@ def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
     Tags begin a game if the one before has moves, or White, Black and Result and then a blank line, or the same tag.
     """
     game, begun, anything = _Game(1), False, False
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate((line.removeprefix(BYTE_ORDER_MARK) for line in lines), start=1):
         anything = anything or not line.isspace()
         rest = line
         if game.comment_from or not line.lstrip().startswith("["):
@@ -78,7 +86,7 @@ class _Game:
     tags: dict[str, str] = field(default_factory=dict)
     has_moves: bool = False
     is_ended: bool = False
-    """Whether a blank line followed all needed tags."""
+    """Whether a blank line or a comment followed all needed tags."""
     results: list[str] = field(default_factory=list)
     """The different results after its moves."""
     comment: str = ""
@@ -91,9 +99,12 @@ class _Game:
 
     def is_before(self, tag: str) -> bool:
         """Return whether this game ends before a tag of this name."""
-        return bool(self.tags or self.results) and (
-            self.has_moves or self.is_ended or (tag in _NEEDED and tag in self.tags)
-        )
+        begins_again = tag in self.tags and (tag in _NEEDED or (tag in _ROSTER and self._has_all_tags))
+        return bool(self.tags or self.results) and (self.has_moves or self.is_ended or begins_again)
+
+    @property
+    def _has_all_tags(self) -> bool:
+        return all(name in self.tags for name in _NEEDED)
 
     def read(self, number: int, text: str) -> None:
         """Read a line, or the rest of one, that has no tags."""
@@ -101,7 +112,7 @@ class _Game:
             if text.startswith("%"):
                 return
             if not text.strip():
-                self.is_ended = all(name in self.tags for name in _NEEDED)
+                self.is_ended = self._has_all_tags
                 return
             if not self.has_moves and (found := _BROKEN_TAG.match(text.strip())):
                 self.error = self.error or RecordError(f"the tag {found.group()}", f'[{found.group(1)} "..."]')
@@ -117,10 +128,13 @@ class _Game:
             self._add(number, token.group())
 
     def _add(self, number: int, token: str) -> None:
-        self.has_moves = True
         if token == "{":
+            # A comment can stand among the tags.
             self.comment_from, self.comment, self.tags_in_comment = number, "", False
-        elif token == "(":
+            self.is_ended = self.is_ended or self._has_all_tags
+            return
+        self.has_moves = True
+        if token == "(":
             self.variations += 1
         elif token == ")":
             self.variations = max(0, self.variations - 1)

@@ -15,14 +15,20 @@ _RESULT_SPELLINGS: Mapping[str, str] = {"1": "1-0", "1.0": "1-0", "0": "0-1", "0
 """Other spellings in lists of results."""
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-") | {ord(" "): None}
 
+BYTE_ORDER_MARK = "\ufeff"
+"""Files that were put together can have one in the middle."""
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
 _LONGEST_SHOWN = 200
 
 
 class RecordError(InvalidInput):
-    def __init__(self, got: str, expected: str) -> None:
+    """A game that cannot be read, or that a format cannot have."""
+
+    def __init__(self, got: str, expected: str, fix: str = "") -> None:
+        """`fix` says what the user can do, unless it is to correct the file."""
         super().__init__(got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}...", expected)
+        self.fix = fix
 
 
 def score_column(scores: Mapping[int, float], plies: int) -> dict[str, Any]:

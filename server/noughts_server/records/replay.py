@@ -44,7 +44,7 @@ def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterato
     seen: set[int] = set()
     for line, game, file in placed:
         if isinstance(game, RecordError):
-            errors = [str(game)]
+            errors = [f"{game}. Fix: {game.fix}" if game.fix else str(game)]
         else:
             errors = faults_of(game) if with_moves else []
             if game.first and game.first == game.second:

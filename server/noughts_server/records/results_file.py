@@ -11,11 +11,13 @@ from noughts_server.text_files import TextLines, WrongBytes
 
 
 class ResultsError(ValueError):
-    def __init__(self, line: int, got: str, expected: str, file: str = "") -> None:
+    def __init__(self, line: int, got: str, expected: str, file: str = "", fix: str = "") -> None:
+        """`fix` says what the user can do, unless it is to correct the line."""
         super().__init__(f"{file}{', ' if file else ''}line {line}: got {got}, expected {expected}")
         self.line = line
         self.got = got
         self.expected = expected
+        self.fix = fix
 
 
 def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALECT) -> tuple[Tally, int]:
@@ -27,7 +29,7 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
     try:
         form = "" if path.suffix.lower() in FORMATS else _guessed(path, dialect)
     except WrongBytes as error:
-        raise ResultsError(error.line, error.got, error.expected) from error
+        raise ResultsError(error.line, error.got, error.expected, fix=error.fix) from error
     tally, void = Tally(forfeits=forfeits), 0
     for game in _games(read_games(str(path), form=form, dialect=dialect)):
         if game.score is None:
@@ -48,7 +50,7 @@ def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
     variant = ""
     for line, game, file in all_placed:
         if isinstance(game, RecordError):
-            raise ResultsError(line, game.got, game.expected, file)
+            raise ResultsError(line, game.got, game.expected, file, game.fix)
         if not (game.first and game.second):
             raise ResultsError(line, "a game between players without names", "two names", file)
         if game.first == game.second:

@@ -97,7 +97,7 @@ def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]
         return
     if fits:
         got = "a game without a rule in which six in a row did not win"
-        raise RecordError(got, f"the rule in the file. Fix: name the variant: --assume-variant {standard.name}")
+        raise RecordError(got, "the rule in the file", f"Name the variant: --assume-variant {standard.name}.")
 
 
 def _words(text: str) -> list[str]:

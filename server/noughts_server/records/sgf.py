@@ -80,8 +80,8 @@ def _check_encoding(nodes: list[Node], encoding: str) -> None:
     if not (declared and encoding) or codec_of(declared) == encoding:
         return
     if not all("".join(each.values).isascii() for node in nodes for each in node.properties):
-        expected = f"one encoding in a file ({encoding}). Fix: split the file, or name the encoding: --encoding NAME"
-        raise RecordError(f"a game with CA[{declared}]", expected)
+        fix = "Split the file, or name the encoding of all games: --encoding NAME."
+        raise RecordError(f"a game with CA[{declared}]", f"one encoding in a file ({encoding})", fix)
 
 
 class _Move(NamedTuple):
@@ -98,8 +98,8 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
     if game not in ("", "4"):
         raise RecordError(f"another game, GM[{game}]", "GM[4], Gomoku and Renju")
     if set_up := next((each for each in _SET_UP if any(node.text(each) for node in nodes)), ""):
-        expected = "only moves, from the empty board. Fix: write the stones as moves in their order"
-        raise RecordError(f"stones that are set up, {set_up}[...]", expected)
+        fix = "Write the stones as moves in their order, or leave the game out."
+        raise RecordError(f"stones that are set up, {set_up}[...]", "only moves, from the empty board", fix)
     variant = _variant(nodes, assumed)
     played = _without_passes(_moves(nodes), variant)
     # White moves first in files of some servers.
@@ -214,10 +214,12 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
         return variant_of(five_in_a_row(*shape))
     if known and (variant_on_board := on_board(known, *shape)):
         return variant_on_board
-    if known or not rule:
+    if not rule:
+        raise RecordError(f"a board SZ[{size}]", f"the board of {assumed}")
+    if known:
         raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a known variant for a board of that size")
-    expected = "Freestyle, Standard, Renju, Caro, or a variant. Fix: name the variant: --assume-variant gomoku"
-    raise RecordError(f"the unknown rule RU[{rule}]", expected)
+    fix = "Name the variant: --assume-variant gomoku."
+    raise RecordError(f"the unknown rule RU[{rule}]", "Freestyle, Standard, Renju, Caro, or a variant", fix)
 
 
 def _cell(variant: Variant, value: str) -> int:

@@ -27,6 +27,7 @@ GAME = RecordedGame("", "ada", "bob", "1-0")
         "name,first,second,first_bot,second_bot,result\nx,ada,bob,bots/ada,bots/bob,1-0\n",
         "black;white;score\nbob;ada;1,0\n".replace("1,0", "1.0"),
         "\n\nada,bob,1 - 0\n",
+        "first,second,result,comment\nada,bob,1-0,a;b;c;d;e\n",
         "ada,bob,1\N{EN DASH}0\n",
     ],
 )

@@ -17,8 +17,8 @@ LOST_BY = {
                      "disconnect", "Black disconnects", "walkover", "no-show", "forfeit", "death", "lost connection"],
     "crashed": ["crash", "Black win by opponent crash", "engine crashed", "terminated unexpectedly"],
     "resigned": ["resign", "ada won by resignation", "White resigns"],
-    "adjudicated": ["adjudication", "White win by adjudication", "emergency", "TB adjudication", "by agreement"],
-    "void": ["unterminated", "aborted", "Unfinished"],
+    "adjudicated": ["adjudication", "White win by adjudication", "emergency", "TB adjudication", "by agreement",
+                    "unterminated"],
     "line": ["Black win by five connection", "five in a row"],
     "board_full": ["Draw by fullfilled board", "board full"],
     "": ["normal", "Normal", "", "?"],
@@ -37,6 +37,7 @@ def test_codes_stay_and_games_that_nobody_lost_have_no_fault() -> None:
         code for code in codes for _ in range(2)
     ]
     assert termination_of("abandoned", "*") == "void"
+    assert termination_of("aborted", "1-0") == "adjudicated"
     assert termination_of("time forfeit", "1/2-1/2") == "adjudicated"
 
 

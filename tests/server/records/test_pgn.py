@@ -31,6 +31,7 @@ def played(text: str) -> list[tuple[str, str, str] | str]:
          ('the "best" bot', 'the "best" bot]')),
         ('[White "C:\\bots\\ada"]\n[Black "C:\\bots\\"]\n[Result "1-0"]\n', ("C:\\bots\\ada", "C:\\bots\\")),
         ('[White "a;b {c}"]\n[Black "% (d"]\n[Result "1-0"]\n', ("a;b {c}", "% (d")),
+        ('{ a }\n[White "ada"]\n{ b\n} ; c\n[Black "bob"] ; d\n[Result "1-0"] { e }\n', ("ada", "bob")),
         ('% a remark\n; another\n[White "ada"]\n%[White "eve"]\n[Black "bob"]\n[Result "1-0"]\n', ("ada", "bob")),
     ],
 )  # fmt: skip

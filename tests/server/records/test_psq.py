@@ -69,7 +69,7 @@ def test_an_unknown_rule_is_refused_if_the_game_shows_another_one(end: str) -> N
     with pytest.raises(RecordError) as refused:
         read(won if end == "-1" else BEYOND_SIX, end)
     assert "got a game without a rule in which six in a row did not win" in str(refused.value)
-    assert "Fix: name the variant: --assume-variant gomoku:exact" in str(refused.value)
+    assert refused.value.fix == "Name the variant: --assume-variant gomoku:exact."
     assert read(BEYOND_SIX, end, assumed="gomoku:exact").variant == "gomoku:exact"
 
 

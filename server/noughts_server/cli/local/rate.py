@@ -38,7 +38,7 @@ def rate(
         with place.file(source) as file:
             tally, void = read_results(Path(file), forfeits=not without_forfeits, dialect=files.dialect)
     except ResultsError as error:
-        raise UsageProblem(f"{source}, {error}", "Correct the line, or leave it out.") from None
+        raise UsageProblem(f"{source}, {error}", error.fix or "Correct the line, or leave it out.") from None
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate as rate_games
     from noughts_server.statistics.rated_games import count_pairs

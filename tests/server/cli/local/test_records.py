@@ -97,6 +97,36 @@ def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Pa
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "games.csv").read_text()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "records convert {} x.csv",
+        "records list {}",
+        "rate {} --prior",
+        "tournament tables {}",
+        "report {}",
+        "records check {}",
+    ],
+)
+def test_commands_name_the_option_for_the_encoding(
+    noughts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, names = tmp_path / "games.pgn", ("张三", "李四")
+    games = [f'[White "{one}"]\n[Black "{two}"]\n[Result "1-0"]\n\n' for one, two in (names, names[::-1])]
+    file.write_bytes("".join(games).encode("gb18030"))
+    refused = noughts(command.format(file), code=2 if command.startswith("rate") else 1)
+    told = " ".join((refused.stdout + refused.stderr).split())
+    assert f"{file}, line 1: got the byte 0xD5, which is not utf-8, at offset 8, expected text in utf-8" in told
+    assert "Fix: Save the file as UTF-8, or name its encoding: --encoding gb18030, big5, shift_jis" in told
+    assert not (tmp_path / "x.csv").exists()
+    read = noughts(f"{command.format(file)} --encoding gb18030")
+    if command.startswith(("records list", "rate", "tournament")):
+        assert all(name in read.stdout for name in names)
+    message = noughts(f"{command.format(file)} --encoding klingon", code=2).stderr
+    assert "--encoding 'klingon': expected a known encoding" in message
+
+
 def test_name_of_a_tournament_is_told_from_that_of_a_file(noughts: Any) -> None:
     assert "Write a tournament as tournaments/autumn." in noughts("records convert autumn games.sgf", code=2).stderr
 
