@@ -7,7 +7,7 @@ COPY requirements-runtime.lock requirements-build.lock ./
 RUN python -m venv --without-pip /opt/noughts \
     && pip --python /opt/noughts/bin/python install --no-cache-dir --require-hashes -r requirements-runtime.lock \
     && pip install --no-cache-dir --require-hashes -r requirements-build.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY proto ./proto
 COPY referee ./referee
 COPY bots ./bots

@@ -66,7 +66,7 @@ lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everyth
 	$(LOCK) --constraint requirements.lock --group build --group docs --output-file requirements-build.lock
 
 wheel: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
-wheel: $(STAMP) ## build the wheel with bills of materials (CycloneDX) and checksums in dist
+wheel: docs ## build the wheel, with the documentation, bills of materials (CycloneDX) and checksums, in dist
 	rm -rf dist
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	$(BIN)/python -m tools.bill_of_materials dist

@@ -2,12 +2,19 @@
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_COMMIT_FILE = Path(__file__).with_name("commit.txt")
+"""A file of a wheel that was built from a checkout: see `hatch_build.py`."""
 
 
 @cache
 def software_version() -> str:
-    """The installed version of Noughts."""
+    """Return the installed version; for a state between releases with its commit, e.g. 1.1.0.dev0+0a1b2c3d4e5f."""
     try:
-        return version("noughts")
+        installed = version("noughts")
     except PackageNotFoundError:
         return "0+unknown"
+    if "dev" not in installed or not _COMMIT_FILE.is_file():
+        return installed
+    return f"{installed}+{_COMMIT_FILE.read_text(encoding='utf-8').strip()}"

@@ -87,6 +87,7 @@ def masked(text: str) -> str:
     for found, mask in (
         (r"(localhost|127\.0\.0\.1):\d+", "HOST:PORT"),
         (r"\bnou_[\w-]+", "TOKEN"),
+        (r"\bNoughts \d[\w.+]*", "Noughts VERSION"),
         (r"\b[0-9a-f]{16,}\b", "HASH"),
         (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", "DATE"),
         (r"[\d.,]+ (us|ms|s|min|h|KiB|MiB|kB)\b", "AMOUNT"),

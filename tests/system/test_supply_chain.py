@@ -21,7 +21,8 @@ from tests.support.tools import NOT_TRIED, run
 from tools.audit import problem_of
 from tools.locks import LOCKS, LockedPackage, read_lock
 
-WHEEL = "noughts-1.0.0-py3-none-any.whl"
+VERSION = "1.1.0.dev0"
+WHEEL = f"noughts-{VERSION}-py3-none-any.whl"
 PURPOSES = {*LOCKS, "image"}
 PAGE = (ROOT / "docs" / "contributing" / "supply-chain.md").read_text(encoding="utf-8")
 
@@ -37,13 +38,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bill(folder: Path, purpose: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / f"noughts-1.0.0-{purpose}.cdx.json").read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(
+        (folder / f"noughts-{VERSION}-{purpose}.cdx.json").read_text(encoding="utf-8")
+    )
     return document
 
 
 def test_bills_are_valid_and_connected(release: Path) -> None:
     for purpose in PURPOSES:
-        text = (release / f"noughts-1.0.0-{purpose}.cdx.json").read_text(encoding="utf-8")
+        text = (release / f"noughts-{VERSION}-{purpose}.cdx.json").read_text(encoding="utf-8")
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
         document = json.loads(text)
         required = {each["ref"]: each.get("dependsOn", []) for each in document["dependencies"]}
@@ -70,7 +73,7 @@ def test_bills_hold_each_locked_package_with_its_hashes(release: Path) -> None:
 def test_bill_of_the_image_holds_base_wheel_and_linux_packages(release: Path) -> None:
     listed = {each["purl"]: each for each in bill(release, "image")["components"]}
     wheel = hashlib.sha256((release / WHEEL).read_bytes()).hexdigest()
-    assert listed["pkg:pypi/noughts@1.0.0"]["hashes"] == [{"alg": "SHA-256", "content": wheel}]
+    assert listed[f"pkg:pypi/noughts@{VERSION}"]["hashes"] == [{"alg": "SHA-256", "content": wheel}]
     assert "pkg:docker/python@3.12-slim" in listed
     names = [each["name"] for each in listed.values()]
     assert "uvloop" in names

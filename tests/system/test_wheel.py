@@ -324,3 +324,32 @@ def test_wrong_usage_without_extras_exits_with_2(
     assert refused.returncode == 2
     assert "Error" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_wheel_of_a_checkout_has_its_commit(tmp_path: Path) -> None:
+    shutil.copy2(ROOT / "hatch_build.py", tmp_path)
+    (tmp_path / "noughts_server").mkdir()
+    (tmp_path / "noughts_server" / "__init__.py").touch()
+    hook = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "hatch_build.py"\n'
+    project = '[project]\nname = "noughts-server"\nversion = "1"\n'
+    backend = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    (tmp_path / "pyproject.toml").write_text(backend + project + hook)
+    building = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path / "dist", tmp_path)
+    run(*building, cwd=tmp_path)
+    [wheel] = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert "noughts_server/commit.txt" not in archive.namelist()
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    run("git", "init", "--quiet", cwd=tmp_path)
+    run("git", "add", "noughts_server", cwd=tmp_path)
+    run("git", *identity, "commit", "--quiet", "--message", "First", cwd=tmp_path)
+    run(*building, cwd=tmp_path)
+    commit = run("git", "rev-parse", "HEAD", cwd=tmp_path)
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("noughts_server/commit.txt").decode().strip() == commit.strip()[:12]
+    assert [file.name for file in (tmp_path / "dist").iterdir()] == [wheel.name]
+
+
+def test_wheel_of_a_release_has_the_documentation() -> None:
+    planned = run("make", "--dry-run", "wheel", cwd=ROOT)
+    assert 0 < planned.find("server/noughts_server/web/handbook") < planned.find(" -m build --wheel")

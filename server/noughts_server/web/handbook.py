@@ -15,6 +15,10 @@ from starlette.routing import Route as Address
 
 from noughts_server.web.upstream import Failure
 
+_HOW_TO_GET_IT = (
+    "Operators: in a checkout of Noughts, run make docs and then pip install '.[server,web]'. The wheel of make wheel"
+    " contains it, too."
+)
 FOLDER = Path(str(files(__package__) / "handbook"))
 # The theme's side bar, and its header on a phone, in which each page gets a link to the website.
 _TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
@@ -43,7 +47,7 @@ async def _page(request: Request) -> Response:
         path += "index.html"
     pages = contents()
     if not pages:
-        raise Failure(404, "The documentation was not built here.", "Operators: run make docs, then install again.")
+        raise Failure(404, "The documentation is not part of this installation.", _HOW_TO_GET_IT)
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"

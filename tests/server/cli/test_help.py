@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from noughts_server import version as noughts_version
 from noughts_server.cli.command import hide_former_names
 from tests.support.command_line import commands_and_groups
 from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
@@ -195,6 +196,22 @@ def test_reference_of_json_has_a_section_for_each_command() -> None:
 
 def test_version_is_the_installed_one(noughts: Any) -> None:
     assert noughts("--version").stdout == f"noughts {version('noughts')}\n"
+
+
+@pytest.mark.parametrize(
+    "installed, built_from, shown",
+    [("1.1.0.dev0", "0a1b2c3d4e5f\n", "1.1.0.dev0+0a1b2c3d4e5f"), ("1.1.0.dev0", None, "1.1.0.dev0"),
+     ("1.1.0", "0a1b2c3d4e5f\n", "1.1.0")],
+)  # fmt: skip
+def test_version_between_releases_has_the_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: str, built_from: str | None, shown: str
+) -> None:
+    file = tmp_path / "commit.txt"
+    if built_from is not None:
+        file.write_text(built_from)
+    monkeypatch.setattr(noughts_version, "_COMMIT_FILE", file)
+    monkeypatch.setattr(noughts_version, "version", lambda name: installed)
+    assert noughts_version.software_version.__wrapped__() == shown
 
 
 @pytest.mark.parametrize("line", groups())

@@ -109,3 +109,17 @@ def links_of(text: str) -> list[str]:
     """Return the files that a page links to."""
     found = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL))
     return [each for each in found if "://" not in each]
+
+
+@pytest.mark.parametrize("address", ["/docs/", "/docs/how-to/web.md", "/llms.txt"])
+def test_installation_without_documentation_says_how_to_get_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    monkeypatch.setattr(handbook, "FOLDER", tmp_path)
+    handbook.contents.cache_clear()
+    try:
+        answer = site.get(address)
+    finally:
+        handbook.contents.cache_clear()
+    assert answer.status == 404
+    assert "run make docs and then pip install" in answer.text
