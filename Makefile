@@ -55,7 +55,7 @@ docs: $(STAMP) ## build the documentation; the website serves it under /docs
 browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
 	@$(BIN)/python -m tests.support.browser_program
 
-stubs: $(STAMP) ## generate the protobuf and gRPC stubs
+stubs: $(STAMP) ## generate the protobuf and gRPC stubs, and the texts of the documentation that follow from the code
 	$(BIN)/python tools/regenerate.py
 
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --quiet

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 # Sphinx's own program does not look for modules in the working directory.
 sys.path.insert(0, str(HERE.parent))
 
-from tools.generated_pages import expanded, has_parts  # noqa: E402
+from tools.generated_pages import has_parts, with_pictures  # noqa: E402
 from tools.generated_pages.docstrings import to_rst  # noqa: E402
 
 project = "Noughts"
@@ -65,8 +65,8 @@ def _without_source_links(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _LINK.sub(replaced, source[0])
 
 
-def _with_generated_parts(app: Sphinx, name: str, source: list[str]) -> None:
-    source[0] = expanded(source[0])
+def _with_pictures(app: Sphinx, name: str, source: list[str]) -> None:
+    source[0] = with_pictures(source[0])
 
 
 def _pages_with_generated_parts(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
@@ -103,7 +103,7 @@ def _plain_pages(app: Sphinx, error: Exception | None) -> None:
     for name in _in_order(app.env, "index"):
         source = [Path(app.env.doc2path(name)).read_text(encoding="utf-8")]
         _without_source_links(app, name, source)
-        _with_generated_parts(app, name, source)
+        _with_pictures(app, name, source)
         (Path(app.outdir) / f"{name}.md").write_text(source[0], encoding="utf-8")
         whole.append(f"<!-- /docs/{name}.md -->\n\n{source[0]}")
         if name.rpartition("/")[0].partition("/")[0] != section:
@@ -126,7 +126,7 @@ def _in_order(env: BuildEnvironment, name: str) -> Iterator[str]:
 def setup(app: Sphinx) -> None:
     """Register what this project adds to Sphinx."""
     app.connect("source-read", _without_source_links)
-    app.connect("source-read", _with_generated_parts)
+    app.connect("source-read", _with_pictures)
     app.connect("build-finished", _plain_pages)
     app.connect("env-get-outdated", _pages_with_generated_parts)
     app.connect("autodoc-process-docstring", to_rst)

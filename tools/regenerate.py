@@ -1,7 +1,7 @@
-"""Generate the committed protobuf and gRPC stubs from the .proto files, or check that they are up to date.
+"""Generate what is committed and follows from other files: protobuf and gRPC stubs, and texts of the documentation.
 
-python tools/regenerate.py           write them beside the .proto files
-python tools/regenerate.py --check   compare byte by byte; exit 1 and name those that differ
+python tools/regenerate.py           write what changed
+python tools/regenerate.py --check   compare byte by byte; exit 1 and name the files that differ
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "proto"
+DOCS = ROOT.parent / "docs"
 PACKAGE = Path("noughts_proto/v1")
 SUFFIXES = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
 
@@ -78,9 +79,23 @@ def write(root: Path, generated: dict[str, bytes]) -> None:
             print(f"wrote proto/{path}")
 
 
+def pages(docs: Path) -> dict[Path, str]:
+    """The pages below `docs` whose generated texts are out of date, with what they should hold."""
+    # They are read from the code, whose stubs can just have been written.
+    sys.path.insert(0, str(docs.parent))
+    from tools.generated_pages import with_texts
+
+    found = {}
+    for path in sorted(docs.rglob("*.md")):
+        source = path.read_text(encoding="utf-8")
+        if (wanted := with_texts(source)) != source:
+            found[path] = wanted
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a stub is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is out of date")
     arguments = parser.parse_args()
 
     if not proto_files(ROOT):
@@ -92,8 +107,12 @@ def main() -> int:
 
     if not arguments.check:
         write(ROOT, generated)
+        for path, source in pages(DOCS).items():
+            path.write_text(source, encoding="utf-8")
+            print(f"wrote {path.relative_to(DOCS.parent)}")
         return 0
     lines = differences(stub_files(ROOT), generated)
+    lines += [f"{path.relative_to(DOCS.parent)}: its generated text is out of date" for path in pages(DOCS)]
     if lines:
         print(*lines, "Run `make stubs` and commit what it writes.", sep="\n", file=sys.stderr)
     return 1 if lines else 0

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +16,10 @@ from noughts_server.cli.config_file import COMMANDS
 from noughts_server.limits import Limits
 from tests.support.command_line import commands_and_groups, invoked
 from tests.support.root import ROOT
-from tools.generated_pages import PARTS, expanded, has_parts
+from tools.generated_pages import PARTS, has_parts, with_pictures, with_texts
 from tools.generated_pages.errors import KINDS
 from tools.generated_pages.protocol import sources
+from tools.regenerate import pages
 
 REFERENCE = ROOT / "docs" / "reference"
 OTHERS = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
@@ -29,12 +31,34 @@ _JOINTS = re.compile(
 
 def page(name: str) -> str:
     """A page of the reference as Sphinx reads it."""
-    return expanded((REFERENCE / name).read_text(encoding="utf-8"))
+    return with_texts((REFERENCE / name).read_text(encoding="utf-8"))
 
 
 def first_cells(text: str) -> list[str]:
     """The text in backticks at the beginning of each row of the tables."""
     return re.findall(r"(?m)^\| `([\w.:,-]+)", text)
+
+
+def test_old_text_below_a_mark_is_replaced_and_other_text_stays() -> None:
+    mark, text, end = "<!-- generated: limits -->", PARTS["limits"]("").strip(), "<!-- end of generated text -->"
+    written = f"A\n\n{mark}\n\n{text}\n\n{end}\n\nB\n\n{mark}\n\n{text}\n\n{end}\n\nC\n"
+    assert with_texts(f"A\n\n{mark}\n\nold\n\n{end}\n\nB\n\n{mark}\n\nC\n") == written
+    assert with_texts(written) == written
+
+
+def test_pictures_are_drawn_only_when_the_documentation_is_built() -> None:
+    page = "<!-- generated: diagram move -->\n"
+    assert with_texts(page) == page
+    assert "<svg" in with_pictures(page)
+
+
+def test_check_names_a_page_whose_text_is_out_of_date(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    limits = (REFERENCE / "limits.md").read_text(encoding="utf-8")
+    (docs / "good.md").write_text(limits)
+    (docs / "bad.md").write_text(limits.replace("| 500 | Bots of one owner", "| 5 | Bots of one owner"))
+    assert pages(docs) == {docs / "bad.md": limits}
 
 
 def test_each_command_is_described_on_one_page_and_listed() -> None:

@@ -1,7 +1,8 @@
-"""Parts of the documentation that are written from the code when it is built, so that they cannot differ from it.
+"""Parts of the documentation that are written from the code.
 
-A page names such a part in a comment: `<!-- generated: NAME -->` or `<!-- generated: NAME ARGUMENT -->`.
-`docs/conf.py` calls `expanded` with the source of each page.
+A page names such a part in a comment: `<!-- generated: NAME -->` or `<!-- generated: NAME ARGUMENT -->`. `make docs`
+writes the text of the part below it (`tools/regenerate.py`), and `make check` compares. Pictures are drawn when the
+documentation is built (`docs/conf.py`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 }
 """What writes each part, from its argument, as Markdown."""
 
-_MARK = re.compile(r"^<!-- generated: (?P<name>[\w-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
-
+_PICTURES = frozenset({"diagram"})
+"""Parts that are written when the documentation is built, because a page of Markdown cannot show them."""
+_END = "<!-- end of generated text -->"
+_MARK = re.compile(
+    rf"^<!-- generated: (?P<name>[\w-]+)(?: (?P<argument>[^\n]+?))? -->$(?:\n(?:(?!^<!-- generated: ).)*?^{_END}$)?",
+    re.MULTILINE | re.DOTALL,
+)
 
 _ELSEWHERE = re.compile(
     " Read (it|them) in the built documentation: run `make docs`, or open `/docs` on a website[.]".replace(" ", r"\s+")
@@ -41,6 +47,22 @@ def has_parts(source: str) -> bool:
     return _MARK.search(source) is not None
 
 
-def expanded(source: str) -> str:
-    """Return the source of a page with all its parts written. Raises KeyError for an unknown part."""
-    return _MARK.sub(lambda found: PARTS[found["name"]](found["argument"] or ""), _ELSEWHERE.sub("", source))
+def with_texts(source: str) -> str:
+    """Return the source of a page as it is committed: with its texts written. Raises KeyError for an unknown part."""
+
+    def written(found: re.Match[str]) -> str:
+        if found["name"] in _PICTURES:
+            return found[0]
+        mark = found[0].partition("\n")[0]
+        return f"{mark}\n\n{PARTS[found['name']](found['argument'] or '').strip()}\n\n{_END}"
+
+    return _MARK.sub(written, source)
+
+
+def with_pictures(source: str) -> str:
+    """Return the source of a page as Sphinx reads it: with its pictures drawn."""
+
+    def drawn(found: re.Match[str]) -> str:
+        return PARTS[found["name"]](found["argument"] or "") if found["name"] in _PICTURES else found[0]
+
+    return _MARK.sub(drawn, _ELSEWHERE.sub("", source))
