@@ -14,6 +14,7 @@ from noughts_referee.children import kernel
 from noughts_referee.children.command import Resolved, resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.sandbox import Limits, Sandbox
+from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
 
 LARGEST_PACKET = 128 * 1024
 """Bytes of a request."""
@@ -47,6 +48,8 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
+        if command.kind.target == "command" and (refused := unsandboxed(command.words)):
+            raise ValueError(f"got {refused}, expected {ALLOWED}; use --no-lock")
         programs, own = command.kind.starts_programs, (order["user"], order["tasks"], order["port"])
         lock = Sandbox(limits, order["scratch"], command.readable, programs, *own)
         folder = order["folder"] or lock.scratch

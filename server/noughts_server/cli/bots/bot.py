@@ -76,7 +76,7 @@ def _asked(
     parsed = parse_spec(spec)
     chosen = None if variant is None else options.read_variant(variant)
     require_frames_on_pipes(parsed, TRY_A_MATCH)
-    if check_startable(parsed):
+    if check_startable(parsed, locking):
         with asked_child(parsed, chosen, locking, start_timeout) as (bot, asked_variant):
             yield from _answers(bot, asked_variant, seed)
     else:

@@ -61,8 +61,8 @@ def check(
     from noughts_server.bot_check.inviting import inviting
     from noughts_server.bot_check.own_variants import declared_by_each
 
-    parsed = require_startable(parse_spec(spec))
     locking = sandbox.locking
+    parsed = require_startable(parse_spec(spec), locking)
     times = ChildSettings(start=start_timeout)
     chosen = None if variant is None else options.read_variant(variant)
     read_seed, clock_us = options.read_seed(seed), _read_limit(time)

@@ -192,7 +192,7 @@ def _read(value: Any, kind: Any, declared: Any) -> Any:
 def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) -> Player:
     """Return the function that plays as the bot. Raises an error if its spec, server or token is wrong."""
     spec, chosen = bot.spec, bot.options
-    started = check_startable(spec)
+    started = check_startable(spec, locking)
     require_frames_on_pipes(spec, DIAL_YOURSELF)
     if not started:
         # Report wrong options now. A bot that does not play this variant may play others.

@@ -8,7 +8,9 @@ from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.specs import BotSpec, dials_in, speech
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
+from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
 from noughts_server.engines.command import engine_command
+from noughts_server.launching.launcher import Locking
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"
 TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
@@ -22,17 +24,17 @@ _MODULES = {b"\0asm"}
 """What the files of shared libraries begin with."""
 
 
-def check_startable(spec: BotSpec) -> bool:
+def check_startable(spec: BotSpec, locking: Locking) -> bool:
     """Whether the bot is started as a child player.
 
-    Raises BotSpecError for a command that cannot be run, and a file that is missing or no library. What is in a file,
-    its host says when it loads it, before the first game.
+    Raises BotSpecError for a command that cannot be run, also in the sandbox, and a file that is missing or no library.
+    What is in a file, its host says when it loads it, before the first game.
     """
     kind = spec.child_kind
     if kind is None:
         return False
     if kind.starts_programs:
-        _check_command(spec)
+        _check_command(spec, locking)
     elif kind.target == "file":
         _check_compiled(spec)
     elif (file := module_and_class(spec.target)[0]).endswith(".py"):
@@ -47,9 +49,9 @@ def engine_options(spec: BotSpec) -> EngineOptions | None:
     return engine_command(spec)[1]
 
 
-def require_startable(spec: BotSpec) -> BotSpec:
+def require_startable(spec: BotSpec, locking: Locking) -> BotSpec:
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
-    if not check_startable(spec):
+    if not check_startable(spec, locking):
         advice = "reference bots and language models need no check; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
     return spec
@@ -62,7 +64,7 @@ def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
         raise BotSpecError(f"bot {str(spec)!r}", "a program that connects by itself", expected, advice)
 
 
-def _check_command(spec: BotSpec) -> None:
+def _check_command(spec: BotSpec, locking: Locking) -> None:
     speech(spec)  # its options are right
     engine_options(spec)
     subject = f"bot {str(spec)!r}"
@@ -71,10 +73,14 @@ def _check_command(spec: BotSpec) -> None:
     except ValueError as error:
         advice = f"quote the whole spec in a shell: '{spec.kind}:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
-    if shutil.which(program) is None:
+    found = shutil.which(program)
+    if found is None:
         place = "that the path starts at this folder" if "/" in program else f"that it is in PATH, or write ./{program}"
         advice = f"check that {program} exists, that it is executable (chmod +x), and {place}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
+    if locking is not Locking.OFF and (refused := unsandboxed([found])):
+        advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
+        raise BotSpecError(subject, refused, ALLOWED, advice)
 
 
 def _check_file(spec: BotSpec, file: str) -> None:

@@ -49,7 +49,7 @@ def estimate(
     from noughts_server.local.rating_pool import LADDERS, exercise
 
     parsed = parse_spec(spec)
-    if not check_startable(parsed):
+    if not check_startable(parsed, sandbox.locking):
         make_bot(parsed)  # its options are right
     # The commas of `mnk:7,7,4` belong to its name.
     names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)

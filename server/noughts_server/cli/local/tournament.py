@@ -32,7 +32,7 @@ from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.formats import MATCH
-from noughts_server.launching.launcher import launching
+from noughts_server.launching.launcher import Locking, launching
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.openings.sufficiency import more_openings
 from noughts_server.tables.crosstable import scores_of
@@ -240,7 +240,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     keep = not there or any(spec.asks_an_endpoint for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
     settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
-    waits_us = _check_playable(here, variant)
+    waits_us = _check_playable(here, variant, playing.locking)
 
     plan = LocalPlan(
         specs=read_specs,
@@ -264,7 +264,7 @@ def _with_variant(playing: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalO
     if playing.variant is not None or not specs:
         return playing
     for spec in specs.values():
-        check_startable(spec)
+        check_startable(spec, playing.locking)
     from noughts_server.bot_check.own_variants import declared_by_each
 
     async def found() -> list[tuple[str, ...]]:
@@ -299,7 +299,7 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
-def _check_playable(specs: Mapping[str, BotSpec], variant: Variant) -> dict[str, int]:
+def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Locking) -> dict[str, int]:
     """Return how long each bot can wait for its endpoint in a move, in microseconds, by label.
 
     Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them.
@@ -307,7 +307,7 @@ def _check_playable(specs: Mapping[str, BotSpec], variant: Variant) -> dict[str,
     waits_us = {}
     with ExitStack() as stack:
         for label, spec in specs.items():
-            if check_startable(spec):
+            if check_startable(spec, locking):
                 continue
             bot = make_built_in(spec, variant)
             # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.

@@ -24,6 +24,7 @@ from noughts_server.cli.operator.serve import (
     read_limits,
 )
 from noughts_server.cli.signals import Stop, run_loop
+from noughts_server.launching.launcher import Locking
 
 if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
@@ -53,7 +54,7 @@ def referee(
     if bus is None:
         raise UsageProblem.of("referee_without_bus")
     locking = sandbox.locking
-    offered = _read_offers(offers or [])
+    offered = _read_offers(offers or [], locking)
     acceptance = read_acceptance("noughts referee", accept, python_packages)
     from noughts_server.referee_node import RefereeSettings
 
@@ -76,14 +77,14 @@ def referee(
         raise SystemExit(INTERRUPTED)
 
 
-def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
+def _read_offers(texts: list[str], locking: Locking) -> "tuple[Offer, ...]":
     if not texts:
         return ()
     from noughts_server.hosting.offers import Offer
 
     specs = tuple(map(parse_spec, texts))
     for text, spec in zip(texts, specs, strict=True):
-        if not check_startable(spec):
+        if not check_startable(spec, locking):
             raise UsageProblem.of("offer_that_is_not_started", text=text)
         require_frames_on_pipes(spec, DIAL_YOURSELF)
     return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))

@@ -177,6 +177,27 @@ def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, s
     assert not (desk.folder / "games.jsonl").exists()
 
 
+@pytest.mark.parametrize("kind", ["gomocup", "exec", "lines", "gtp"])
+@pytest.mark.parametrize(
+    "command, refused",
+    [
+        ("./wine engine.exe", "got a Windows program, for which Wine needs Unix sockets, expected a program that the"),
+        ("./engine.exe", "got a Windows program, for which Wine needs Unix sockets, expected a program that the"),
+        ("./old", "got a 32-bit program, which makes 32-bit system calls, expected a program that the sandbox allows"),
+    ],
+)
+def test_programs_that_the_sandbox_refuses_are_named_before_a_game(
+    desk: Desk, kind: str, command: str, refused: str
+) -> None:
+    for name, begin in (("wine", b"#!/bin/sh\n"), ("engine.exe", b"MZ\x90"), ("old", b"\x7fELF\x01\x01")):
+        (desk.folder / name).write_bytes(begin)
+        (desk.folder / name).chmod(0o755)
+    for line in (f"match '{kind}:{command}' random --games 2 --variant gomoku", f"bot check '{kind}:{command}'"):
+        _, complained = desk.run(line, code=2)
+        assert refused in complained
+        assert "--no-lock" in complained
+
+
 @pytest.mark.parametrize(
     "line",
     [
