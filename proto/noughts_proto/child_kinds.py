@@ -23,6 +23,8 @@ class ChildKind(NamedTuple):
     """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
     speaks_frames: bool = True
     """Whether frames come out of its process; else it speaks lines of its own."""
+    keeps_clock: bool = False
+    """Whether it is an engine that gets its limits and keeps its own clock, up to the last millisecond."""
     options: tuple[str, ...] | None = None
     """The options that it knows; None: whatever is loaded knows them."""
 
@@ -41,9 +43,9 @@ CHILD_KINDS = {
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
         ChildKind("wasm", "file", hosted=True),
-        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
+        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False, keeps_clock=True),
         ChildKind("lines", "command", hosted=True, options=(VARIANTS,)),
-        ChildKind("gtp", "command", hosted=True, options=(VARIANTS,)),
+        ChildKind("gtp", "command", hosted=True, keeps_clock=True, options=(VARIANTS,)),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }

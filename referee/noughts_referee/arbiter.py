@@ -300,7 +300,7 @@ class Arbiter:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:
                 continue
-            if took > game.limit_us() + player.margin_us:
+            if took > game.limit_us() + game.margin_us(player):
                 self._time_out(game, took)
 
     def forfeit(self, player: Player, termination: Termination, fault: str = "", tournament: int | None = None) -> None:
@@ -326,7 +326,7 @@ class Arbiter:
         time, left_us = game.conditions.limits[game.slot[1 + side]], clocks[side]
         if time is None:
             return False
-        if took > time.limit_us(left_us) + game.mover.margin_us:
+        if took > time.limit_us(left_us) + game.margin_us(game.mover):
             self._time_out(game, took)
             return True
         clocks[side] = time.after_move(left_us, took)

@@ -9,6 +9,8 @@ from noughts_referee.rules import InvalidInput
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
 """Default time margin: by how much a move can exceed its limit, to allow for transport."""
+ENGINE_MARGIN_US = 1_000_000
+"""The same for engines that get their limits and keep their own clock, as other managers of engines have it."""
 NETWORK_CAP_US = 100_000
 """Default cap on the network time of a move that is not charged."""
 GRACE_SECONDS = 30.0
@@ -94,6 +96,24 @@ def clocks_after(
         if limit is not None and before is not None:
             left[ply & 1] = limit.after_move(before, took)
     return left[0], left[1]
+
+
+def late_moves(
+    limits: Sequence[TimeControl | None], times_us: Iterable[int], opening_plies: int = 0
+) -> tuple[int, int]:
+    """Return how many moves of each side exceeded their limit, so that they needed the time margin.
+
+    The arguments are those of `clocks_after`.
+    """
+    left = [0 if limit is None else limit.start_us for limit in limits]
+    late = [0, 0]
+    for ply, took in islice(enumerate(times_us), opening_plies, None):
+        side = ply & 1
+        limit = limits[side]
+        if limit is not None and limit.timed:
+            late[side] += took > limit.limit_us(left[side])
+            left[side] = limit.after_move(left[side], took)
+    return late[0], late[1]
 
 
 def parse_time_control(text: str) -> TimeControl:

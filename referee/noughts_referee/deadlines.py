@@ -197,7 +197,7 @@ class PendingTurns:
 
     def _allowed(self, game: Game) -> int:
         """Return the shortest time that is too long for the current move."""
-        return game.limit_us() + self._player.margin_us + 1
+        return game.limit_us() + game.margin_us(self._player) + 1
 
     def _is_timed(self, handle: int) -> bool:
         game = self._player.games.get(handle)

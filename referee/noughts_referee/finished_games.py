@@ -56,7 +56,7 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 pack_times(game.times_us),
                 game.fault,
                 game.opening_plies,
-                pack_allowances(*[Allowance(each.network_us, each.margin_us) for each in game.players])
+                pack_allowances(*[Allowance(each.network_us, game.margin_us(each)) for each in game.players])
                 if game.conditions.timed
                 else None,
                 pack_scores(game.scores, len(game.moves)) if game.scores else None,

@@ -99,6 +99,7 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
         fuel=conditions.fuel,
+        margin_us=conditions.margin_ms * 1000,
     )
     if conditions.own_times:
         starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])

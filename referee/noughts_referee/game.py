@@ -86,7 +86,7 @@ class Player:
 
     key: int
     margin_us: int = MARGIN_US
-    """The time margin of its moves. It can change at any time."""
+    """The time margin of its moves in tournaments without their own. It can change at any time."""
     network_us: int = field(default=0, init=False)
     """Time not charged for each of its moves: the network time of a question and its answer."""
     games: "dict[int, Game]" = field(default_factory=dict, init=False)
@@ -183,6 +183,10 @@ class Game:
         """Return the limit of this move. Call it only if the mover has a limit."""
         assert self.time is not None
         return self.time.limit_us(self.left_us[self.ply & 1])
+
+    def margin_us(self, player: Player) -> int:
+        """Return the time margin of the player's moves in this game."""
+        return self.conditions.margin_ms * 1000 or player.margin_us
 
     @property
     def undecided(self) -> bool:

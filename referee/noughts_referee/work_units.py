@@ -43,6 +43,8 @@ class GameConditions:
     """A game with this many plies is adjudicated as a draw. 0: no limit."""
     fuel: int = 0
     """The fuel of each move of a WebAssembly module. 0: the usual one."""
+    margin_ms: int = 0
+    """How far a move of any bot can exceed its limit, in milliseconds. 0: each player's own time margin."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False

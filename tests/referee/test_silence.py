@@ -8,7 +8,7 @@ import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Result, Termination
-from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
+from noughts_referee.work_units import FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
 from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, until
@@ -159,6 +159,19 @@ async def test_a_bot_with_a_margin_of_its_own_has_so_much_longer(
     await leap(LIMIT + MARGIN)
     (game,) = await server.played(1)
     assert (game.result, game.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
+
+
+async def test_a_tournament_can_have_a_margin_of_its_own(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(time=f"{LIMIT}/move", margin_ms=3_000), 1))
+    frame = await first.numbered()
+    assert [starts.margin_us for starts in frame.starts] == [3_000_000]
+    await leap(LIMIT + 2.5)
+    assert server.finished == []
+    await leap(1)
+    (game,) = await server.played(1)
+    assert game.termination == Termination.TIMEOUT
+    assert game.allowances is not None
+    assert {each.margin_us for each in unpack_allowances(game.allowances)} == {3_000_000}
 
 
 async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot, second: RawBot) -> None:

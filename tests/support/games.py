@@ -21,6 +21,7 @@ def conditions(
     own_times: Mapping[str, str] | None = None,
     guest: bool = False,
     keep_scores: bool = False,
+    margin_ms: int = 0,
 ) -> GameConditions:
     return GameConditions(
         tournament=tournament,
@@ -34,6 +35,7 @@ def conditions(
         own_times={label: parse_time_control(text) for label, text in (own_times or {}).items()},
         guest=guest,
         keep_scores=keep_scores,
+        margin_ms=margin_ms,
     )
 
 

@@ -294,12 +294,15 @@ class Starts(_message.Message):
     OPPONENT_CLOCK_US_FIELD_NUMBER: _builtins.int
     OPPONENT_TIMES_FIELD_NUMBER: _builtins.int
     FUEL_FIELD_NUMBER: _builtins.int
+    MARGIN_US_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
     """`tournaments/ID`."""
     variant: _builtins.str
     """The variant by its canonical name, e.g. `tictactoe` or `mnk:4,4,3`."""
     fuel: _builtins.int
     """The fuel of each move of a WebAssembly module; 0: the usual one. Other bots ignore it."""
+    margin_us: _builtins.int
+    """The time margin of a move in these games, in microseconds, if the tournament has its own; 0: that of the welcome."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """The bot's own time control in these games."""
@@ -368,10 +371,11 @@ class Starts(_message.Message):
         opponent_clock_us: _abc.Iterable[_builtins.int] | None = ...,
         opponent_times: _abc.Iterable[_types_pb2.TimeControl] | None = ...,
         fuel: _builtins.int = ...,
+        margin_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fuel", b"fuel", "game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponent_times", b"opponent_times", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fuel", b"fuel", "game", b"game", "margin_us", b"margin_us", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponent_times", b"opponent_times", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,6 +26,13 @@ _LARGEST_RATING = 100_000
 MARGIN = f"{MARGIN_US // 1_000}ms"
 """The usual `--margin`."""
 
+TournamentMarginOption = Annotated[
+    str, Option("--margin", help="Time by which a move can exceed its limit. Default: the server's")
+]
+LocalMarginOption = Annotated[
+    str, Option("--margin", help="Time by which a move can exceed its limit. Default: 50ms, engines 1s")
+]
+
 _ROWS_OF_TEXT = 50
 
 
@@ -179,6 +186,16 @@ def read_margin(text: str, option: str = "--margin") -> int:
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem.of("margin", option=option, text=text, most=_LONGEST_MARGIN_SECONDS)
     return microseconds
+
+
+def read_tournament_margin(text: str) -> int:
+    """Return the whole milliseconds of the `--margin` of a tournament at a server; 0 if there is none."""
+    if not text:
+        return 0
+    milliseconds = read_margin(text) // 1000
+    if not milliseconds:
+        raise UsageProblem(f"--margin {text!r}: expected at least 1ms. Fix: leave it out for the server's time margin.")
+    return milliseconds
 
 
 def read_seed(seed: int | None, *, secret: bool = False) -> int:

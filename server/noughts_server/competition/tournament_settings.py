@@ -46,6 +46,8 @@ class TournamentSettings:
     """A game is adjudicated a draw after this many plies; 0 means never."""
     fuel: int = field(default=0, metadata=_option(10**15))
     """The fuel of each move of a WebAssembly module; 0 means the usual one."""
+    margin_ms: int = field(default=0, metadata=_option(60_000))
+    """How far a move of any bot can exceed its limit, in milliseconds; 0 means the server's time margin."""
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
     keep_scores: bool = field(default=False, metadata=_option())

@@ -208,7 +208,7 @@ class EngineConnection:
 
     def _patience_us(self, game: Game) -> int:
         """Return how long the referee waits for this move."""
-        return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
+        return self._silence_us if game.time is None else game.limit_us() + game.margin_us(self.player)
 
     def _is_open(self, game: Game, asked_us: int) -> bool:
         """Return whether the question that was asked then still waits for its answer."""

@@ -13,6 +13,7 @@ from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import Launcher
+from noughts_referee.clock import ENGINE_MARGIN_US
 from noughts_referee.frame_connection import FrameConnection
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.sessions import Sessions
@@ -49,6 +50,8 @@ class Offers:
         """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
             for wire in self.sessions.team_wires(bot.id, self.seats, self.times.wire):
+                if offer.spec.child_kind is not None and offer.spec.child_kind.keeps_clock:
+                    wire.player.margin_us = max(wire.player.margin_us, ENGINE_MARGIN_US)
                 tasks.create_task(self._play_seat(offer.spec, bot, wire))
 
     async def _play_seat(self, spec: BotSpec, bot: BotVersion, wire: FrameConnection) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.clock import MARGIN_US
+from noughts_referee.clock import ENGINE_MARGIN_US, MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome, Termination
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.launching.launcher import Locking
@@ -75,8 +75,8 @@ class LocalFault:
 class LocalPlan:
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
-    margin_us: int = MARGIN_US
-    """What a move may overstep its limit for transport."""
+    margin_us: int | None = None
+    """The time margin of all bots without their own; None: the default, which is longer for engines."""
     own_margins_us: Mapping[str, int] = field(default_factory=dict)
     """The margins of bots that have their own, by label."""
     database: str | None = None
@@ -101,6 +101,16 @@ class LocalPlan:
     """A file that gets a line for each thing that an engine says besides its moves."""
     fatal: bool = False
     """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
+
+    @property
+    def margins_us(self) -> dict[str, int]:
+        """The time margin of each bot, by label."""
+        margins = {}
+        for label, spec in zip(unique_labels(self.specs), self.specs, strict=True):
+            keeps_clock = spec.child_kind is not None and spec.child_kind.keeps_clock
+            default = ENGINE_MARGIN_US if keeps_clock else MARGIN_US
+            margins[label] = self.own_margins_us.get(label, default if self.margin_us is None else self.margin_us)
+        return margins
 
     def processes_of(self, spec: BotSpec) -> int:
         """How many processes this bot has.

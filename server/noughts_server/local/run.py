@@ -73,7 +73,6 @@ async def play_locally(
         settings = ServerSettings(
             listen="127.0.0.1:0",
             database=database,
-            margin_us=plan.margin_us,
             network_cap_us=0,  # nobody is far away
             grace=5.0,
             reflection=False,

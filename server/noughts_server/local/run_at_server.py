@@ -93,7 +93,7 @@ class RunAtServer:
         await self._tournament.create()
         if self.plan.resumes:
             await self.server.store.read(self._recall)
-        for label, margin_us in self.plan.own_margins_us.items():
+        for label, margin_us in self.plan.margins_us.items():
             version = self._tournament.bots[label].id
             self.server.referee.player(version).margin_us = margin_us
         async with AsyncExitStack() as stack:

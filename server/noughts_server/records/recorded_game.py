@@ -1,6 +1,6 @@
 """What the formats of files of games share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -61,6 +61,11 @@ def check_listed(record: RecordedGame) -> None:
     check_names(record, "a list of results")
     if not (record.first.strip() and record.second.strip()):
         raise RecordError("a game between players without names", "two names: a list of results holds nothing else")
+
+
+def margin_columns(margins_us: Sequence[int], late_moves: Sequence[int]) -> dict[str, Any]:
+    """Return the time margins of both sides and the number of moves that needed them, as a line of JSON has them."""
+    return {"margins_ms": [margin / 1000 for margin in margins_us], "late_moves": list(late_moves)}
 
 
 class Placed(NamedTuple):

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
-from noughts_server.records.recorded_game import Placed, RecordError, comments_by_ply, score_column, variant_of
+from noughts_server.records.recorded_game import (
+    Placed,
+    RecordError,
+    comments_by_ply,
+    margin_columns,
+    score_column,
+    variant_of,
+)
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
@@ -71,7 +78,8 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     agreed = {"opening": game.agreement._asdict()} if game.agreement else {}
     same = {name: getattr(game, name) for name in _SAME}
     times_ms = tuple([time / 1000 for time in game.times_us]) if times else ()
-    more = agreed | score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
+    margins = margin_columns(game.margins_us, game.late_moves) if times and game.margins_us else {}
+    more = agreed | margins | score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
     return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
 
 

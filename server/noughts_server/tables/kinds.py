@@ -165,9 +165,13 @@ def _times(tally: Tally, limit: int | None) -> Table:
         Column("median_ms", "median ms", Unit.MILLISECONDS),
         Column("p95_ms", "95 % ms", Unit.MILLISECONDS),
         Column("max_ms", "longest ms", Unit.MILLISECONDS),
+        Column("late_moves", "in margin", Unit.COUNT),
         Column("time_losses", "lost on time", Unit.COUNT),
     )
-    notes = ["Median and 95 % are right to 0.2 %; the moves of openings are left out."]
+    notes = [
+        "Median and 95 % are right to 0.2 %; the moves of openings are left out.",
+        "in margin: moves that exceeded their limit, but not by more than the time margin.",
+    ]
     if not timed:
         notes = ["No move times were kept: files have them with `--times`, databases always."]
     return Table(TableKind.TIMES, "Move times", columns, rows, notes + _left_out(len(rows), len(timed), "entries"))
@@ -180,6 +184,7 @@ def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
     yield times.count if times else 0
     for microseconds in (times.quantile(0.5), times.quantile(0.95), times.largest) if times else (None,) * 3:
         yield None if microseconds is None else microseconds / 1000
+    yield tally.late_moves[row.label]
     yield tally.time_losses(row.label)
 
 

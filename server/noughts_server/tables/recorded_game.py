@@ -84,6 +84,14 @@ class RecordedGame:
         return str(known) if type(known) in (int, str) else ""
 
     @property
+    def late_moves(self) -> tuple[int, int]:
+        """Return how many moves of each side needed the time margin; 0 if that is unknown."""
+        match self.more.get("late_moves"):
+            case [int(first), int(second)]:
+                return max(0, first), max(0, second)
+        return 0, 0
+
+    @property
     def agreed(self) -> int:
         """Return how many of the first moves were placed by agreement (swap, swap2)."""
         agreement = self.more.get("opening")

@@ -74,6 +74,8 @@ class Tally:
         """By the cells of the opening; empty for a game from the empty board."""
         self.times: defaultdict[str, TimeHistogram] = defaultdict(TimeHistogram)
         """By label, without the moves of openings."""
+        self.late_moves: Counter[str] = Counter()
+        """The number of moves that needed the time margin, by label."""
         self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The number of games lost by label and fault."""
         self.models: defaultdict[str, list[Question]] = defaultdict(list)
@@ -115,6 +117,7 @@ class Tally:
         if game.times_ms:
             begin = game.first_chosen
             for side, label in enumerate((first, second)):
+                self.late_moves[label] += game.late_moves[side]
                 self.times[label].add(round(time * 1000) for time in game.times_ms[begin + (begin + side) % 2 :: 2])
 
     @property

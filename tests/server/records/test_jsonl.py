@@ -35,6 +35,8 @@ class Game:
     opening_plies: int = 0
     scores: dict[int, float] = field(default_factory=dict)
     comments: dict[int, str] = field(default_factory=dict)
+    margins_us: tuple[int, int] | None = None
+    late_moves: tuple[int, int] = (0, 0)
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
@@ -62,6 +64,17 @@ def test_the_sides_times_stand_in_a_line_only_where_bots_have_their_own(tmp_path
         "second_time": "180/30+0",
     }
     assert list(own) == list(plain)
+
+
+def test_margins_stand_in_a_line_with_times_of_a_game_with_clocks(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    played = [Game(margins_us=(1_000_000, 50_000), late_moves=(2, 0)), Game()]
+    write(target, played, times=True)
+    timed, plain = (json.loads(line) for line in target.read_text().splitlines())
+    assert (timed.pop("margins_ms"), timed.pop("late_moves")) == ([1000.0, 50.0], [2, 0])
+    assert list(timed) == list(plain)
+    write(target, played)
+    assert "margins_ms" not in target.read_text()
 
 
 def test_times_are_milliseconds(tmp_path: Path) -> None:

@@ -198,6 +198,15 @@ def test_what_a_form_adds_follows_from_the_format(
     assert done == 4 if added else done >= 2
 
 
+def test_form_takes_a_time_margin(server: ServerUnderTest, site: Site) -> None:
+    visitor = As(site, server.token("kim"))
+    form = {"schedule": "round_robin", "games_per_pair": "2", "move": "1", "margin_ms": "1500"}
+    place = cup_of(visitor, "margins", **form)
+    assert site.get(f"/api/v1{place}").document["margin_ms"] == 1500
+    assert "a move can exceed its limit by 1,500 ms" in visitor.get(f"{place}?tab=rules").text
+    assert visitor.post("/organise", {**form, "id": "long", "margin_ms": "60001"}).status == 400
+
+
 def test_form_takes_fuel_without_a_clock(server: ServerUnderTest, site: Site) -> None:
     visitor = As(site, server.token("kim"))
     form = {"schedule": "round_robin", "games_per_pair": "2", "fuel": str(10**15)}

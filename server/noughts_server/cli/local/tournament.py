@@ -13,6 +13,7 @@ from typer import Argument, Option
 from noughts_bots.specs import BotSpec, make_built_in, unique_labels
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Variant, first_common, parse_variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
@@ -59,7 +60,7 @@ _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 20
 class MachineOptions(child_options.SandboxOptions):
     """How this machine plays: options that a tournament on a server cannot have."""
 
-    margin: str = options.MARGIN
+    margin: options.LocalMarginOption = ""
     margin_of: list[str] | None = None
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     processes: child_options.ProcessesOption = 0
@@ -79,7 +80,8 @@ class MachineOptions(child_options.SandboxOptions):
     def refuse_at_server(self) -> None:
         """Raise UsageProblem if one of these options was given."""
         for parameter in signature(MachineOptions).parameters.values():
-            if getattr(self, parameter.name) != parameter.default:
+            # The margin is an option of tournaments at a server, too.
+            if parameter.name != "margin" and getattr(self, parameter.name) != parameter.default:
                 option = declaration(parameter)[1].default
                 raise UsageProblem(f"{option}: got a bot on a server as well, expected only bots on this machine")
 
@@ -221,7 +223,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     for spec in read_specs:
         if playing.fuel is not None and spec.child_kind is not None and spec.kind != "wasm":
             raise UsageProblem.of("fuel_of_another_kind", fuel=playing.fuel, spec=spec)
-    margin_us = options.read_margin(playing.margin)
+    margin_us = options.read_margin(playing.margin) if playing.margin else None
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")
     labels = unique_labels(read_specs)
@@ -239,14 +241,16 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     # A server stores scores only if its organiser wants them, or for a player whose record they are.
     keep = not there or any(spec.asks_an_endpoint for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
-    settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep)
+    margin_ms = options.read_tournament_margin(playing.margin) if there else 0
+    settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep, margin_ms=margin_ms)
     waits_us = _check_playable(here, variant, playing.locking)
+    usual_us = MARGIN_US if margin_us is None else margin_us
 
     plan = LocalPlan(
         specs=read_specs,
         settings=settings,
         margin_us=margin_us,
-        own_margins_us={label: margin_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
+        own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         **output.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
+from noughts_referee.clock import late_moves
 from noughts_referee.rules import Result, Termination, in_words
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
@@ -19,7 +20,7 @@ from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
-from noughts_server.records.recorded_game import comments_by_ply, score_column
+from noughts_server.records.recorded_game import comments_by_ply, margin_columns, score_column
 
 _LAST_MOVES = 4
 
@@ -150,6 +151,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         "termination": termination_text(row),
         "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
+        **(_margins(row) if row.HasField("first_allowance") else {}),
         **score_column(row.scores, len(row.moves)),
         **comments_by_ply(row.comments),
         "end_time": exact(row, "end_time"),
@@ -161,6 +163,12 @@ def document(row: pb.Game) -> dict[str, Any]:
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
+
+
+def _margins(row: pb.Game) -> dict[str, Any]:
+    limits = time_control(row.first_time), time_control(row.second_time)
+    late = late_moves(limits, row.times_us[: len(row.moves)], row.opening_plies)
+    return margin_columns([each.margin_us for each in _allowances(row)], late)
 
 
 def fault_document(row: pb.Game) -> dict[str, Any] | None:

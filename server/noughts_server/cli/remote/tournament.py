@@ -36,6 +36,7 @@ class CreateOptions(FormatOptions):
         int,
         Option("--concurrency", metavar="C", min=0, max=65_536, help="Concurrent games. Default: 1,024"),
     ] = 0
+    margin: options.TournamentMarginOption = ""
     live_scores: bool = False
     keep_scores: bool = False
     priority: format_options.PriorityOption = 0
@@ -65,6 +66,7 @@ def create(
     settings = playing.settings(
         own_times,
         **output.picked(playing, "live_scores", "keep_scores", "priority", "throughput"),
+        margin_ms=options.read_tournament_margin(playing.margin),
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )

@@ -137,7 +137,7 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         rated = "rated" if shown.own_rated else "rated, except games between bots of one owner"
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)}{_margin(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {rated}, organised by {output.printable(shown.owner)}"
     )
@@ -281,6 +281,10 @@ def time_wording(shown: pb.Tournament) -> str:
 def own_times_document(shown: pb.Tournament) -> dict[str, str]:
     """Return the time controls of entries that have their own, by label in natural order."""
     return {label: str(time_control(shown.own_times[label])) for label in sorted(shown.own_times, key=natural_key)}
+
+
+def _margin(shown: pb.Tournament) -> str:
+    return f", margin {shown.margin_ms} ms" if shown.margin_ms else ""
 
 
 def _own_times(shown: pb.Tournament) -> str:

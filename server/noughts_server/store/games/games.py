@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
-from noughts_referee.clock import TimeControl
+from noughts_referee.clock import TimeControl, late_moves
 from noughts_referee.comments import unpack_comments
 from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
 from noughts_referee.work_units import (
@@ -277,6 +277,10 @@ class ExportedGame:
     comments: Mapping[int, str] = field(default_factory=dict)
     """As in `StoredGame`."""
     ordinal: int = 0
+    margins_us: tuple[int, int] | None = None
+    """The time margins of both sides; None in games without clocks."""
+    late_moves: tuple[int, int] = field(default=(0, 0), compare=False)
+    """How many moves of each side needed its margin."""
     ended_at: int = field(default=0, compare=False, repr=False)
     """In milliseconds from 1970. Games that went alike are equal whenever they were played."""
 
@@ -305,6 +309,7 @@ def export(
     named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
     labels: dict[int, str] = {row.number: row.label for row in named}
     times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
+    limits = {label: settings.time_of(label) for label in labels.values()}
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     agreement_of = _agreements(connection, tournament)
@@ -317,24 +322,32 @@ def export(
     with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows:
             first, second = labels[row.first_entry], labels[row.second_entry]
+            moves, times_us = unpack_moves(row.moves, variant.cells), unpack_times(row.times)
+            allowances = unpack_allowances(row.allowances) if row.allowances else None
             yield ExportedGame(
-                settings.variant,
-                first,
-                second,
-                game_seed(seed, row.ordinal),
-                unpack_moves(row.moves, variant.cells),
-                unpack_times(row.times),
-                results[row.result],
-                terminations[row.termination],
-                times[first],
-                times[second],
-                row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
-                agreement_of(row, labels),
-                variant.given_plies(row.opening_plies),
-                unpack_scores(row.scores),
-                unpack_comments(row.comments),
-                row.ordinal,
-                row.ended_at,
+                variant=settings.variant,
+                first=first,
+                second=second,
+                seed=game_seed(seed, row.ordinal),
+                moves=moves,
+                times_us=times_us,
+                result=results[row.result],
+                termination=terminations[row.termination],
+                first_time=times[first],
+                second_time=times[second],
+                fault=row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
+                agreement=agreement_of(row, labels),
+                opening_plies=variant.given_plies(row.opening_plies),
+                scores=unpack_scores(row.scores),
+                comments=unpack_comments(row.comments),
+                ordinal=row.ordinal,
+                margins_us=None if allowances is None else (allowances[0].margin_us, allowances[1].margin_us),
+                late_moves=(
+                    (0, 0)
+                    if allowances is None
+                    else late_moves((limits[first], limits[second]), times_us[: len(moves)], row.opening_plies)
+                ),
+                ended_at=row.ended_at,
             )
 
 

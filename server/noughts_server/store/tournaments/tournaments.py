@@ -40,7 +40,7 @@ _SAME = (
     *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
 )
 """Fields of a tournament that are columns as they are."""
-_SAME_CONDITIONS = ("time", "own_times", "seed", "live_scores", "keep_scores", "draw_after", "fuel")
+_SAME_CONDITIONS = ("time", "own_times", "seed", "live_scores", "keep_scores", "draw_after", "fuel", "margin_ms")
 _SAME_SETTINGS = ("title", "variant", "games_per_pair", "concurrency", "rated")
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noughts_bots.specs import parse_spec
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.local.plan import LocalPlan
 from tests.support.children.field import PROGRAMS
 
 BOT = """
@@ -104,8 +108,31 @@ def test_a_margin_holds_for_each_process_of_an_engine(noughts: Any) -> None:
         f"match {engine('think=0.6')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.4/move"
         " --concurrency 2 --processes 2 --format json"
     )
-    assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
+    assert json.loads(noughts(f"{line} --margin 50ms").stdout)["terminations"] == {"timeout": 2}
     assert "timeout" not in json.loads(noughts(f"{line} --margin-of Odd=20").stdout)["terminations"]
+
+
+@pytest.mark.parametrize("kind, margin_us", [("gomocup:a", 1_000_000), ("gtp:a", 1_000_000), ("lines:a", 50_000)])
+def test_engines_that_keep_their_own_clock_have_a_second_of_margin(kind: str, margin_us: int) -> None:
+    plan = LocalPlan(tuple(map(parse_spec, (f"A={kind}", "random"))), TournamentSettings())
+    assert plan.margins_us == {"A": margin_us, "random": 50_000}
+    assert replace(plan, margin_us=0).margins_us == {"A": 0, "random": 0}
+    assert replace(plan, margin_us=0, own_margins_us={"A": 7}).margins_us == {"A": 7, "random": 0}
+
+
+def test_the_record_has_the_margins_and_the_moves_that_needed_them(noughts: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    line = f"match {engine('think=0.2')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
+    noughts(f"{line} --margin-of Odd=20 -o {games} --times")
+    for written in lines(games):
+        odd = int(written["second"] == "Odd")
+        assert written["margins_ms"][odd] == 20_000
+        assert written["margins_ms"][1 - odd] == 50
+        assert written["late_moves"][odd] == len(written["moves"][odd::2])
+    rows = json.loads(noughts(f"tournament tables {games} --kind times --format json").stdout)["times"]
+    assert {row["name"]: row["late_moves"] for row in rows}["Odd"] >= 8
+    noughts(f"{line} --margin-of Odd=20 -o {games}")
+    assert all("margins_ms" not in written and "late_moves" not in written for written in lines(games))
 
 
 def test_a_tournament_with_times_of_single_bots_is_not_rated(noughts: Any, tmp_path: Path) -> None:
