@@ -48,12 +48,12 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
-        if command.kind.target == "command" and (refused := unsandboxed(command.words)):
-            raise ValueError(f"got {refused}, expected {ALLOWED}; use --no-lock")
         programs, own = command.kind.starts_programs, (order["user"], order["tasks"], order["port"])
         lock = Sandbox(limits, order["scratch"], command.readable, programs, *own)
         folder = order["folder"] or lock.scratch
         _take_place(pipes, folder, lock.scratch, order["environment"], reaps=programs)
+        if command.kind.target == "command" and (refused := unsandboxed(command.words)):
+            raise ValueError(f"got {refused}, expected {ALLOWED}; use --no-lock")
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
         try:

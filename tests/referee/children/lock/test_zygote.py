@@ -328,6 +328,16 @@ async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
             assert reason in ended.err
 
 
+async def test_a_program_that_the_sandbox_refuses_says_why(tmp_path: Path) -> None:
+    (tmp_path / "engine.exe").write_bytes(b"MZ")
+    async with launching() as launcher:
+        ended = await outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
+        assert ended.code == 126
+        assert ended.err.endswith(
+            "Wine needs Unix sockets, expected a program that the sandbox allows; use --no-lock\n"
+        )
+
+
 async def test_an_entry_that_fails_is_seen_on_stderr(place: dict[str, Any]) -> None:
     async with launching() as launcher:
         ended = await outcome(await launcher.start(command("py", "no_such_probe", place)))
