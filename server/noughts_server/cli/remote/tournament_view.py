@@ -187,7 +187,8 @@ def print_summary(shown: pb.Tournament) -> None:
         console.print()
         for line in summary.splitlines():
             console.print(output.printable(line), soft_wrap=True, highlight=False)
-    if (advice := shown.match_details.advice) and advice not in shown.reason:
+    advice = shown.match_details.advice
+    if advice and shown.state not in (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED):
         console.print(output.printable(advice), style="yellow", soft_wrap=True, highlight=False)
 
 

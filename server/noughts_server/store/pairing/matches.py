@@ -90,7 +90,8 @@ class StoredMatch:
         if not undecided or any(state is not None and state.decision is Decision.H1 for state in states):
             return ""
         if any(each.out_of_games for each in undecided):
-            return f"the test ran out of different games. {self._advice}"
+            repeats, games = (sum(counts) for counts in zip(*(_repeats(each) for each in undecided), strict=True))
+            return f"the test ran out of different games: {repeats:,} of {games:,} repeat others. Fix: {self._fix()}"
         if any(each.walked_over for each in undecided):
             return "an entry was withdrawn before the test was decided"
         return f"all {self._most:,} games are over without a decision. Fix: more games, or elo0 and elo1 further apart"
@@ -105,12 +106,13 @@ class StoredMatch:
         if repeating is None:
             return
         found = repeating.statistics()
-        variant, openings = parse_variant(self._variant), read_options(self._options)["openings"]
-        fix = more_openings(openings, variant, self._most)
         self._advice = (
             f"{found.repeats:,} of {found.games:,} games repeated earlier ones: from the same opening, both bots"
-            f" always played the same moves. Fix: {fix}."
+            f" always played the same moves. Fix: {self._fix()}."
         )
+
+    def _fix(self) -> str:
+        return more_openings(read_options(self._options)["openings"], parse_variant(self._variant), self._most)
 
     def report_decision(self, connection: Connection, now_ms: int) -> None:
         """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
@@ -220,6 +222,11 @@ def _counts(match: MatchGames) -> dict[str, Any]:
     found = match.statistics()
     counts = {name: getattr(found, name) for name in ("pentanomial", "single", "repeats", "games")}
     return counts | {"llr": found.sprt and found.sprt.llr}
+
+
+def _repeats(match: MatchGames) -> tuple[int, int]:
+    found = match.statistics()
+    return found.repeats, found.games
 
 
 def _test(sprt: str) -> Sprt | None:
