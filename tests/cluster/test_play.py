@@ -25,7 +25,7 @@ from tests.cluster.ground import Cluster, running
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
 from tests.support.client import bearing
-from tests.support.databases import rows_of
+from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
 from tests.support.hosting import C_EXAMPLES, compiled_wasm
 from tests.support.processes import environment, first_line, said, started, told
@@ -222,6 +222,25 @@ async def test_a_scheduled_tournament_starts_though_the_server_that_was_to_start
         began = time.monotonic()
         assert (await cluster.finished("later")).state == TOURNAMENT_STATE_FINISHED
         assert time.monotonic() - began < 12
+
+
+async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone() -> None:
+    async with running(referees=1) as cluster:
+        cluster.start_bots(["amy", "ben"])
+        await cluster.all_online(["amy", "ben"])
+        await cluster.organise("cup", ["amy", "ben"], repeat=tournaments_pb2.REPEAT_WEEKLY)
+        change(cluster.database, "UPDATE leagues SET interval_ms = 2000")
+        async with asyncio.timeout(60):
+            for number in (2, 3, 4):
+                finished = f"SELECT count(*) FROM tournaments WHERE slug = 'cup-{number}' AND state = 4"
+                while not rows_of(cluster.database, finished)[0][0]:  # noqa: ASYNC110  # others play
+                    await asyncio.sleep(0.05)
+                if number == 2:
+                    cluster.servers.pop(0).kill()
+        starts = "SELECT started_at FROM tournaments WHERE slug LIKE 'cup%' ORDER BY id LIMIT 4"
+        moments = [moment for (moment,) in rows_of(cluster.database, starts)]
+        assert moments == sorted(moments)
+        assert moments[3] - moments[0] >= 6_000
 
 
 async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhere_else() -> None:

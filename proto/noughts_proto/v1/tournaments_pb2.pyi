@@ -104,6 +104,22 @@ number of candidates) accepts H0 is dropped. The first whose test accepts H1 end
 """
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
+class _Repeat:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RepeatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Repeat.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REPEAT_UNSPECIFIED: _Repeat.ValueType  # 0
+    REPEAT_WEEKLY: _Repeat.ValueType  # 1
+
+class Repeat(_Repeat, metaclass=_RepeatEnumTypeWrapper):
+    """How often a tournament repeats."""
+
+REPEAT_UNSPECIFIED: Repeat.ValueType  # 0
+REPEAT_WEEKLY: Repeat.ValueType  # 1
+Global___Repeat: _TypeAlias = Repeat  # noqa: Y015
+
 class _TieBreak:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -248,6 +264,9 @@ class Tournament(_message.Message):
     MATCH_DETAILS_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
+    REPEAT_FIELD_NUMBER: _builtins.int
+    LEAGUE_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -330,6 +349,15 @@ class Tournament(_message.Message):
     """The share of the referees' games, in percent; at most 1,000. Running tournaments of equal priority share in
     proportion to it: 75 and 25 mean three games to one. 0: it does not share, and begins games whenever it can.
     """
+    repeat: Global___Repeat.ValueType
+    """Whether it repeats. When a season has ended, the server opens the next one, with the same settings and entries and
+    a new seed. It starts seven days after the start of the last one, or a multiple of that. Bots play in their newest
+    versions, and can join and withdraw until the start. Not for a ladder.
+    """
+    league: _builtins.str
+    """Output only, and not in lists. The first season of a tournament that repeats, `tournaments/ID`; else empty."""
+    season: _builtins.int
+    """Output only, and not in lists. The number of this season, from 1; 0 if it does not repeat."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """The time control of every entry that does not have its own (`own_times`)."""
@@ -436,10 +464,13 @@ class Tournament(_message.Message):
         match_details: Global___MatchDetails | None = ...,
         candidates: _abc.Iterable[Global___MatchStatistics] | None = ...,
         openings: Global___Openings | None = ...,
+        repeat: Global___Repeat.ValueType = ...,
+        league: _builtins.str = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -451,6 +482,170 @@ class Tournament(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___Tournament: _TypeAlias = Tournament  # noqa: Y015
+
+@_typing.final
+class ListSeasonsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`tournaments/ID`, any season."""
+    page_size: _builtins.int
+    """At most this many; 0 means 50, more than 1,000 means 1,000."""
+    page_token: _builtins.str
+    """From the previous answer; opaque."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSeasonsRequest: _TypeAlias = ListSeasonsRequest  # noqa: Y015
+
+@_typing.final
+class ListSeasonsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEAGUE_FIELD_NUMBER: _builtins.int
+    REPEAT_FIELD_NUMBER: _builtins.int
+    STOPPED_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SEASONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    league: _builtins.str
+    """The first season, `tournaments/ID`; empty if it does not repeat."""
+    repeat: Global___Repeat.ValueType
+    stopped: _builtins.bool
+    """Whether no further season follows, and why if its owner did not ask for it."""
+    reason: _builtins.str
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def seasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Season]: ...
+    def __init__(
+        self,
+        *,
+        league: _builtins.str = ...,
+        repeat: Global___Repeat.ValueType = ...,
+        stopped: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+        seasons: _abc.Iterable[Global___Season] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["league", b"league", "next_page_token", b"next_page_token", "reason", b"reason", "repeat", b"repeat", "seasons", b"seasons", "stopped", b"stopped"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSeasonsResponse: _TypeAlias = ListSeasonsResponse  # noqa: Y015
+
+@_typing.final
+class Season(_message.Message):
+    """A season of a tournament that repeats."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    START_AT_FIELD_NUMBER: _builtins.int
+    START_TIME_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    GAMES_DONE_FIELD_NUMBER: _builtins.int
+    WINNER_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """From 1."""
+    tournament: _builtins.str
+    """`tournaments/ID`."""
+    title: _builtins.str
+    state: Global___TournamentState.ValueType
+    entries: _builtins.int
+    games_done: _builtins.int
+    winner: _builtins.str
+    """The label of the first entry in the standings of a finished season."""
+    @_builtins.property
+    def start_at(self) -> _timestamp_pb2.Timestamp:
+        """The scheduled start of a season that has not begun."""
+
+    @_builtins.property
+    def start_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        tournament: _builtins.str = ...,
+        title: _builtins.str = ...,
+        state: Global___TournamentState.ValueType = ...,
+        start_at: _timestamp_pb2.Timestamp | None = ...,
+        start_time: _timestamp_pb2.Timestamp | None = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+        entries: _builtins.int = ...,
+        games_done: _builtins.int = ...,
+        winner: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "start_at", b"start_at", "start_time", b"start_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "entries", b"entries", "games_done", b"games_done", "number", b"number", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "title", b"title", "tournament", b"tournament", "winner", b"winner"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Season: _TypeAlias = Season  # noqa: Y015
+
+@_typing.final
+class StopRepeatingRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`tournaments/ID`, any season."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StopRepeatingRequest: _TypeAlias = StopRepeatingRequest  # noqa: Y015
+
+@_typing.final
+class StopRepeatingResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The newest season."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StopRepeatingResponse: _TypeAlias = StopRepeatingResponse  # noqa: Y015
 
 @_typing.final
 class Openings(_message.Message):

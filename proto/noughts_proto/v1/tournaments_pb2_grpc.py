@@ -70,6 +70,16 @@ class TournamentServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentResponse.FromString,
                 _registered_method=True)
+        self.ListSeasons = channel.unary_unary(
+                '/noughts.v1.TournamentService/ListSeasons',
+                request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsResponse.FromString,
+                _registered_method=True)
+        self.StopRepeating = channel.unary_unary(
+                '/noughts.v1.TournamentService/StopRepeating',
+                request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingResponse.FromString,
+                _registered_method=True)
         self.PauseTournament = channel.unary_unary(
                 '/noughts.v1.TournamentService/PauseTournament',
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.PauseTournamentRequest.SerializeToString,
@@ -145,6 +155,21 @@ class TournamentServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSeasons(self, request, context):
+        """The seasons of a tournament that repeats, newest first; none if it does not repeat. `name` can be any of them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StopRepeating(self, request, context):
+        """Stops a tournament from repeating: no season follows, and one that waits for its start is cancelled. A running
+        season continues.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PauseTournament(self, request, context):
         """Pauses a tournament: running games are finished, and no other game begins.
         """
@@ -203,6 +228,16 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.StartTournament,
                     request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentResponse.SerializeToString,
+            ),
+            'ListSeasons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSeasons,
+                    request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsResponse.SerializeToString,
+            ),
+            'StopRepeating': grpc.unary_unary_rpc_method_handler(
+                    servicer.StopRepeating,
+                    request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingResponse.SerializeToString,
             ),
             'PauseTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.PauseTournament,
@@ -410,6 +445,60 @@ class TournamentService(object):
             '/noughts.v1.TournamentService/StartTournament',
             noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentRequest.SerializeToString,
             noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSeasons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.TournamentService/ListSeasons',
+            noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_tournaments__pb2.ListSeasonsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StopRepeating(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.TournamentService/StopRepeating',
+            noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_tournaments__pb2.StopRepeatingResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -56,6 +56,12 @@ class TournamentServiceStub:
     """Starts an open tournament, or resumes a paused one. UNAVAILABLE while games from before the pause are still
     running.
     """
+    ListSeasons: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ListSeasonsRequest, _tournaments_pb2.ListSeasonsResponse]
+    """The seasons of a tournament that repeats, newest first; none if it does not repeat. `name` can be any of them."""
+    StopRepeating: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.StopRepeatingRequest, _tournaments_pb2.StopRepeatingResponse]
+    """Stops a tournament from repeating: no season follows, and one that waits for its start is cancelled. A running
+    season continues.
+    """
     PauseTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]
     """Pauses a tournament: running games are finished, and no other game begins."""
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.CancelTournamentRequest, _tournaments_pb2.CancelTournamentResponse]
@@ -90,6 +96,12 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     StartTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]  # type: ignore[assignment]
     """Starts an open tournament, or resumes a paused one. UNAVAILABLE while games from before the pause are still
     running.
+    """
+    ListSeasons: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ListSeasonsRequest, _tournaments_pb2.ListSeasonsResponse]  # type: ignore[assignment]
+    """The seasons of a tournament that repeats, newest first; none if it does not repeat. `name` can be any of them."""
+    StopRepeating: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.StopRepeatingRequest, _tournaments_pb2.StopRepeatingResponse]  # type: ignore[assignment]
+    """Stops a tournament from repeating: no season follows, and one that waits for its start is cancelled. A running
+    season continues.
     """
     PauseTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]  # type: ignore[assignment]
     """Pauses a tournament: running games are finished, and no other game begins."""
@@ -164,6 +176,24 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_tournaments_pb2.StartTournamentResponse, _abc.Awaitable[_tournaments_pb2.StartTournamentResponse]]:
         """Starts an open tournament, or resumes a paused one. UNAVAILABLE while games from before the pause are still
         running.
+        """
+
+    @_abc_1.abstractmethod
+    def ListSeasons(
+        self,
+        request: _tournaments_pb2.ListSeasonsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournaments_pb2.ListSeasonsResponse, _abc.Awaitable[_tournaments_pb2.ListSeasonsResponse]]:
+        """The seasons of a tournament that repeats, newest first; none if it does not repeat. `name` can be any of them."""
+
+    @_abc_1.abstractmethod
+    def StopRepeating(
+        self,
+        request: _tournaments_pb2.StopRepeatingRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournaments_pb2.StopRepeatingResponse, _abc.Awaitable[_tournaments_pb2.StopRepeatingResponse]]:
+        """Stops a tournament from repeating: no season follows, and one that waits for its start is cancelled. A running
+        season continues.
         """
 
     @_abc_1.abstractmethod

@@ -21,6 +21,7 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.extensions import extend_tournament
+from noughts_server.store.tournaments.leagues import ended_leagues, open_next_season, stop_league
 from noughts_server.store.tournaments.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments.tournaments import (
     Tournament,
@@ -140,6 +141,13 @@ class Director:
         cancel = partial(cancel_tournament, slug=slug, now_ms=now, owner_id=owner_id, reason=reason)
         self.play.changed(await self.store.write(cancel))
 
+    async def stop_league(self, slug: str, *, owner_id: int | None = None) -> Tournament:
+        """Stop the league of a season; a season that waits for its start is cancelled. Return the newest season."""
+        stop = partial(stop_league, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
+        newest = await self.store.write(stop)
+        self.play.changed(newest)
+        return newest
+
     def cancel_challenge(self, challenge: GameConditions) -> None:
         """End a challenge because one of its bots has a game of a tournament to play."""
         if self._tasks is not None:
@@ -179,13 +187,24 @@ class Director:
             self._rescheduled.clear()
             delay = self.look_seconds
             try:
-                moment = await self._start_due() if self.leads() else None
+                moment = None
+                if self.leads():
+                    await self.open_seasons()
+                    moment = await self._start_due()
                 if moment is not None:
                     delay = min(delay, max(0, moment - self.store.now_ms()) / 1000)
             except NoughtsError as error:
                 logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
             await set_within(self._rescheduled, delay)
+
+    async def open_seasons(self) -> None:
+        """Open the next season of each league whose last one has ended."""
+        now = self.store.now_ms()
+        for league in await self.store.read_patiently(ended_leagues):
+            opened = await self.store.write_patiently(partial(open_next_season, league_id=league, now_ms=now))
+            if opened is not None:
+                logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
 
     async def _start_due(self) -> int | None:
         """Starts what is due; returns the moment of the next start."""

@@ -2,17 +2,24 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
+from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
-from noughts_server.messages.conversions import match_message, milliseconds, standing_message, tournament_message
+from noughts_server.messages.conversions import (
+    match_message,
+    milliseconds,
+    standing_message,
+    timestamp,
+    tournament_message,
+)
 from noughts_server.messages.settings_codec import settings_of
-from noughts_server.resource_names import bot_version_id, tournament_id
+from noughts_server.resource_names import bot_version_id, tournament_id, tournament_name
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
@@ -26,6 +33,7 @@ from noughts_server.store.people.bots import get_version
 from noughts_server.store.people.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments.entries import entry_owners, join_tournament
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
+from noughts_server.store.tournaments.leagues import WEEK_MS, League, create_league, league_of, list_seasons
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -54,14 +62,17 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CreateTournamentResponse:
         who = caller()
         now = self.store.now_ms()
-        new = _new_tournament(request.tournament)
+        new, interval_ms = _new_tournament(request.tournament), _interval_ms(request.tournament)
         if new.settings.sprt:
             new = await asyncio.to_thread(advised, new)
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
             right = checked(new, now)
-            return create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits).slug
+            made = create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits)
+            if interval_ms:
+                create_league(connection, made, interval_ms, now_ms=now)
+            return made.slug
 
         made = await self.director.create(idempotent(who.token_id, request, create, now_ms=now))
         return pb.CreateTournamentResponse(tournament=await self.full(made.slug))
@@ -153,6 +164,32 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         table = await self.store.read(lambda connection: asked(connection, get_tournament(connection, slug)))
         return crosstable_message(table)
 
+    @open_to(Access.ANYONE)
+    async def ListSeasons(self, request: pb.ListSeasonsRequest, context: Context) -> pb.ListSeasonsResponse:
+        slug = tournament_id("name", request.name)
+
+        def read(connection: Connection) -> pb.ListSeasonsResponse:
+            league = league_of(connection, get_tournament(connection, slug).id)
+            if league is None:
+                return pb.ListSeasonsResponse()
+            page = list_seasons(connection, league, size=request.page_size, page_token=request.page_token)
+            return pb.ListSeasonsResponse(
+                league=tournament_name(league.slug),
+                repeat=pb.REPEAT_WEEKLY,
+                stopped=league.stopped_at is not None,
+                reason=league.stop_reason,
+                seasons=[season_message(number, each, standings(connection, each)) for number, each in page.items],
+                next_page_token=page.next_page_token,
+            )
+
+        return await self.store.read(read)
+
+    @open_to(Access.ORGANISE)
+    async def StopRepeating(self, request: pb.StopRepeatingRequest, context: Context) -> pb.StopRepeatingResponse:
+        slug, owner = tournament_id("name", request.name), caller().only_owner
+        stopped = await self.director.uncancelled(lambda: self.director.stop_league(slug, owner_id=owner))
+        return pb.StopRepeatingResponse(tournament=await self.full(stopped.slug))
+
     async def _changed(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
         """Have the director change a tournament of the caller, and return it."""
         slug, owner = tournament_id("name", name), caller().only_owner
@@ -162,18 +199,51 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def full(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""
 
-        def read(connection: Any) -> tuple[Tournament, list[Standing]]:
+        def read(connection: Any) -> tuple[Tournament, list[Standing], League | None]:
             tournament = get_tournament(connection, slug)
-            return tournament, standings(connection, tournament)
+            return tournament, standings(connection, tournament), league_of(connection, tournament.id)
 
-        tournament, table = await self.store.read(read)
+        tournament, table, league = await self.store.read(read)
         message = tournament_message(tournament, table)
+        if league is not None:
+            message.league, message.season = tournament_name(league.slug), league.season
+            message.repeat = pb.REPEAT_UNSPECIFIED if league.stopped_at else pb.REPEAT_WEEKLY
         if tournament.state is TournamentState.RUNNING:
             online = self.sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
         if self.absence:
             message.absence_limit.FromMicroseconds(round(self.absence * 1e6))
         return message
+
+
+def _interval_ms(message: pb.Tournament) -> int:
+    """Return the interval of a tournament that repeats; 0 if it does not. Raises InvalidArgument."""
+    if not message.repeat:
+        return 0
+    if message.repeat not in pb.Repeat.values():
+        raise InvalidArgument.of("tournament.repeat", message.repeat, "REPEAT_WEEKLY")
+    if message.schedule == pb.SCHEDULE_LADDER:
+        raise InvalidArgument.of(
+            "tournament.repeat", "a ladder", "a format that ends, because seasons follow each other"
+        )
+    return WEEK_MS
+
+
+def season_message(number: int, season: Tournament, table: Sequence[Standing]) -> pb.Season:
+    """Return a season of a league with its winner."""
+    finished = season.state is TournamentState.FINISHED and season.games_done > 0
+    return pb.Season(
+        number=number,
+        tournament=season.name,
+        title=season.settings.title,
+        state=season.state.value,  # type: ignore[arg-type]  # equal values
+        start_at=timestamp(season.joining.start_at),
+        start_time=timestamp(season.started_at),
+        end_time=timestamp(season.ended_at),
+        entries=len(table),
+        games_done=season.games_done,
+        winner=table[0].label if finished and table else "",
+    )
 
 
 def crosstable_message(table: CrosstablePage) -> pb.GetCrosstableResponse:

@@ -22,7 +22,19 @@ from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
 _FORMATS = {str(each).replace("-", "_"): f"{each.title}: {each.summary}" for each in FORMATS}
-_EMPTY = ("id", "title", "move", "concurrency", "entries_min", "entries_max", "openings", "plies", "seed", *OPTIONS)
+_EMPTY = (
+    "id",
+    "title",
+    "move",
+    "concurrency",
+    "entries_min",
+    "entries_max",
+    "openings",
+    "plies",
+    "seed",
+    "repeat",
+    *OPTIONS,
+)
 _USUAL = {"variant": "tictactoe", "schedule": "round_robin", "games_per_pair": "2", "bank": "60", "increment": "0.5"}
 _FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_USUAL, "rated": "on"}
 """Fields of the form and their defaults."""
@@ -154,6 +166,8 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     fields: dict[str, Any] = {field: number_of(values, field) for field in ("entries_min", "entries_max")}
     if values["openings"]:
         fields["openings"] = tournaments_pb2.Openings(kind=values["openings"], plies=number_of(values, "plies"))
+    if values["repeat"]:
+        fields["repeat"] = tournaments_pb2.REPEAT_WEEKLY
     return settings_message(settings, name=tournament_name(values["id"]), seed=seed, **fields)
 
 

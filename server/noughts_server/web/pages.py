@@ -70,6 +70,7 @@ class Pages:
             "/tournaments/{tournament}.ics": self._start,
             "/tournaments/{tournament}": self._tournament,
             "/tournaments/{tournament}/parts": self._tournament_parts,
+            "/tournaments/{tournament}/seasons": self._seasons,
             "/tournaments/{tournament}/games": self._games,
             "/tournaments/{tournament}/games/{number:int}": self._game,
             "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
@@ -143,6 +144,12 @@ class Pages:
         known = await self._known_tournament(request)
         boards = await self._boards(known["tournament"]) if known["tab"] == _OVERVIEW else []
         return self._views.page(request, "tournament", **known, boards=boards)
+
+    async def _seasons(self, request: Request) -> Response:
+        found = await self._listed(request, "/tournaments/{tournament}/seasons")
+        if not found["league"]:
+            raise Failure(404, "This tournament does not repeat.", "Its own page has its games and standings.")
+        return self._views.page(request, "seasons", **found, title=words.short(found["league"]))
 
     async def _tournament_parts(self, request: Request) -> Response:
         return self._views.parts(request, "tournament", **await self._known_tournament(request), boards=[])

@@ -23,6 +23,7 @@ READING: dict[str, dict[str, Any]] = {
     "list_tournaments": {},
     "get_tournament": {"tournament": "CUP"},
     "get_crosstable": {"tournament": "CUP"},
+    "list_seasons": {"tournament": "CUP"},
     "list_games_of_tournament": {"tournament": "CUP", "result": "1-0"},
     "get_game": {"tournament": "CUP", "number": 1},
     "list_tests": {"state": "running"},

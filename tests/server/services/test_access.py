@@ -74,6 +74,7 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "CancelTournament": {"name": "tournaments/cup"},
     "CreateTest": {"test": _TEST},
     "StopTest": {"name": "tests/try"},
+    "StopRepeating": {"name": "tournaments/cup"},
     "ResumeTest": {"name": "tests/try"},
     "CreateWebhook": {"webhook": {"url": "http://127.0.0.1:1/"}},
     "TestWebhook": {"name": "webhooks/1"},

@@ -35,6 +35,7 @@ PAGES = (
     "/{cup}?tab=standings",
     "/{cup}?tab=crosstable",
     "/{cup}?tab=rules",
+    "/{opened}/seasons",
     "/{cup}/games",
     "/{cup}/games/1",
     "/{cup}/games/1/embed",
@@ -90,9 +91,11 @@ def token(server: ServerUnderTest) -> str:
 
 @pytest.fixture(scope="module")
 def opened(site: Site, token: str) -> str:
-    """The name of a tournament of ada's that has not begun."""
+    """The name of a tournament of ada's that has not begun, and repeats."""
     cookie = f"noughts_token={token}"
-    made = site.post("/organise", {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss"}, cookie=cookie)
+    made = site.post(
+        "/organise", {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss", "repeat": "on"}, cookie=cookie
+    )
     return made.headers["location"].removeprefix("/")
 
 

@@ -54,6 +54,10 @@ def create(
     start_at: str | None = None,
     entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096)] = 2,
     entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096)] = 4_096,
+    repeat: Annotated[
+        str | None,
+        Option("--repeat", metavar="weekly", help="Open a new season with the same entries each week"),
+    ] = None,
     dry_run: bool = False,
     at: AtServer = AtServer(),
 ) -> None:
@@ -62,6 +66,8 @@ def create(
     WHEN is a time such as `2026-03-01T18:00` (in this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now. A
     tournament that starts automatically is cancelled if it has too few entries. With --time-of it is unrated.
     """
+    if repeat not in (None, "weekly"):
+        raise UsageProblem(f"--repeat {repeat!r}: expected weekly")
     own_times = options.read_times_of(playing.time_of)
     settings = playing.settings(
         own_times,
@@ -85,6 +91,7 @@ def create(
         join_from=_moment(join_from, "--join-from"),
         join_until=_moment(join_until, "--join-until"),
         start_at=_moment(start_at, "--start-at"),
+        repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
     )
     with at.connected() as client:
         request = pb.CreateTournamentRequest(tournament=wanted)

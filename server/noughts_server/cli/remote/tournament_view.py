@@ -142,6 +142,9 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         f" {rated}, organised by {output.printable(shown.owner)}"
     )
     console.print(_seed(shown), soft_wrap=True)
+    if shown.season:
+        repeats = ", which repeats weekly" if shown.repeat == pb.REPEAT_WEEKLY else ""
+        console.print(f"season {shown.season} of {short(shown.league)}{repeats}", soft_wrap=True)
     if openings := openings_wording(shown.openings):
         console.print(openings, soft_wrap=True)
     if state_of(shown) == "open":
@@ -247,6 +250,9 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         **output.picked(shown, "games_total", "entries_min", "entries_max"),
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
         **output.picked(shown, "reason", "challenge"),
+        "league": shown.league or None,
+        "season": shown.season or None,
+        "repeat": "weekly" if shown.repeat == pb.REPEAT_WEEKLY else None,
         "openings": openings_document(shown.openings),
     }
 

@@ -35,7 +35,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0024"
+REVISION = "0025"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -216,6 +216,29 @@ tournaments = Table(
         sqlite_where=UNEXPLORED,
         postgresql_where=UNEXPLORED,
     ),
+)
+
+# Tournaments that repeat: see `store.tournaments.leagues`.
+leagues = Table(
+    "leagues",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    # Of its first season.
+    Column("slug", String(63), nullable=False, unique=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    *_required("interval_ms", "created_at"),
+    # When no further season is opened, and why if its owner did not ask for it; null: it continues.
+    Column("stopped_at", BigInteger),
+    Column("stop_reason", String(200)),
+)
+
+seasons = Table(
+    "seasons",
+    metadata,
+    Column("league_id", ForeignKey("leagues.id"), primary_key=True, autoincrement=False),
+    # From 1.
+    *_key("number", kind=Integer),
+    Column("tournament_id", ForeignKey("tournaments.id"), nullable=False, unique=True),
 )
 
 # Before the start, numbers only give the order of joining, with gaps after withdrawals. From the start on they count

@@ -4,6 +4,7 @@ from sqlalchemy import Connection, func, select
 
 from noughts_server.errors import WrongState
 from noughts_server.store.engine.schema import TournamentState, entries, tournaments
+from noughts_server.store.tournaments.leagues import before_start
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament, start_tournament
 
 _LONGEST_REASON = 200
@@ -29,6 +30,8 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     tournament = get_tournament(connection, slug)
     if tournament.state is not TournamentState.OPEN:
         return tournament
+    if not before_start(connection, tournament):
+        return get_tournament(connection, slug)
     of_tournament = entries.c.tournament_id == tournament.id
     got = connection.execute(select(func.count()).select_from(entries).where(of_tournament)).scalar_one()
     expected = tournament.joining.entries_min

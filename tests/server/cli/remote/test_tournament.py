@@ -33,6 +33,24 @@ def finished(ask: Ask, name: str) -> None:
     eventually(lambda: ask(f"tournament show {name}")["state"], lambda state: state == "finished")
 
 
+def test_tournament_that_repeats_lists_its_seasons_and_stops(ask: Ask, noughts: Any, server: str) -> None:
+    made = ask("tournament create thursdays --title Thursdays --repeat weekly")
+    assert (made["league"], made["season"], made["repeat"]) == ("tournaments/thursdays", 1, "weekly")
+    found = ask("tournament seasons thursdays")
+    assert (found["league"], found["repeat"], found["stopped"]) == ("tournaments/thursdays", "weekly", False)
+    (season,) = found["seasons"]
+    assert (season["season"], season["state"], season["entries"], season["winner"]) == (1, "open", 0, None)
+    assert "thursdays: repeats weekly" in noughts(f"tournament seasons thursdays --server {server}").stdout
+    shown = noughts(f"tournament show thursdays --server {server}").stdout
+    assert "season 1 of thursdays, which repeats weekly" in shown
+    assert ask("tournament stop-repeating thursdays")["reason"] == "its league was stopped"
+    assert ask("tournament seasons thursdays")["stopped"] is True
+    assert ask("tournament create once")["season"] is None
+    refused = noughts(f"tournament seasons once --server {server}", code=1).stderr
+    assert "tournament create NAME --repeat weekly" in refused
+    assert "expected weekly" in noughts("tournament create x --repeat daily", code=2).stderr
+
+
 def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup' --priority 2 --throughput 75")
     assert created["tournament"] == "tournaments/spring"

@@ -1,0 +1,143 @@
+"""Leagues in the store: which season follows, when it starts, and who plays in it."""
+
+from functools import partial
+
+import pytest
+
+from noughts_server.errors import NotFound, PermissionDenied
+from noughts_server.store.checking import check_database
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.standings import standings
+from noughts_server.store.people.bots import log_in, retire_bot
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.tournaments.entries import withdraw_entry
+from noughts_server.store.tournaments.leagues import (
+    WEEK_MS,
+    create_league,
+    ended_leagues,
+    get_league,
+    list_seasons,
+    open_next_season,
+    stop_league,
+)
+from noughts_server.store.tournaments.scheduled_starts import start_or_cancel
+from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament
+from tests.support.arena import NOW, Arena
+
+BOTS = ("ada", "bob", "cleo", "dora")
+
+
+async def first_season(arena: Arena) -> Tournament:
+    tournament = await arena.tournament("cup", bots=BOTS, title="Cup", draw_after=40)
+    await arena.store.write(partial(create_league, tournament=tournament, interval_ms=WEEK_MS, now_ms=NOW))
+    return tournament
+
+
+async def ended(arena: Arena, tournament: Tournament) -> None:
+    await arena.commit(await arena.play(tournament))
+
+
+async def next_season(arena: Arena, now_ms: int = NOW) -> Tournament | None:
+    (league,) = await arena.store.read(ended_leagues)
+    return await arena.store.write(partial(open_next_season, league_id=league, now_ms=now_ms))
+
+
+async def test_the_next_season_has_the_same_entries_and_another_seed(arena: Arena) -> None:
+    first = await first_season(arena)
+    assert await arena.store.read(ended_leagues) == []
+    await ended(arena, first)
+    second = await next_season(arena)
+    assert second is not None
+    assert (second.slug, second.settings.title, second.state) == ("cup-2", "Cup, season 2", TournamentState.OPEN)
+    assert second.joining.start_at == NOW + WEEK_MS
+    assert second.settings.seed != first.settings.seed
+    assert (second.settings.draw_after, second.settings.games_per_pair) == (40, 2)
+    rows = await arena.store.read(partial(standings, tournament=second))
+    assert sorted(row.label for row in rows) == list(BOTS)
+    assert await arena.store.read(ended_leagues) == []
+    league = await arena.store.read(partial(get_league, slug="cup-2"))
+    assert (league.slug, league.season) == ("cup", 2)
+
+
+async def test_seasons_keep_to_the_week_however_long_one_lasts(arena: Arena) -> None:
+    await ended(arena, await first_season(arena))
+    second = await next_season(arena, NOW + 3 * WEEK_MS + 1)
+    assert second is not None
+    assert second.joining.start_at == NOW + 4 * WEEK_MS
+
+
+async def test_who_left_on_request_or_is_retired_is_not_entered_again(arena: Arena) -> None:
+    first = await first_season(arena)
+    leave = partial(withdraw_entry, slug="cup", now_ms=NOW)
+    await arena.store.write(partial(leave, label="ada", reason="on request"))
+    await arena.store.write(partial(leave, label="bob", reason="was away for 10 min while its games waited"))
+    await ended(arena, first)
+    await arena.store.write(partial(retire_bot, name="dora", now_ms=NOW))
+    second = await next_season(arena)
+    assert second is not None
+    rows = await arena.store.read(partial(standings, tournament=second))
+    assert sorted(row.label for row in rows) == ["bob", "cleo"]
+
+
+async def test_a_season_plays_the_newest_versions_of_its_bots(arena: Arena) -> None:
+    await ended(arena, await first_season(arena))
+    assert await next_season(arena) is not None
+
+    def new_version(connection: Connection) -> None:
+        log_in(connection, owner_id=create_owner(connection, "alice"), name="ada", version="2", now_ms=NOW)
+
+    await arena.store.write(new_version)
+    started = await arena.store.write(partial(start_or_cancel, slug="cup-2", now_ms=NOW + WEEK_MS))
+    assert started.state is TournamentState.RUNNING
+    rows = await arena.store.read(partial(standings, tournament=started))
+    versions = {row.label: row.bot_version for row in rows}
+    assert (versions["ada"], versions["bob"]) == ("bots/ada/versions/2", "bots/bob/versions/1")
+    report = await arena.store.read(lambda connection: check_database(connection, lambda game: []))
+    assert report.findings == []
+
+
+async def test_a_season_waits_while_another_one_runs(arena: Arena) -> None:
+    first = await first_season(arena)
+    await ended(arena, first)
+    await next_season(arena)
+    arena.execute("UPDATE tournaments SET state = 3 WHERE slug = 'cup'")  # as after an extension
+    delayed = await arena.store.write(partial(start_or_cancel, slug="cup-2", now_ms=NOW + WEEK_MS))
+    assert (delayed.state, delayed.joining.start_at) == (TournamentState.OPEN, NOW + 2 * WEEK_MS)
+
+
+async def test_a_stopped_league_opens_no_season_and_cancels_the_open_one(arena: Arena) -> None:
+    await ended(arena, await first_season(arena))
+    await next_season(arena)
+    with pytest.raises(PermissionDenied):
+        await arena.store.write(partial(stop_league, slug="cup", now_ms=NOW, owner_id=999))
+    for _ in range(2):
+        newest = await arena.store.write(partial(stop_league, slug="cup", now_ms=NOW))
+        assert (newest.slug, newest.state) == ("cup-2", TournamentState.CANCELLED)
+    assert await arena.store.read(ended_leagues) == []
+    await arena.tournament("other", bots=("ada", "bob"))
+    with pytest.raises(NotFound):
+        await arena.store.write(partial(stop_league, slug="other", now_ms=NOW))
+
+
+async def test_a_league_without_entries_stops_by_itself(arena: Arena) -> None:
+    first = await first_season(arena)
+    await arena.store.write(partial(cancel_tournament, slug=first.slug, now_ms=NOW))
+    for number in range(2, 5):
+        season = await next_season(arena, NOW + number * WEEK_MS)
+        assert season is not None
+        await arena.store.write(partial(cancel_tournament, slug=season.slug, now_ms=NOW + number * WEEK_MS))
+    assert await next_season(arena, NOW + 5 * WEEK_MS) is None
+    league = await arena.store.read(partial(get_league, slug="cup"))
+    assert (league.stopped_at, league.stop_reason) == (NOW + 5 * WEEK_MS, "its last 4 seasons were cancelled")
+    page = await arena.store.read(partial(list_seasons, league=league, size=3))
+    assert [number for number, _ in page.items] == [4, 3, 2]
+
+
+async def test_the_next_season_is_opened_once(arena: Arena) -> None:
+    await ended(arena, await first_season(arena))
+    (league,) = await arena.store.read(ended_leagues)
+    opening = partial(open_next_season, league_id=league, now_ms=NOW)
+    assert await arena.store.write(opening) is not None
+    assert await arena.store.write(opening) is None
+    assert (await arena.store.read(partial(get_tournament, slug="cup-2"))).state is TournamentState.OPEN
