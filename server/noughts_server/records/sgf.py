@@ -17,12 +17,10 @@ from noughts_server.records.endings import known_termination
 from noughts_server.records.recorded_game import (
     Placed,
     RecordError,
-    five_in_a_row,
     flat_variant,
     milliseconds,
     point,
     score_column,
-    variant_of,
     without_forbidden_end,
 )
 from noughts_server.records.rule_names import check_unnamed_rule, named_rule, on_board
@@ -79,7 +77,7 @@ def _check_encoding(nodes: list[Node], encoding: str) -> None:
     declared = nodes[0].text("CA").strip()
     if not (declared and encoding) or codec_of(declared) == encoding:
         return
-    if not all("".join(each.values).isascii() for node in nodes for each in node.properties):
+    if not all("".join(values).isascii() for node in nodes for _, values in node.properties):
         fix = "Split the file, or name the encoding of all games: --encoding NAME."
         raise RecordError(f"a game with CA[{declared}]", f"one encoding in a file ({encoding})", fix)
 
@@ -109,19 +107,20 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
     moves: list[int] = []
     times: list[float] = []
     scores: dict[int, float] = {}
-    opening = 0
+    opening, has_times = 0, False
     for color, value, node, is_alone in played:
         if color != colors[len(moves) % 2]:
             raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
         moves.append(_cell(variant, value))
         comment = node.text("C") if is_alone else ""
+        has_times = has_times or "ms" in comment
         if comment.startswith(_OPENING) and opening == len(moves) - 1:
             opening += 1
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
         found = _TIME.search(comment)
         times.append(milliseconds(found.group(1)) if found else 0.0)
-    if not any("ms" in move.node.text("C") for move in played):
+    if not has_times:
         times = []
     if last := said.get("last answer"):
         times += [milliseconds(found) for found in _TIME.findall(last)]
@@ -155,8 +154,9 @@ def _moves(nodes: list[Node]) -> list[_Move]:
     """Return the moves and passes in their order."""
     played = []
     for node in nodes:
-        of_node = [(each.name, value) for each in node.properties if each.name in ("B", "W") for value in each.values]
-        played += [_Move(color, value.strip(), node, len(of_node) == 1) for color, value in of_node]
+        if "B" in node or "W" in node:
+            here = [(name, value) for name, values in node.properties if name in ("B", "W") for value in values]
+            played += [_Move(color, value.strip(), node, len(here) == 1) for color, value in here]
     return played
 
 
@@ -200,24 +200,12 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
         raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
     rule = _simple(nodes, "RU").strip()
     known = named_rule(rule)
-    names = [rule] if rule else []
-    if not known and assumed:
-        names.append(assumed)
-    for name in names:
-        try:
-            variant = variant_of(name)
-        except RecordError:
-            continue
-        if (variant.columns, variant.rows, variant.layers) == (*shape, 1):
+    for name in (rule, known or assumed or ("" if rule else "gomoku")):
+        if name and (variant := on_board(name, *shape)):
             return variant
-    if not (known or assumed or rule):
-        return variant_of(five_in_a_row(*shape))
-    if known and (variant_on_board := on_board(known, *shape)):
-        return variant_on_board
-    if not rule:
-        raise RecordError(f"a board SZ[{size}]", f"the board of {assumed}")
-    if known:
-        raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a known variant for a board of that size")
+    if known or not rule:
+        named = f"the rule RU[{rule}]" if rule else f"the variant {assumed}"
+        raise RecordError(f"{named} with SZ[{size}]", "a known variant for a board of that size")
     fix = "Name the variant: --assume-variant gomoku."
     raise RecordError(f"the unknown rule RU[{rule}]", "Freestyle, Standard, Renju, Caro, or a variant", fix)
 

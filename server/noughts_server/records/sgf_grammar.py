@@ -11,29 +11,33 @@ from typing import NamedTuple
 from noughts_server.records.recorded_game import RecordError
 
 
-class Property(NamedTuple):
-    name: str
-    values: list[str]
-    """Unescaped."""
-
-
 class Node:
     """The properties of a node in their order: files of several programs have more than one move in a node."""
 
+    __slots__ = ("_first", "properties")
+
     def __init__(self) -> None:
-        self.properties: list[Property] = []
+        self.properties: list[tuple[str, list[str]]] = []
+        """The name and the unescaped values of each."""
+        self._first: dict[str, list[str]] = {}
 
     def add(self, name: str) -> list[str]:
         """Add a property; return the list of its values, for the reader to fill."""
-        self.properties.append(Property(name, []))
-        return self.properties[-1].values
+        values: list[str] = []
+        self.properties.append((name, values))
+        self._first.setdefault(name, values)
+        return values
 
     def __contains__(self, name: str) -> bool:
-        return any(each.name == name for each in self.properties)
+        return name in self._first
 
     def text(self, name: str) -> str:
         """Return the values of the properties of this name as one text."""
-        return "".join("".join(each.values) for each in self.properties if each.name == name)
+        if name not in self._first:
+            return ""
+        if len(self._first) == len(self.properties):
+            return "".join(self._first[name])
+        return "".join("".join(values) for each, values in self.properties if each == name)
 
 
 LONGEST_TREE = 4_000_000
@@ -123,7 +127,9 @@ def _parsed(text: str) -> list[Node] | RecordError:
             if not nodes:
                 return RecordError(f"the property {name} before any node", "a `;` first")
             # FF[1] to FF[3] allowed lower-case letters, which had no meaning.
-            values = nodes[-1].add("".join(each for each in name if not each.islower()) or name.upper())
+            if not name.isupper():
+                name = "".join(each for each in name if not each.islower()) or name.upper()
+            values = nodes[-1].add(name)
         elif value is not None:
             if values is None:
                 return RecordError(f"a value [{value[:20]}] without a property", "its name before it, as in `B[hh]`")
@@ -132,6 +138,8 @@ def _parsed(text: str) -> list[Node] | RecordError:
 
 
 def _unescaped(value: str) -> str:
+    if "\\" not in value:
+        return value
     return _ESCAPE.sub(lambda found: found.group(2) or "", value)
 
 
