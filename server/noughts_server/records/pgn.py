@@ -29,8 +29,9 @@ _TAG = re.compile(rf'{_NAME}"((?:[^"\\]|\\.)*)"\s*\]\s*')
 _TAG_WITH_QUOTES = re.compile(rf'{_NAME}"(.*)"\s*\]\s*$')
 _SEVERAL_TAGS = re.compile(r'"\s*\]\s*\[')
 _BROKEN_TAG = re.compile(r"\[\s*(White|Black|Result)\b.*", re.IGNORECASE)
-_TOKEN = re.compile(r"[{}();]|[^\s{}();]+")
-_MARKERS = ("1-0", "0-1", "1/2-1/2", "1/2", "½-½", "*")
+_MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^\s{}();])")
+"""What counts among the moves: the begin of a comment or variation, the end of one, and results."""
+_COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
 _SHOWN = 80
 # The comment by which programs without the tag Termination report the end, e.g. `Black forfeits on time`.
@@ -117,41 +118,55 @@ class _Game:
             if not self.has_moves and (found := _BROKEN_TAG.match(text.strip())):
                 self.error = self.error or RecordError(f"the tag {found.group()}", f'[{found.group(1)} "..."]')
                 return
+        if not self.comment_from and ";" not in text and (whole := _COMMENT.findall(text)):
+            # Most comments are short and many: leave them out in one step.
+            self._begin_comment()
+            self.comment = whole[-1][1:-1][:_LONGEST_COMMENT]
+            text = _COMMENT.sub(" ", text)
         at = 0
         while at < len(text):
             if self.comment_from:
                 at = self._read_comment(number, text, at)
                 continue
-            if (token := _TOKEN.search(text, at)) is None or token.group() == ";":
+            found = _MARK.search(text, at)
+            end = len(text) if found is None else found.start()
+            self.has_moves = self.has_moves or not (text[at:end].isspace() or at == end)
+            if found is None or found.group() == ";":
                 return
-            at = token.end()
-            self._add(number, token.group())
+            at = found.end()
+            self._add(number, found.group())
 
     def _add(self, number: int, token: str) -> None:
         if token == "{":
-            # A comment can stand among the tags.
             self.comment_from, self.comment, self.tags_in_comment = number, "", False
-            self.is_ended = self.is_ended or self._has_all_tags
+            self._begin_comment()
             return
         self.has_moves = True
         if token == "(":
             self.variations += 1
         elif token == ")":
             self.variations = max(0, self.variations - 1)
-        elif token in _MARKERS and not self.variations:
+        elif not self.variations:
             result = result_of(token)
             if result not in self.results:
                 self.results.append(result)
+
+    def _begin_comment(self) -> None:
+        """Note that the tags have ended, unless one is missing: a comment can stand among them."""
+        self.is_ended = self.is_ended or self._has_all_tags
 
     def _read_comment(self, number: int, text: str, at: int) -> int:
         """Read a comment up to its end or that of the line; return the place after it."""
         end = text.find("}", at)
         inside = text[at : end if end >= 0 else len(text)]
-        if self.tags_in_comment and "{" in inside:
-            got = f"a comment from line {self.comment_from} with tags and another comment, on line {number}"
-            self.error = self.error or RecordError(got, "a `}` at the end of the first comment")
-        self.tags_in_comment = self.tags_in_comment or _BROKEN_TAG.match(inside.strip()) is not None
-        self.comment = f"{self.comment} {inside}"[:_LONGEST_COMMENT]
+        if number == self.comment_from:
+            self.comment = inside[:_LONGEST_COMMENT]
+        else:
+            if self.tags_in_comment and "{" in inside:
+                got = f"a comment from line {self.comment_from} with tags and another comment, on line {number}"
+                self.error = self.error or RecordError(got, "a `}` at the end of the first comment")
+            self.tags_in_comment = self.tags_in_comment or _BROKEN_TAG.match(inside.strip()) is not None
+            self.comment = f"{self.comment} {inside}"[:_LONGEST_COMMENT]
         if end < 0:
             return len(text)
         self.comment_from = 0
