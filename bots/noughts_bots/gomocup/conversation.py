@@ -313,10 +313,12 @@ class Conversation:
 
     def _is_about_rule(self, line: str) -> bool:
         """Return whether the engine says that it does not know the rule of the game."""
-        if self.terms.rule == FREESTYLE:
+        if self.terms.rule == FREESTYLE or "rule" not in line.lower():
             return False
-        refuses = self.phase is Phase.TOLD and word_and_rest(line)[0] in REFUSALS and _RULE.search(line) is not None
-        return refuses or _UNKNOWN_RULE.search(line) is not None
+        complains, is_new = word_and_rest(line)[0] in REFUSALS, self.phase is Phase.TOLD
+        if complains and is_new:
+            return _RULE.search(line) is not None
+        return (complains or is_new) and _UNKNOWN_RULE.search(line) is not None
 
     def _hear_who(self, line: str) -> Heard:
         """The terms were read when the engine names itself, or has complained more often than there were infos."""

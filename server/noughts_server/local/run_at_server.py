@@ -129,7 +129,9 @@ class RunAtServer:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
             self._written.add_rest(connection, tournament)
-            commented = export(connection, tournament.id) if tournament.settings.keep_scores else ()
+            # Only language models have records in comments, and reading all games takes time.
+            has_models = any(spec.asks_an_endpoint for spec in self.specs.values())
+            commented = export(connection, tournament.id) if has_models else ()
             return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, commented))
 
         tournament, crosstable, ends, tally = await store.read(read)

@@ -238,8 +238,8 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}
     playing = _with_variant(playing, here)
     variant = options.read_variant(playing.variant or options.USUAL_VARIANT, playing.opening_rule)
-    # A server stores scores only if its organiser wants them, or for a player whose record they are.
-    keep = not there or any(spec.asks_an_endpoint for spec in read_specs)
+    # Runs here keep the scores of programs, plugins and engines; those of reference bots alone are not worth the time.
+    keep = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in read_specs)
     seed = options.read_seed(playing.seed, secret=there)
     margin_ms = options.read_tournament_margin(playing.margin) if there else 0
     settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep, margin_ms=margin_ms)
