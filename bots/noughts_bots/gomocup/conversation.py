@@ -283,6 +283,12 @@ class Conversation:
         self.phase = Phase.REFUSED
         return Heard.REFUSAL
 
+    def ignores(self, messages: Sequence[str]) -> bool:
+        """Return whether lines that begin with MESSAGE or DEBUG mean nothing now, all of them."""
+        if self.phase is not _THINKING and (self.phase is not _PLAYING or self.doubles):
+            return False
+        return self.terms.rule == FREESTYLE or _UNKNOWN_RULE.search("\n".join(messages)) is None
+
     def _first_point(self, line: str) -> int | None:
         """Return the cell with which a line begins; -1 if it is not on the board, None if there is none."""
         return next(iter(read_points(line, self.terms.columns, self.terms.rows)), None)

@@ -55,8 +55,8 @@ class EngineOptions:
     """Whether it runs in its program's folder, and not in an empty folder of its own."""
     score: str = ""
     """The word before the score in its messages; empty: the usual ones."""
-    settle_us: int = 0
-    """Pause between its last line and the next question. It grows if the engine loses words without it."""
+    settle_us: int | None = None
+    """Pause between its last line and the next question. None: it grows while the engine loses words without it."""
     margin: str = ""
     """Time margin of its moves, as for `--margin`; empty: the same as all others."""
     time: str = ""

@@ -45,6 +45,9 @@ class Lines:
         *ended, begun = data.split(b"\n" if self._has_lf else b"\r")
         # Cut with every piece, so that an endless line takes no more memory than a long one.
         self._begun = begun[:LONGEST_LINE]
+        if len(ended) > 1 and max(map(len, ended)) <= LONGEST_LINE:
+            texts = b"\n".join(ended).decode("utf-8", "replace").split("\n")  # one call for many lines
+            return [line for text in texts if (line := text.strip())]
         return [line for line in map(_text, ended) if line]
 
     def rest(self) -> list[str]:

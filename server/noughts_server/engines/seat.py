@@ -21,6 +21,7 @@ from noughts_referee.children.running_child import Death
 from noughts_referee.game import LostGame
 from noughts_referee.rules import OpeningChoice
 from noughts_server.engines.engine_process import EngineProcess
+from noughts_server.engines.settle_pause import SettlePause
 from noughts_server.engines.transcript import Transcript
 
 _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
@@ -28,8 +29,8 @@ _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
 _NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.5
 """How long an engine can continue to think about a finished game before another process replaces it."""
-_FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
-"""The pause between the last line of an engine that loses words and the next question; doubled if it loses more."""
+_DOUBLE_PAUSE_US = 20_000
+"""The shortest wait for a second answer to a question that was repeated."""
 _QUIET_SECONDS = 0.003
 """The time for complaints about a question of several lines to end before the question is repeated."""
 _LONGEST_TRIAL_US = 500_000
@@ -113,7 +114,7 @@ class EngineSeat:
         """When the last question was written, so that the engine could read it."""
         self.repeats = 0
         """The number of questions that were repeated as they were because the engine answered ERROR or UNKNOWN."""
-        self.pause_us = self.options.settle_us
+        self.pause = SettlePause(self.options.settle_us)
         """The pause between its last line and the next question; no clock runs."""
         self.answers_once: bool | None = None
         """See `Conversation`."""
@@ -162,13 +163,17 @@ class EngineSeat:
             self._life.talk.forget()
 
     def lost_words(self) -> None:
-        """Record that the engine lost words of a command: the pause before its questions grows."""
+        """Record that the engine lost words of a command: the pause before its questions grows, unless it is set."""
         if self._lost_us == self.asked_us:
             return
         self._lost_us = self.asked_us
         self.manners[_LOSES_WORDS] = None
-        longest = max(_LONGEST_PAUSE_US, self.options.settle_us)
-        self.pause_us = min(longest, max(_FIRST_PAUSE_US, 2 * self.pause_us))
+        self.pause.lost()
+
+    def understood(self) -> None:
+        """Record an answer to the last question."""
+        if self._lost_us != self.asked_us:
+            self.pause.answered()
 
     @property
     def is_ready(self) -> bool:
@@ -343,7 +348,7 @@ class _Life:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
-            if self._seat.pause_us > self._seat.options.settle_us:
+            if self._seat.pause.has_grown:
                 self._seat.lost_words()  # as before, perhaps the whole question
             thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
             self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
@@ -371,8 +376,8 @@ class _Life:
         seat = self._seat
         if seat.transcript is not None:
             seat.transcript.heard(line)
-        if seat.pause_us:
-            self._free_us = now + seat.pause_us
+        if seat.pause.us:
+            self._free_us = now + seat.pause.us
         heard = self.talk.hear(line)
         if self.over.done():
             return
@@ -383,6 +388,8 @@ class _Life:
             took_us = max(0, now - seat.asked_us)
             if self._timer is not None or self.talk.doubles:
                 self._answered_late(now, took_us)
+            if seat.pause.us:
+                seat.understood()
             if not line[-1:].isdecimal():
                 self._lines.append(line)  # a score can follow the move
             seat.owner.moved(self.talk.cell, took_us, self._lines)
@@ -437,6 +444,19 @@ class _Life:
             rule = self.talk.terms.rule
             self.leave(f"answers INFO rule {rule} with {line!r}, expected an engine that knows {name_of(rule)}")
 
+    def chatted(self, messages: Sequence[str], now: int) -> bool:
+        seat = self._seat
+        if self.over.done() or not self.talk.ignores(messages):
+            return False
+        if seat.transcript is not None:
+            for line in messages:
+                seat.transcript.heard(line)
+        if seat.pause.us:
+            self._free_us = now + seat.pause.us
+        self._lines.extend(messages)
+        self.process.note("\n".join(messages))
+        return True
+
     def ended(self, reason: str) -> None:
         """Handle the end; also called to abandon the process. It loses its running game."""
         if not self.over.done():
@@ -462,14 +482,14 @@ class _Life:
             seat.lost_words()
             seat.manners[_MISSES] = None
         if seat.transcript is not None:
-            seat.transcript.note(f"asked again, after {seat.pause_us / 1000:g} ms from now on")
+            seat.transcript.note(f"asked again, after {seat.pause.us / 1000:g} ms from now on")
         self._send(commands)
 
     def _answered_late(self, now: int, took_us: int) -> None:
         """Prevent a second answer to a repeated question from counting for the next one."""
         self._cancel_timer()
         if self.talk.doubles:
-            self._free_us = now + max(_LONGEST_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))
+            self._free_us = now + max(_DOUBLE_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))
 
     def _settled(self) -> None:
         self._seat.manners[_NAMELESS] = None

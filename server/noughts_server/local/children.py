@@ -134,12 +134,12 @@ class LocalChildren:
                 f"{label} {manner}" for wire in wires for manner in wire.seat.manners if manner in FORMS_OF_SWAP2
             )
             repeats = sum(wire.seat.repeats for wire in wires)
-            longest_us = max(wire.seat.pause_us for wire in wires)
-            if repeats or longest_us > wires[0].seat.options.settle_us:
+            longest_us = max(wire.seat.pause.longest_us for wire in wires)
+            if repeats or longest_us > (wires[0].seat.options.settle_us or 0):
                 times = "time" if repeats == 1 else "times"
                 asked = f" and got the question again {repeats:,} {times}" if repeats else ""
                 yield (
-                    f"{label} lost words of commands that came directly after its move{asked}: it now gets"
+                    f"{label} lost words of commands that came directly after its move{asked}: it got up to"
                     f" {longest_us / 1000:g} ms before each question, which no clock counts"
                 )
 

@@ -90,3 +90,16 @@ async def test_the_arrival_of_an_answer_decides_whether_it_is_late(tmp_path: Pat
         await field.play(f"slow=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="1/move",
                          children=TIMES)  # fmt: skip
     assert [game.termination for game in field.games] == [ending]
+
+
+async def test_ten_thousand_messages_cost_an_engine_little_of_its_clock(tmp_path: Path) -> None:
+    field = Field(tmp_path, Locking.OFF)
+    engine = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), "chatter=10000"])
+    used = time.process_time()
+    await field.play(f"chatty=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="30/move",
+                     children=TIMES, keep_times=True)  # fmt: skip
+    used = time.process_time() - used
+    (game,) = field.games
+    moves = len(game.moves[game.second == "chatty" :: 2])
+    assert moves >= 5
+    assert used / moves < 0.1  # 17 us for each message are 0.17 s

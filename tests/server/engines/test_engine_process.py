@@ -2,10 +2,13 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
+
+import pytest
 
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.monotonic import microseconds
-from noughts_server.engines.engine_process import _LINES_A_SECOND, _LINES_AT_ONCE, EngineProcess
+from noughts_server.engines.engine_process import _LINE_COST, _MESSAGES_A_SECOND, _MESSAGES_AT_ONCE, EngineProcess
 from noughts_server.launching.launcher import Locking, launching
 from tests.support.loopback import until
 
@@ -14,14 +17,19 @@ IN_A_PIPE = 1 << 14
 
 
 class Counting:
-    """Counts lines."""
+    """Counts lines, and takes messages together or one by one."""
 
-    def __init__(self) -> None:
-        self.lines = 0
+    def __init__(self, *, together: bool = True) -> None:
+        self.lines = self.together = 0
         self.failures: list[Exception] = []
+        self._takes_together = together
 
     def said(self, line: str, now: int) -> None:
         self.lines += 1
+
+    def chatted(self, messages: Sequence[str], now: int) -> bool:
+        self.together += len(messages) * self._takes_together
+        return self._takes_together
 
     def ended(self, reason: str) -> None:
         pass
@@ -30,15 +38,38 @@ class Counting:
         self.failures.append(error)
 
 
-async def test_an_engine_that_talks_without_end_is_heard_at_a_bounded_rate_and_can_be_stopped() -> None:
-    listener = Counting()
-    command = ChildCommand("exec", shlex.join([sys.executable, "-c", "while True: print('MESSAGE ' * 3)"]))
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_talkative_engine_is_heard_at_a_bounded_rate(together: bool) -> None:
+    listener = Counting(together=together)
+    cost = 1 if together else _LINE_COST
+    command = ChildCommand("exec", shlex.join(["/bin/sh", "-c", "yes MESSAGE of three words"]))
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
         began = microseconds()
         process = EngineProcess(await launcher.start(command), listener, microseconds)
-        await until(lambda: listener.lines >= _LINES_AT_ONCE + _LINES_A_SECOND // 2)
+        await until(lambda: listener.lines + listener.together >= 1.5 * _MESSAGES_AT_ONCE / cost)
         seconds = (microseconds() - began) / 1_000_000
         await process.stop("talked", 0.1)
     assert listener.failures == []
-    assert listener.lines <= _LINES_AT_ONCE + _LINES_A_SECOND * seconds + IN_A_PIPE
+    heard = listener.lines * _LINE_COST + listener.together
+    assert heard <= _MESSAGES_AT_ONCE + _MESSAGES_A_SECOND * seconds + IN_A_PIPE * cost
     assert seconds >= 0.4
+
+
+async def test_lines_reach_the_listener_in_order_whether_alone_or_together() -> None:
+    received: list[str] = []
+
+    class Keeping(Counting):
+        def said(self, line: str, now: int) -> None:
+            received.append(line)
+
+        def chatted(self, messages: Sequence[str], now: int) -> bool:
+            received.extend(messages)
+            return True
+
+    lines = [*(f"MESSAGE {number} \u00e9" for number in range(500)), "7,7", *["DEBUG  x"] * 20, "8,8"]
+    command = ChildCommand("exec", shlex.join([sys.executable, "-c", f"print({chr(10).join(lines)!r})"]))
+    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+        process = EngineProcess(await launcher.start(command), Keeping(), microseconds)
+        await until(lambda: received[-1:] == ["8,8"])
+        await process.stop("ended", 1)
+    assert received == lines

@@ -68,6 +68,8 @@ class Engine:
             say(f"MESSAGE depth {self.moves} eval {'+M9' if self.moves % 2 else '-12'}")
             say("MESSAGE bestline h8 i9")
             say("MESSAGE 1234 nodes")
+        if "chatter" in HABITS:
+            sys.stdout.buffer.write(b"MESSAGE depth 9 | ev 34 | pv h8 i9 j10\n" * int(HABITS["chatter"]))
         if "think" in HABITS:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))

@@ -1,0 +1,54 @@
+"""The pause before questions to an engine that loses words."""
+
+from noughts_server.engines.settle_pause import SettlePause
+
+
+def answers_until_change(pause: SettlePause) -> int:
+    before, answers = pause.us, 0
+    while pause.us == before:
+        pause.answered()
+        answers += 1
+    return answers
+
+
+def test_pause_grows_with_losses_up_to_20_ms() -> None:
+    pause, grown = SettlePause(None), []
+    for _ in range(6):
+        pause.lost()
+        grown.append(pause.us)
+    assert grown == [2_000, 4_000, 8_000, 16_000, 20_000, 20_000]
+    assert pause.longest_us == 20_000
+
+
+def test_pause_shrinks_while_nothing_is_lost() -> None:
+    pause, shrunk = SettlePause(None), []
+    for _ in range(3):
+        pause.lost()
+    while pause.us:
+        answers_until_change(pause)
+        shrunk.append(pause.us)
+    assert shrunk == [4_000, 2_000, 0]
+    assert pause.longest_us == 8_000
+    pause.answered()
+    assert pause.us == 0
+
+
+def test_engine_that_needs_its_pause_keeps_it_for_longer_each_time() -> None:
+    pause, kept = SettlePause(None), []
+    pause.lost()
+    for _ in range(10):
+        kept.append(answers_until_change(pause))
+        pause.lost()
+    assert kept[:4] == [16, 32, 64, 128]
+    assert kept[-1] == 4_096
+
+
+def test_chosen_pause_never_changes() -> None:
+    for chosen_us in (0, 5_000, 400_000):
+        pause = SettlePause(chosen_us)
+        for _ in range(5):
+            pause.lost()
+        assert (pause.us, pause.has_grown) == (chosen_us, False)
+        for _ in range(100):
+            pause.answered()
+        assert pause.us == pause.longest_us == chosen_us
