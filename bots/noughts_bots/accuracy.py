@@ -13,8 +13,9 @@ from noughts_bots.reference.exact import Solver, can_solve
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_referee.rules import Position, Variant
 
-# Positions searched until everything is forgotten: about 50 MB.
-_REMEMBERED = 1 << 18
+REMEMBERED = 1 << 17
+"""Limit of the positions and decisions that are remembered, of all variants together: at most about 50 MiB."""
+_MOST_JUDGES = 8
 
 
 class Accuracy(NamedTuple):
@@ -44,13 +45,18 @@ class Judge:
         self._variant = variant
         self._forget()
 
+    @property
+    def remembered(self) -> int:
+        """Return the number of positions and decisions that it remembers, at most."""
+        return self._searched + len(self._known)
+
     def _forget(self) -> None:
         self._solver, self._searched = Solver(self._variant, Effort(None)), 0
         self._known: dict[tuple[int, int, int], bool | None] = {}
 
     def judge(self, moves: Sequence[int], first: int, effort: Effort) -> tuple[Accuracy, Accuracy]:
         """Return the counts of each side, from the end of the game back to ply `first` as far as the effort reaches."""
-        if self._searched > _REMEMBERED or len(self._known) > _REMEMBERED:
+        if self.remembered > REMEMBERED:
             self._forget()
         self._solver.allow(effort)
         before, judged, counts = effort.nodes, 0, [[0, 0], [0, 0]]
@@ -77,3 +83,25 @@ class Judge:
             others = (self._solver.keeps(position, other, result) for other in position.free)
             self._known[key] = None if result < 0 or (kept and all(others)) else kept
         return self._known[key]
+
+
+class Judges:
+    """Judges of several variants, with one limit on what all of them remember."""
+
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self._most = most
+        self._judges: dict[Variant, Judge] = {}
+        """By variant, the one that was used last at the end."""
+
+    @property
+    def remembered(self) -> int:
+        """Return the number of positions and decisions that all judges remember, at most."""
+        return sum(judge.remembered for judge in self._judges.values())
+
+    def of(self, variant: Variant) -> Judge:
+        """Return the judge of a variant. If all remember too much, forget those that were not used for longest."""
+        judge = self._judges.pop(variant, None) or Judge(variant)
+        self._judges[variant] = judge
+        while len(self._judges) > _MOST_JUDGES or (len(self._judges) > 1 and self.remembered > self._most):
+            del self._judges[next(iter(self._judges))]
+        return judge

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.accuracy import Accuracy, Judge, Judges
 from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.threats.effort import Effort
@@ -116,3 +116,16 @@ def test_openings_and_what_the_search_does_not_reach_are_not_judged() -> None:
     square = Judge(parse_variant("mnk:4,4,4"))
     assert square.judge([0, 1], 0, Effort(10)) == (Accuracy(), Accuracy())
     assert Accuracy().share is None
+
+
+def test_judges_of_many_variants_share_one_limit() -> None:
+    variants = [parse_variant(name) for name in ("connect4", "mnk:5,4,4", "mnk:4,4,4", "mnk:4,4,3", "tictactoe")]
+    judges, rng, most, step = Judges(20_000), random.Random(7), 0, 4_000
+    for number in range(60):
+        position = Position(variants[number % len(variants)])
+        while position.outcome() is None:
+            position.play(rng.choice(position.free))
+        judges.of(position.variant).judge(position.moves, 0, Effort(step))
+        most = max(most, judges.remembered)
+    # A game is judged to the end of its effort before anything is forgotten.
+    assert step < most < 20_000 + 2 * step

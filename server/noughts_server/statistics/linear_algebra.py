@@ -15,9 +15,9 @@ try:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
-    from scipy.special import expit
+    from scipy.special import expit, ndtr
 finally:
     if _before is None:
         del os.environ[_THREADS]
 
-__all__ = ["LinAlgError", "cho_factor", "cho_solve", "connected_components", "coo_array", "expit"]
+__all__ = ["LinAlgError", "cho_factor", "cho_solve", "connected_components", "coo_array", "expit", "ndtr"]

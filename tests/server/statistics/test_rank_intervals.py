@@ -1,12 +1,16 @@
 """Rank intervals: how often they contain the truth, and what they never claim."""
 
+import math
+import subprocess
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
+from scipy.stats import studentized_range
 
 from noughts_server.statistics.batch_fit import fit
-from noughts_server.statistics.rank_intervals import RATE, rank_intervals
+from noughts_server.statistics.rank_intervals import RATE, range_quantile, rank_intervals
 from noughts_server.statistics.rated_games import GameResult, count_games
 from tests.support.root import ROOT
 
@@ -70,3 +74,15 @@ def test_two_games_order_nobody() -> None:
 
 def test_sole_bot_is_first() -> None:
     assert intervals(won("a", "b"), retired="b") == {"a": (1, 1), "b": (2, 2)}
+
+
+@pytest.mark.parametrize("number", [2, 3, 10, 100, 1_000])
+def test_critical_values_are_those_of_scipy(number: int) -> None:
+    expected = studentized_range.ppf(RATE, number, math.inf)
+    assert range_quantile(RATE, number) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.processes
+def test_rank_intervals_load_no_statistics_of_scipy() -> None:
+    program = "import sys, noughts_server.statistics.rank_intervals; print('scipy.stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_server.cli import output
 from noughts_server.cli.command import command
@@ -53,12 +52,12 @@ def accuracy(
 
 def _judged(games: Iterable[RecordedGame], source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
     """Yield what each player did in each game that is not void. Raises Problem for an invalid game."""
-    judge = cache(lambda name: Judge(variant_of(name)))
+    judges = Judges()
     for number, game in enumerate(games, start=1):
         if wrong := next(iter(faults_of(game)), None):
             raise Problem(f"{source}, game {number}: {wrong}", f"noughts records check {source} lists all errors.")
         if game.score is not None:
-            sides = judge(game.variant).judge(game.moves, game.first_chosen, Effort(positions))
+            sides = judges.of(variant_of(game.variant)).judge(game.moves, game.first_chosen, Effort(positions))
             yield from zip((number, number), (game.first, game.second), sides, strict=True)
 
 

@@ -11,13 +11,12 @@ whenever a process ends. A writing transaction excludes all others, also those o
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
-from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position, Result, Variant, parse_variant
@@ -49,7 +48,7 @@ _SEARCHED_A_GAME = 32
 """Positions searched to judge a game, on average: 4,096 for all games of a step take about 0.1 s."""
 _SMALL = 9
 """Cells of a board on which the search has no limit: all positions of tictactoe together take 20 ms."""
-_judge = lru_cache(maxsize=8)(Judge)
+_judges = Judges()
 _BEHIND = tournaments.c.folded - tournaments.c.explored
 
 
@@ -120,7 +119,7 @@ def _judged(variant: Variant, found: Sequence[Row[Any]], positions: int) -> dict
         if row.result != Result.VOID:
             moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
             effort = Effort(positions // (len(found) - number) if variant.cells > _SMALL else None)
-            sides = _judge(variant).judge(moves, begun, effort)
+            sides = _judges.of(variant).judge(moves, begun, effort)
             positions -= effort.nodes
             for entry, side in zip((row.first_entry, row.second_entry), sides, strict=True):
                 judged[entry] = judged[entry].plus(side)
