@@ -101,6 +101,10 @@ class Bot:
     accepts_challenges: bool = True
     """Whether others can challenge the bot to a few unrated games while it is online."""
 
+    stored_ends: bool = False
+    """Whether `end` is called only after the game is stored, usually 0.25 s later. By default it is called at once, and
+    if the server is killed before it stores the game, the game is played again and can end differently."""
+
     variants: tuple[str, ...] = ()
     """Variants that the bot plays, e.g. `("connect4", "mnk")`; empty means all. A name in any spelling covers its
     variant. `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. `cells<=16`

@@ -74,6 +74,7 @@ class Dialogue:
             variants=bot.variants,
             opens=True,
             prepares=self._hears_start,
+            stored_ends=bot.stored_ends,
         )
         return pb.PlayRequest(hello=hello)
 

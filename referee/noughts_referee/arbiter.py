@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from noughts_referee.comments import unpack_comments
-from noughts_referee.game import CHOICES, Game, Player, opening_ply
+from noughts_referee.game import CHOICES, Game, GameKey, Player, opening_ply
 from noughts_referee.rules import (
     DRAWN,
     VOID,
@@ -27,7 +27,16 @@ from noughts_referee.rules import (
     placed_wrongly,
     won,
 )
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, unpack_moves, unpack_scores, unpack_times
+from noughts_referee.work_units import (
+    FinishedGame,
+    GameConditions,
+    GameSoFar,
+    Slot,
+    Unit,
+    unpack_moves,
+    unpack_scores,
+    unpack_times,
+)
 
 MOST_COMPLAINTS = 100
 """The connection closes a stream after this number of complaints, so the arbiter words no more than this."""
@@ -106,6 +115,8 @@ class Arbiter:
         self.touched: set[Player] = set()
         """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
+        self._untold: dict[GameKey, list[tuple[Player, Game]]] = {}
+        """Games that are over and not stored yet, with the players that learn it afterwards."""
         self._last_handle = 0
 
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
@@ -376,7 +387,37 @@ class Arbiter:
         del first.games[handle], second.games[handle]
         if game.ply < 0:
             game.ply = 0
+        if first.stored_ends or second.stored_ends:
+            self._announce_end(game)
+            return
         first.outbox.ends.append(game)
         second.outbox.ends.append(game)
         self.touched.add(first)
         self.touched.add(second)
+
+    def _announce_end(self, game: Game) -> None:
+        """Announce the end to the players that do not wait until the game is stored. A void game is never stored."""
+        for player in game.players:
+            if player.stored_ends and game.result is not Result.VOID:
+                self._untold.setdefault(game.key, []).append((player, game))
+            else:
+                player.outbox.ends.append(game)
+                self.touched.add(player)
+
+    def settled(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
+        """Announce the ends of these games to the players that waited; those that are not `stored` are void."""
+        if not self._untold:
+            return
+        kept = {(game.tournament, game.ordinal, game.attempt) for game in stored}
+        for record in games:
+            key = record.tournament, record.ordinal, record.attempt
+            for player, game in self._untold.pop(key, ()):
+                if key not in kept:
+                    game.result, game.termination = VOID
+                player.outbox.ends.append(game)
+                self.touched.add(player)
+
+    def rejoined(self, player: Player) -> None:
+        """Forget what a player waited for, because its new stream does not know the games that are over."""
+        for key, waiting in list(self._untold.items()):
+            self._untold[key] = [each for each in waiting if each[0] is not player]

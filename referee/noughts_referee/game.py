@@ -80,6 +80,10 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
     return [game for game in games if game.handle not in later], [game for game in games if game.handle in later]
 
 
+GameKey = tuple[int, int, int]
+"""The tournament, the ordinal of the slot, and the attempt."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Player:
     """A player as the arbiter knows it: its running games and its outbox."""
@@ -93,6 +97,8 @@ class Player:
     outbox: Outbox = field(default_factory=Outbox, init=False)
     opens: bool = field(default=False, init=False)
     """Whether the player can agree on openings. If not, the arbiter makes the usual choices for it."""
+    stored_ends: bool = field(default=False, init=False)
+    """Whether the player learns the end of a game only after the game is stored."""
 
     def resend(self) -> None:
         """Refill the outbox after the player lost its state: a start for each running game, and the open turns."""
@@ -159,6 +165,11 @@ class Game:
         clock_us = 0 if self.time is None else self.limit_us() or 1
         seed = side_seeds(self.conditions.seed, [self.slot[0]], [self.ply & 1])[0]
         return OpeningChoice(base, variant.agreement, tuple(self.moves), seed, clock_us)
+
+    @property
+    def key(self) -> GameKey:
+        """Return what identifies this attempt to play the slot."""
+        return self.conditions.tournament, self.slot[0], self.unit[1]
 
     @property
     def seed(self) -> int:

@@ -301,6 +301,14 @@ class Referee:
         self._held.discard(why)
         self._settle()
 
+    def settled(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
+        """Tell the ends of reported games to the players that wait for the commit (`Player.stored_ends`).
+
+        Games that the commit did not store are void for them: their slots are played again, or no longer count.
+        """
+        self.arbiter.settled(games, stored)
+        self._settle()
+
     def stop_starting(self) -> None:
         """Begin no more games, permanently. Running games continue."""
         self.hold("the end")
@@ -326,6 +334,7 @@ class Referee:
         """Connect a player, also after a disconnection: send it its running games and start new ones."""
         player.wire = wire
         player.resend()
+        self.arbiter.rejoined(player)
         self.arbiter.touched.add(player)
         self.seats_changed(player)
 

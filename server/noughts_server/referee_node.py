@@ -142,6 +142,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         await stack.enter_async_context(bus.running())
         recorder = await stack.enter_async_context(recording(store, bus, referee=name))
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+        recorder.on_settled = referee.settled
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
         bots = RemoteBots(referee, bus, membership, settings.grace)

@@ -144,6 +144,7 @@ async def running_server(
         play: LocalPlay[Supply] | None = None
         if control is None:
             referee = local = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+            recorder.on_settled = local.settled
             play = LocalPlay(store, local, recorder, bus, Supply, store_patience=settings.store_patience)
             director = Director(store, play)
             local.on_displaced = director.cancel_challenge

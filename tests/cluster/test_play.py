@@ -13,6 +13,8 @@ from urllib.request import urlopen
 import grpc.aio
 import pytest
 
+from noughts_bots.events import SessionEvent
+from noughts_bots.session import Login, play
 from noughts_proto.v1 import challenges_pb2, challenges_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_CANCELLED,
@@ -24,6 +26,7 @@ from noughts_referee.rules import ON_THE_BOARD, Termination
 from tests.cluster.ground import Cluster, running
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
+from tests.support.checking_bot import Checking
 from tests.support.client import bearing
 from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
@@ -405,3 +408,19 @@ def _page(address: str) -> bytes:
     with urlopen(address, timeout=30) as answer:
         page: bytes = answer.read()
     return page
+
+
+async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> None:
+    async with running(servers=1, referees=1) as cluster:
+        bot, news = Checking(cluster.database), asyncio.Queue[SessionEvent]()
+        login = Login(cluster.addresses[str(cluster.servers[0].said)], cluster.tokens["ada"], "amy")
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            playing = tasks.create_task(play(bot, login, news.put_nowait))
+            cluster.start_bots(["ben"])
+            await cluster.all_online(["amy", "ben"])
+            await cluster.organise("cup", ["amy", "ben"], games_per_pair=40)
+            await cluster.finished("cup")
+            while len(bot.ended) < 40:  # noqa: ASYNC110  # the bot tells nobody
+                await asyncio.sleep(0.05)
+            playing.cancel()
+        assert (len(set(bot.ended)), bot.missing) == (40, [])

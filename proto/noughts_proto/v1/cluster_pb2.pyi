@@ -425,6 +425,7 @@ class BotPresence(_message.Message):
     FRESH_FIELD_NUMBER: _builtins.int
     ONLINE_FIELD_NUMBER: _builtins.int
     LOGIN_FIELD_NUMBER: _builtins.int
+    STORED_ENDS_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     bot: _builtins.int
     name: _builtins.str
@@ -444,6 +445,7 @@ class BotPresence(_message.Message):
     """Whether the bot has a stream now."""
     login: _builtins.int
     """The number of its logins on this server."""
+    stored_ends: _builtins.bool
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -463,10 +465,11 @@ class BotPresence(_message.Message):
         fresh: _builtins.bool = ...,
         online: _builtins.bool = ...,
         login: _builtins.int = ...,
+        stored_ends: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "login", b"login", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "login", b"login", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "stored_ends", b"stored_ends", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -152,6 +152,7 @@ class Hello(_message.Message):
     VARIANTS_FIELD_NUMBER: _builtins.int
     PREPARES_FIELD_NUMBER: _builtins.int
     OPENS_FIELD_NUMBER: _builtins.int
+    STORED_ENDS_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The version of the protocol. This file describes 1. The server refuses others with PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -174,6 +175,11 @@ class Hello(_message.Message):
     """Whether it answers `openings`. For other bots the referee makes the usual choices: it puts stones far from each
     other, and takes the side that looks better.
     """
+    stored_ends: _builtins.bool
+    """Whether it learns the end of a game only after the game is stored, usually within 0.25 s. Otherwise it learns the end
+    at once, and if the server is killed before the commit, the game is played again and can end differently. A game
+    that the server could not store ends as void. Later games can begin before the end of an earlier one arrives.
+    """
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
@@ -192,10 +198,11 @@ class Hello(_message.Message):
         variants: _abc.Iterable[_builtins.str] | None = ...,
         prepares: _builtins.bool = ...,
         opens: _builtins.bool = ...,
+        stored_ends: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "stored_ends", b"stored_ends", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -116,6 +116,7 @@ class ChildPlayer:
         silence = _Silence(self.wire, child, self.settings)
         try:
             self.wire.player.opens = hello.opens
+            self.wire.player.stored_ends = hello.stored_ends
             await self.wire.serve(
                 child.frames,
                 welcome,

@@ -88,10 +88,11 @@ class Presence:
         player = wire.player
         fresh = version in self._fresh
         self._fresh.discard(version)
-        seats = {"seats_timed": wire.capacity_timed, "seats_untimed": wire.capacity_untimed, "opens": player.opens}
+        seats = {"seats_timed": wire.capacity_timed, "seats_untimed": wire.capacity_untimed}
+        wishes = {"opens": player.opens, "stored_ends": player.stored_ends}
         delays = {"network_us": player.network_us, "margin_us": player.margin_us}
         here = {"online": wire.online, "fresh": fresh, "login": self._logins.get(version, 0)}
-        return filled(pb.BotPresence, login, version=version, **seats, **delays, **here)
+        return filled(pb.BotPresence, login, version=version, **seats, **wishes, **delays, **here)
 
     # What is heard.
 

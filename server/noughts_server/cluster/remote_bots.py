@@ -75,7 +75,7 @@ class RemoteConnection:
         before = self.online, self.capacity_timed, self.capacity_untimed
         self._presence = presence
         player = self.player
-        player.opens = presence.opens
+        player.opens, player.stored_ends = presence.opens, presence.stored_ends
         player.network_us, player.margin_us = presence.network_us, presence.margin_us
         return before != (self.online, self.capacity_timed, self.capacity_untimed)
 
@@ -183,7 +183,8 @@ class RemoteBots:
     def _away(self, wire: RemoteConnection) -> None:
         """Its server is gone, or knows nothing of it: nobody there counts the grace."""
         wire.server = ""
-        wire.known_as(pb.BotPresence(version=wire.player.key, opens=wire.player.opens))
+        player = wire.player
+        wire.known_as(pb.BotPresence(version=player.key, opens=player.opens, stored_ends=player.stored_ends))
         if wire.grace is None and wire.player.games:
             wire.grace = asyncio.get_running_loop().call_later(self._grace, self._lost, wire)
 

@@ -144,6 +144,7 @@ class TeamChild:
         hello = hellos[0]
         hello.max_games = sum(each.max_games for each in hellos) if all(each.max_games for each in hellos) else 0
         hello.prepares = any(each.prepares for each in hellos)
+        hello.stored_ends = any(each.stored_ends for each in hellos)
         return hello
 
     @property

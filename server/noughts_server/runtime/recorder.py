@@ -62,6 +62,8 @@ class Recorder:
     """Called after each commit, in the event loop."""
     on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None
     """Gets the key of a tournament whose part of the database is damaged: its games are dropped."""
+    on_settled: Callable[[list[FinishedGame], list[FinishedGame]], None] = lambda games, stored: None
+    """Called after each commit with its games, and with those of them that it has stored."""
     interval_seconds: float = 0.25
     """Commits begin so far apart."""
     backlog_limit: int = 50_000
@@ -161,6 +163,7 @@ class Recorder:
             if progress.finished:
                 self._state.forget(progress.tournament)
         self._committed += len(games)
+        self.on_settled(games, report.games)
         self._step.set()
         self._step = asyncio.Event()
         self.publish(report)

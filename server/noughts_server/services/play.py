@@ -55,6 +55,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self._sessions.logged_in(bot.id, login)
         wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens
+        wire.player.stored_ends = hello.stored_ends
         await wire.serve(context, welcome, hello.max_games, prepares=hello.prepares)
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
