@@ -7,6 +7,7 @@ DRAINING, that of the error which ended its token, and of children also SILENT a
 A new error that has no parent with one needs a row in `statuses.CODES` (a test fails otherwise).
 """
 
+import errno
 import re
 from typing import ClassVar
 
@@ -183,15 +184,56 @@ class Draining(Unavailable):
         super().__init__("the server is shutting down", retry_seconds=retry_seconds)
 
 
+class MachineTrouble(Unavailable):
+    """The server's machine has no disk space, files or memory left. Nothing was changed."""
+
+    def __init__(self, problem: str, remedy: str, report: str = "") -> None:
+        """`remedy` says what the operator can do. `report` is the text of the system, only for the operator."""
+        super().__init__(f"the server cannot do this now: {problem}", retry_seconds=5.0, subject="server")
+        self.problem = self.got = problem
+        self.remedy = remedy
+        self.report = report or problem
+
+    @classmethod
+    def of(cls, error: BaseException) -> "MachineTrouble | None":
+        """Return the error for one of the system that only the operator can fix; None for any other error."""
+        if isinstance(error, MemoryError):
+            return cls("it has no memory left", _FREE_MEMORY)
+        if isinstance(error, OSError) and error.errno in MACHINE_TROUBLES:
+            return cls(*MACHINE_TROUBLES[error.errno], str(error))
+        return None
+
+
+_FREE_SPACE = "Free some space on the disk of the temporary folder (TMPDIR), or choose another one."
+_FREE_FILES = "Raise the limit of open files (`ulimit -n`, LimitNOFILE= of systemd), or end connections."
+_FREE_MEMORY = "Give the server more memory."
+MACHINE_TROUBLES = {
+    errno.ENOSPC: ("a disk of its machine is full", _FREE_SPACE),
+    errno.EDQUOT: ("its disk quota is used up", _FREE_SPACE),
+    errno.EFBIG: (
+        "a limit on the size of its files is reached",
+        "Raise the limit (`ulimit -f`, LimitFSIZE= of systemd).",
+    ),
+    errno.EROFS: ("a disk of its machine is read-only", "Make the temporary folder (TMPDIR) writable."),
+    errno.EIO: ("a disk of its machine reports an error", "Check the kernel log (`dmesg`)."),
+    errno.EMFILE: ("it has opened as many files as it can", _FREE_FILES),
+    errno.ENFILE: ("its machine has opened as many files as it can", "Raise fs.file-max, or end other programs."),
+    errno.ENOMEM: ("its machine has no memory left", _FREE_MEMORY),
+}
+"""Problems of the machine, and what the operator can do, by error number."""
+
+
 class DatabaseTrouble(Unavailable):
     """The database is unavailable. Nothing was changed, and the server resumes by itself."""
 
-    problem: ClassVar[str] = "it cannot be used"
+    problem: str = "it cannot be used"
     """What is wrong with it, as a sentence about it."""
-    remedy: ClassVar[str] = "Check its file, its folder and its disk."
+    remedy: str = "Check its file, its folder and its disk."
     """What the operator can do."""
 
-    def __init__(self, got: str = "") -> None:
+    def __init__(self, got: str = "", *, problem: str = "", remedy: str = "") -> None:
+        self.problem = problem or self.problem
+        self.remedy = remedy or self.remedy
         super().__init__(f"the database is unavailable: {self.problem}", retry_seconds=5.0, subject="database")
         self.got = got or self.problem
 

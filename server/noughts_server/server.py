@@ -35,6 +35,7 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
+from noughts_server.runtime.open_files import watching_open_files
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -184,7 +185,7 @@ async def running_server(
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
-        await stack.enter_async_context(running(tokens, challenges, guard.run(), webhooks))
+        await stack.enter_async_context(running(tokens, challenges, guard.run(), webhooks, watching_open_files()))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:

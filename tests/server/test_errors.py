@@ -30,6 +30,7 @@ EXAMPLES = (
     errors.TooManyEntries("tournaments/42", got=4_097, limit=4_096),
     errors.Unavailable("not now"),
     errors.Draining(),
+    errors.MachineTrouble("its disk is full", "Free some space.", "[Errno 28] No space left: /secret/place"),
     errors.DatabaseTrouble(),
     errors.DatabaseBusy(),
     errors.DatabaseFull("database or disk is full"),

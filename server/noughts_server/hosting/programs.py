@@ -21,7 +21,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail
-from noughts_server.errors import InvalidArgument
+from noughts_server.errors import InvalidArgument, MachineTrouble
 
 WASM, PY = "wasm", "py"
 KINDS = (WASM, PY)
@@ -62,6 +62,8 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
         if answer is not None:
             if "refused" in answer:
                 raise InvalidArgument.of(*answer["refused"], hint=answer["hint"])
+            if "errno" in answer:
+                raise OSError(answer["errno"], os.strerror(answer["errno"]))
             return str(answer["entry"])
     raise _too_much()
 
@@ -97,6 +99,10 @@ def main(arguments: list[str]) -> int:
     try:
         entry = examine(request["kind"], request["entry"], content, Path("bot").absolute(), request["packages"])
         answer: dict[str, object] = {"entry": entry}
+    except OSError as failure:
+        if MachineTrouble.of(failure) is None:
+            raise
+        answer = {"errno": failure.errno}
     except (InvalidArgument, MemoryError) as failure:
         error = failure if isinstance(failure, InvalidArgument) else _too_much()
         answer = {"refused": (error.subject, error.got, error.expected), "hint": error.hint}
@@ -158,6 +164,8 @@ def _unpack(content: bytes, folder: Path) -> None:
     except InvalidArgument:
         raise
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        if MachineTrouble.of(error):
+            raise  # the file of the author is not the cause
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
         raise _bad(f"one that cannot be unpacked ({reason})", "a complete zip file, without a password") from None
     except Exception as error:  # raised by compression modules

@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, LimitReached, NoughtsError, UnknownMethod
+from noughts_server.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
 from noughts_server.statuses import INTERNAL_REASON, to_status
@@ -129,6 +129,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
             error = _unknown(method)  # a method that the library declares but does not implement
+        if trouble := MachineTrouble.of(error):
+            told = {"problem": trouble.problem, "got": trouble.report, "hint": trouble.remedy}
+            logger.error("machine_trouble", method=method, **told)
+            error = trouble
         if isinstance(error, LimitReached):
             self._refused[error.name] += 1
         if isinstance(error, StreamClosed | NoughtsError):

@@ -1,5 +1,6 @@
 """The website as an ASGI application: routes, security headers, and error pages."""
 
+import logging
 import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from noughts_server.errors import MachineTrouble
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
@@ -29,6 +31,8 @@ from noughts_server.web.play_rooms import PlayRooms
 from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
+
+logger = logging.getLogger("noughts.web")
 
 
 class _Number(IntegerConvertor):
@@ -120,7 +124,21 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client has disconnected
 
-    return {Failure: failed, HTTPException: refused, ClientDisconnect: gone, Exception: failed}
+    async def in_trouble(request: Request, error: Exception) -> Response:
+        trouble = MachineTrouble.of(error)
+        if trouble is None:
+            raise error
+        logger.error("%s: %s. Fix: %s", trouble.problem, trouble.report, trouble.remedy)
+        return _told(pages, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint))
+
+    return {
+        Failure: failed,
+        HTTPException: refused,
+        ClientDisconnect: gone,
+        OSError: in_trouble,
+        MemoryError: in_trouble,
+        Exception: failed,
+    }
 
 
 _UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")

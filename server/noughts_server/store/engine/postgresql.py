@@ -7,6 +7,7 @@ its transaction ends, in any process.
 import getpass
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -37,16 +38,34 @@ _SILENT_SECONDS = 5
 _RESTING_SECONDS = 3
 """Limit between two statements, in which no node can send a heartbeat: well below the lifetime of a node."""
 
-_KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
+_CHECK_LOG = "Check the log of PostgreSQL."
+_KINDS: dict[str, Callable[[str], NoughtsError]] = {
     "08": DatabaseUnreachable,  # connection
-    "53100": DatabaseFull,
-    "53": DatabaseBusy,  # memory, connections
-    "25006": DatabaseReadOnly,
+    "53100": partial(DatabaseFull, remedy="Free some space on the disk of the PostgreSQL server."),
+    "53200": partial(DatabaseBusy, problem="its server has no memory left", remedy=_CHECK_LOG),
+    "53300": partial(
+        DatabaseBusy,
+        problem="its server accepts no more connections",
+        remedy="Raise max_connections of PostgreSQL, or end other sessions (pg_stat_activity lists them).",
+    ),
+    "53": partial(DatabaseBusy, problem="its server has reached a limit", remedy=_CHECK_LOG),
+    "25006": partial(
+        DatabaseReadOnly,
+        remedy="Is it a standby, or is default_transaction_read_only on? Connect to the primary server.",
+    ),
     "3F000": DatabaseForbidden,  # no schema in which it can create tables
     "42501": DatabaseForbidden,  # permission denied
     "25P03": DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
-    "55P03": DatabaseBusy,  # waiting for a lock took too long
-    "57014": DatabaseBusy,  # a statement took too long
+    "55P03": partial(
+        DatabaseBusy,
+        problem="another session has locked it",
+        remedy="Find the session in pg_locks and pg_stat_activity, and end it with pg_terminate_backend(PID).",
+    ),
+    "57014": partial(
+        DatabaseBusy,
+        problem="a statement took too long",
+        remedy="Check the load of the PostgreSQL server, and its statement_timeout.",
+    ),
     "57P": DatabaseUnreachable,  # PostgreSQL starts or stops
     "58": DatabaseUnreachable,  # its operating system
     "XX001": DatabaseDamaged,
@@ -205,7 +224,7 @@ def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=_owner_hint(make_url(place)))
     if isinstance(error, DatabaseTrouble):
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
-    return DatabaseUnusable(place, str(error), hint="Check the log of PostgreSQL.")
+    return DatabaseUnusable(place, str(error), hint=_CHECK_LOG)
 
 
 def _owner_hint(url: URL) -> str:

@@ -1,0 +1,68 @@
+"""A server whose machine has no disk space or files left says so, and continues when there are some again."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.mounts import Disk, small_disk
+from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
+
+from .test_store_troubles import events, fill, one_line
+
+SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
+BOT = """from noughts_bots import Bot
+
+class Mine(Bot):
+    def choose(self, position):
+        return position.free[0]
+"""
+
+
+def logging_to(log: Path, before: str = "") -> tuple[str, ...]:
+    """What runs a program whose stderr is this file, after a command of the shell."""
+    return ("sh", "-c", f'{before}exec "$@" 2>"{log}"', "sh")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    """A disk of 8 MiB."""
+    with small_disk(tmp_path / "disk", "size=8m,mode=1777") as mounted:
+        yield mounted
+
+
+def test_full_temporary_folder_refuses_an_upload_in_words(disk: Disk, tmp_path: Path) -> None:
+    database, bot, log = tmp_path / "x.db", tmp_path / "mine.py", tmp_path / "log"
+    bot.write_text(BOT)
+    env, ballast = environment(TMPDIR=str(disk.folder)), disk.here / "ballast"
+    program = (*disk.enter, *logging_to(log), *PROGRAM)
+    with started([*SERVE, str(database), "--accept", "py"], env, program) as server:
+        address = json.loads(first_line(server))["grpc"]
+        token = asked(f"token create --owner ada --scope submit --db {database}", environment())["token"]
+        env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
+        fill(ballast)
+        refused = one_line(told(["bot", "submit", str(bot)], env, code=1).stderr)
+        assert "the server cannot do this now: a disk of its machine is full" in refused
+        ballast.unlink()
+        told(["bot", "submit", str(bot)], env)
+    text = log.read_text()
+    assert "Traceback" not in text
+    assert [each["problem"] for each in events(text, "machine_trouble")] == ["a disk of its machine is full"]
+
+
+def test_server_without_files_logs_it_and_accepts_calls_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    limited = (*logging_to(log, "ulimit -n 128; "), *PROGRAM)
+    with started([*SERVE, str(tmp_path / "x.db")], environment(), limited) as server:
+        address = json.loads(first_line(server))["grpc"]
+        host, _, port = address.rpartition(":")
+        with ExitStack() as connections:
+            for _ in range(128):
+                connections.enter_context(socket.create_connection((host, int(port))))
+            (said,) = eventually(lambda: events(log.read_text(), "files_exhausted"), bool)
+            assert said["problem"] == "it has opened as many files as it can"
+        eventually(lambda: events(log.read_text(), "files_available"), bool)
+        assert asked("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
