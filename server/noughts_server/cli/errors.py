@@ -28,6 +28,17 @@ _REFUSAL_HINTS = {
 }
 
 
+_SYSTEM_HINTS = {
+    errno.ENOSPC: "Free some space on that disk, or choose another place.",
+    errno.EDQUOT: "Delete some of your files on that disk, or choose another place.",
+    errno.EFBIG: "Raise the limit on the size of files, e.g. with `ulimit -f unlimited`.",
+    errno.EROFS: "That disk is read-only. Choose another place.",
+    errno.EACCES: "Change its permissions, or choose another place.",
+    errno.EMFILE: "Raise the limit of open files, e.g. with `ulimit -n 65536`.",
+}
+"""What to do about errors of the system."""
+
+
 class Problem(Exception):
     """Something to tell the user: what is wrong, and what to do next."""
 
@@ -183,7 +194,7 @@ def _explain_system(error: BaseException) -> Problem | None:
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
         return None  # a closed pipe ends the program without a word, as it should
     subject = f"{error.filename}: " if error.filename else ""
-    return Problem(f"{subject}{error.strerror or error}")
+    return Problem(f"{subject}{error.strerror or error}", _SYSTEM_HINTS.get(error.errno or 0, ""))
 
 
 def _sentence(text: str) -> str:

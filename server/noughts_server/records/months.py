@@ -62,13 +62,16 @@ async def _export(
 @contextmanager
 def _held(folder: Path, database: str) -> Iterator[Path]:
     """Hold the folder for one export of this database, and delete the unfinished file of a killed one."""
-    folder.mkdir(parents=True, exist_ok=True)
     mark, field = folder / ".noughts", f"--parquet {folder}"
+    if folder.exists() and not folder.is_dir():
+        raise InvalidArgument(field, "a file", "a folder", hint="Choose another name.")
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         lock = locked(mark)
     except BlockingIOError:
+        message = f"{field}: another export to this folder is running"
         raise InvalidArgument(
-            field, "a folder with a running export", "one without", hint="Wait until it ends."
+            field, "a running export", "none", hint="Wait until it ends, or choose another folder.", message=message
         ) from None
     with lock or nullcontext():
         if mark.exists() and mark.read_text("utf-8") not in ("", database):

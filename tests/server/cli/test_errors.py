@@ -59,6 +59,14 @@ def test_error_of_this_process_is_explained(error: Exception, code: int) -> None
     assert problem.message
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EMFILE])
+def test_error_of_a_disk_says_what_to_do(number: int) -> None:
+    problem = explain(OSError(number, os.strerror(number), "games.jsonl"))
+    assert problem is not None
+    assert problem.message == f"games.jsonl: {os.strerror(number)}"
+    assert problem.hint
+
+
 def test_error_in_a_group_of_tasks_is_found() -> None:
     group = ExceptionGroup("tasks", [ExceptionGroup("inner", [ValueError("ours")]), NotFound("games/7")])
     problem = explain(group)

@@ -117,6 +117,6 @@ async def test_only_one_export_runs_in_a_folder(arena: Arena, tmp_path: Path) ->
     folder.mkdir()
     running = locked(folder / ".noughts")
     assert running is not None
-    with running, pytest.raises(InvalidArgument, match="a running export"):
+    with running, pytest.raises(InvalidArgument, match="another export to this folder is running"):
         await exported(arena, folder)
     assert len(await exported(arena, folder)) == 3
