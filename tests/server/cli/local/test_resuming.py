@@ -149,6 +149,18 @@ def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> N
     assert all("first-free" in line for line in late[18:])
 
 
+def test_a_run_that_kept_no_scores_is_resumed_without_them(tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    (tmp_path / "bots" / "sleeper.py").write_text(SLEEPER)
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    kept = f"--seed 5 --games 2 --db {tmp_path / 'kept.db'}"
+    few = played(f"tournament run random three-stage {kept}", tmp_path / "few.jsonl", env)
+    late = played(
+        f"tournament run random three-stage py:{tmp_path}/bots/sleeper.py {kept} --resume", tmp_path / "more.jsonl", env
+    )
+    assert (late[:2], len(late)) == (few, 6)
+
+
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a match of six games."""
