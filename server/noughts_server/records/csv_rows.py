@@ -95,9 +95,13 @@ def _separates(line: str, separator: str) -> bool:
     """Return whether a line is a heading or a game with this separator."""
     try:
         cells = [cell.strip() for cell in next(csv.reader([line], _Dialect, delimiter=separator))]
-        return bool(_heading(cells)) or (len(cells) >= len(_NEEDED) and result_of(cells[2]) in RESULTS)
+        return bool(_heading(cells)) or _is_game(cells)
     except (csv.Error, RecordError):
         return False
+
+
+def _is_game(cells: list[str]) -> bool:
+    return len(cells) >= len(_NEEDED) and result_of(cells[2]) in RESULTS
 
 
 def _heading(cells: list[str]) -> dict[str, int]:
@@ -108,7 +112,7 @@ def _heading(cells: list[str]) -> dict[str, int]:
         if found := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
             places[column] = names.index(found)
     missing = [column for column in _NEEDED if column not in places]
-    if missing and len(missing) < len(_NEEDED):
+    if missing and len(missing) < len(_NEEDED) and not _is_game(cells):  # players can be called White and Black
         wrong = f"a heading without {missing[0]!r}: {','.join(cells)[:_SHOWN]}"
         raise RecordError(wrong, "the columns first, second and result, or white, black and result")
     return {} if missing else places

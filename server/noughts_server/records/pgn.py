@@ -1,9 +1,9 @@
 """Results as the tags of PGN games, for Ordo, BayesElo and other programs; moves are not read.
 
-White is the first mover, so White's advantage in those programs is the first-move advantage. (c-gomoku-cli calls the
-first mover Black, also in its PGN.) Source of the format: the PGN specification of 1994, section 8. Beyond it, the
-reader takes what programs write: names with unescaped quotation marks, other characters in names of tags, spaces, games
-without blank lines, and results that only follow the moves.
+White is the first mover, so White's advantage in those programs is the first-move advantage. Source of the format: the
+PGN specification of 1994, section 8. Beyond it, the reader takes what programs write: names with unescaped quotation
+marks, other characters in names of tags, spaces, games without blank lines, and results that only follow the moves. In
+files of c-gomoku-cli, which are recognised, Black is the first mover.
 """
 
 import re
@@ -33,7 +33,12 @@ _MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^
 """What counts among the moves: the begin of a comment or variation, the end of one, and results."""
 _COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
-_SHOWN = 80
+_SWAPPED = {"1-0": "0-1", "0-1": "1-0"}
+_OF_CLI_GOMOKU = re.compile(
+    r"(?:Black|White) win by (?:five connection|opponent illegal move|adjudication|time forfeit|opponent crash)"
+    r"|Black play forbidden move - .*|Draw by (?:fullfilled board|adjudication)"
+)
+"""The terminations that c-gomoku-cli writes, after the tags Black and White in this order."""
 # The comment by which programs without the tag Termination report the end, e.g. `Black forfeits on time`.
 _ENDING_COMMENT = re.compile(
     r"(?:.*, )?\S+(?:'s connection stalls| (?:loses on|forfeits|resigns|disconnects|abandons|makes an illegal)\b.*)"
@@ -196,9 +201,12 @@ class _Game:
             told = found.group()
         dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
         more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
+        first, second = "White", "Black"
+        if list(tags).index("Black") < list(tags).index("White") and _OF_CLI_GOMOKU.fullmatch(told):
+            first, second, result = second, first, _SWAPPED.get(result, result)
         return listed_game(
-            tags["White"],
-            tags["Black"],
+            tags[first],
+            tags[second],
             result,
             variant=tags.get("Variant", ""),
             termination=termination_of(told, result),

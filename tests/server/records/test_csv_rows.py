@@ -35,6 +35,13 @@ def test_separators_quotes_and_headings_are_read(text: str) -> None:
     assert games(text) == [GAME]
 
 
+def test_players_can_have_the_names_of_columns() -> None:
+    rows = ["white,black,1-0\n", "first,second,0-1\n"]
+    expected = [RecordedGame("", "white", "black", "1-0"), RecordedGame("", "first", "second", "0-1")]
+    assert games("".join(rows)) == expected
+    assert games("white,black,result\n" + "".join(rows)) == expected
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

@@ -116,6 +116,23 @@ def test_rounds_dates_events_and_endings_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    "result, told, expected",
+    [
+        ("0-1", "Black win by five connection", ("ada", "bob", "1-0", "line")),
+        ("1-0", "Black play forbidden move - double three", ("ada", "bob", "0-1", "illegal_move")),
+        ("1-0", "White win by opponent crash", ("ada", "bob", "0-1", "crashed")),
+        ("1/2-1/2", "Draw by adjudication", ("ada", "bob", "1/2-1/2", "adjudicated")),
+        ("0-1", "normal", ("bob", "ada", "0-1", "")),
+    ],
+)
+def test_black_moved_first_in_files_of_c_gomoku_cli(result: str, told: str, expected: tuple[str, ...]) -> None:
+    text = f'[Event "1"]\n[Round "1.1"]\n[Black "ada"]\n[White "bob"]\n[Result "{result}"]\n[Termination "{told}"]\n'
+    (placed,) = read_pgn(f'{text}[PlyCount "9"]\n{result}\n\n'.splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.first, placed.game.second, placed.game.result, placed.game.termination) == expected
+
+
+@pytest.mark.parametrize(
     "comment, termination",
     [
         ("{Black forfeits on time}", "timeout"),
