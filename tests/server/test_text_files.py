@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from noughts_referee.rules import parse_variant
+from noughts_server.leagues.course import LeagueProblem
+from noughts_server.leagues.students import Student, read_class
 from noughts_server.openings.reading import OpeningsFileError, read_openings_file
 from noughts_server.openings.settings import Openings
 from noughts_server.records.formats import Dialect, read_games
@@ -129,3 +131,14 @@ def test_openings_are_read_with_a_byte_order_mark_and_refused_in_others(tmp_path
     file.write_bytes("# 开局\nh8 i9\n".encode("gb18030"))
     with pytest.raises(OpeningsFileError, match=r"line 1: got the byte 0xBF, .*Fix: Save the file as UTF-8"):
         read_openings_file(Openings(), file, gomoku)
+
+
+def test_a_class_can_be_a_file_of_a_spreadsheet(tmp_path: Path) -> None:
+    file, text = tmp_path / "class.csv", "login\tname\r\nada\tAda Müller\r\nbob\tBob\r\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        file.write_bytes(text.encode(encoding))
+        assert read_class(file) == [Student("ada", "Ada Müller"), Student("bob", "Bob")]
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(LeagueProblem, match=r"class\.csv, line 2: got the byte 0xFC, .*, at offset 21") as refused:
+        read_class(file)
+    assert refused.value.hint == "Save the file as UTF-8."

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from noughts_server.leagues.course import LeagueProblem
+from noughts_server.text_files import TextLines, WrongBytes
 
 _MOST_STUDENTS = 2_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -24,10 +25,12 @@ class Student:
 def read_class(file: Path) -> list[Student]:
     """Return the students of a CSV file, or of a file with a login a line. Raise LeagueProblem."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LeagueProblem(f"--students {file}: {getattr(error, 'strerror', None) or error}") from error
-    lines = [line for line in text.splitlines() if line.strip()]
+        with TextLines(file) as text:
+            lines = [line.rstrip("\n") for line in text if line.strip()]
+    except OSError as error:
+        raise LeagueProblem(f"--students {file}: {error.strerror}") from error
+    except WrongBytes as error:
+        raise LeagueProblem(f"--students {file}, {error}", error.fix) from error
     header = [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])] if lines else []
     if has_header := "login" in header:
         delimiter = next((each for each in ",;\t" if each in lines[0]), ",")

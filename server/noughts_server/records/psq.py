@@ -37,7 +37,9 @@ _HEAD = re.compile(
 )
 _MOVE = re.compile(r"\s*\d{1,3}\s*,\s*\d{1,3}\s*(?:,\s*-?\d+\s*)?", re.ASCII)
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
-_JUDGED = re.compile(r"([012]|-1)\s*,\s*(?=[^\W\d])(.+)")
+_JUDGED = re.compile(r"([012]|-1)\s*,\s*([^\W\d].*)")
+_JUDGED_BY_NUMBER = re.compile(r"([012]|-1)\s*,\s*(\d)", re.ASCII)
+"""The same with the number of a rule, which looks like a move unless a code stands before it."""
 _BY_NUMBER = {"0": "1/2-1/2", "1": "1-0", "2": "0-1"}
 _NUMBERS = {result: number for number, result in _BY_NUMBER.items()}
 _STANDARD_END, _UNKNOWN, _ERROR, _TIMEOUT = "0", "-1", "-2", "15"
@@ -81,6 +83,8 @@ def read_psq(lines: Iterable[str], *, assumed: str = "") -> RecordedGame:
 def _rule_and_event(tournament: str) -> tuple[str, str]:
     """Return the text that names the rule, and the event: `psq_text` writes both, other programs one name."""
     rule, _, event = tournament.partition(" ")
+    if rule.isdigit():
+        return rule, event
     if not _RULE_AND_SIZE.fullmatch(rule):
         try:
             variant_of(rule)
@@ -130,7 +134,10 @@ def _ending(variant: Variant, moves: list[int], result: str, code: str) -> tuple
 def _parts(rows: list[str]) -> _File:
     """Return the parts of the rows after the heading. Raises RecordError."""
     winner = tournament = ""
-    if rows and (judged := _JUDGED.fullmatch(rows[-1])):
+    judged = _JUDGED.fullmatch(rows[-1]) if rows else None
+    if judged is None and len(rows) > 1 and _NUMBER.fullmatch(rows[-2]):
+        judged = _JUDGED_BY_NUMBER.fullmatch(rows[-1])
+    if judged is not None:
         winner, tournament = judged.groups()
         rows = rows[:-1]
     # Names can look like moves or numbers, so count from the end of the file, where the format has its number.

@@ -9,9 +9,14 @@ from noughts_referee.rules import InvalidInput, Termination, Variant, VariantErr
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 _DRAWS = ("½-½", "½", "1/2", "0.5", "0,5", "0.5-0.5", "=", "draw")
-_RESULT_SPELLINGS: Mapping[str, str] = {"1": "1-0", "1.0": "1-0", "0": "0-1", "0.0": "0-1"} | dict.fromkeys(
-    _DRAWS, "1/2-1/2"
-)
+_RESULT_SPELLINGS: Mapping[str, str] = {
+    "1": "1-0",
+    "1.0": "1-0",
+    "1,0": "1-0",
+    "0": "0-1",
+    "0.0": "0-1",
+    "0,0": "0-1",
+} | dict.fromkeys(_DRAWS, "1/2-1/2")
 """Other spellings in lists of results."""
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-") | {ord(" "): None}
 

@@ -58,8 +58,7 @@ def variants_of_tournament(name: str, columns: int, rows: int, assumed: str) -> 
 
     `assumed` is the variant if the name has no rule.
     """
-    words = _words(name)
-    rule = _of_words(words) if any(word in _WORDS for word in words) else assumed or _FREE
+    rule = _BY_NUMBER.get(name) or (_of_words(_words(name)) if names_a_rule(name) else assumed or _FREE)
     # In tournaments of caro, some managers let only exactly five win.
     names = (name, _CARO, _EXACT_CARO) if rule == _CARO else (name, rule)
     variants = [variant for each in names if each and (variant := on_board(each, columns, rows))]
@@ -69,17 +68,20 @@ def variants_of_tournament(name: str, columns: int, rows: int, assumed: str) -> 
 
 
 def names_a_rule(text: str) -> bool:
-    """Return whether a text has the name of a rule or a variant."""
+    """Return whether a text has the name of a rule or a variant, or is Gomocup's number of a rule."""
     with suppress(RecordError):
         return bool(variant_of(text))
-    return any(word in _WORDS for word in _words(text))
+    return text in _BY_NUMBER or any(word in _WORDS for word in _words(text))
 
 
 def tournament_of(variant: Variant) -> str:
     """Return the name of a tournament by which `variants_of_tournament` finds the variant first."""
-    name = f"{_TITLES.get(rule_of(variant), '')}{variant.columns}"
+    title = _TITLES.get(rule_of(variant))
+    if title is None:
+        return variant.name
+    name = f"{title}{variant.columns}"
     found = variants_of_tournament(name, variant.columns, variant.rows, "")
-    return name if names_a_rule(name) and found[0].name == variant.name else variant.name
+    return name if found[0].name == variant.name else variant.name
 
 
 def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]) -> None:

@@ -27,6 +27,11 @@ def read(moves: str, end: str, *, head: str = "Piskvorky 15x15, 11:11, 0", assum
         (FIVE, "-1\n1,RENJU2024", ("renju", "1-0", "line")),
         (FIVE, "-1\n1,Caro15_1", ("caro", "1-0", "line")),
         (FIVE, "0\n1,Fastgame", ("gomoku", "1-0", "line")),
+        (FIVE, "-1\n1,0", ("gomoku", "1-0", "line")),
+        (BEYOND_SIX, "-1\n2,1", ("gomoku:exact", "0-1", "timeout")),
+        (SIX, "0\n2,4", ("renju", "0-1", "illegal_move")),
+        (FIVE, "0\n1,8", ("caro", "1-0", "line")),
+        (FIVE, "0\n1,9", ("caro:exact", "1-0", "line")),
         (FIVE, "0", ("gomoku", "1-0", "line")),
         (SIX, "-1\n0,Standard15_1", ("gomoku:exact", "1/2-1/2", "adjudicated")),
         (SIX, "-1\n2,Renju15_1", ("renju", "0-1", "illegal_move")),
@@ -50,7 +55,8 @@ def test_the_end_of_a_file_has_its_rule_and_result(moves: str, end: str, expecte
         assert (game.variant, game.result, game.termination) == expected
         assert faults_of(game) == []
         assert (game.first, game.second) == ("one.zip", "two.zip")
-    assert game.more.get("event") == (end.rpartition(",")[2] if "," in end else None)
+    event = end.rpartition(",")[2] if "," in end else ""
+    assert game.more.get("event", "") == ("" if event.isdigit() else event)
 
 
 def test_the_second_player_can_have_begun() -> None:
