@@ -58,9 +58,11 @@ def variants_of_tournament(name: str, columns: int, rows: int, assumed: str) -> 
 
     `assumed` is the variant if the name has no rule.
     """
+    if name and (own := on_board(name, columns, rows)):
+        return [own]
     rule = _BY_NUMBER.get(name) or (_of_words(_words(name)) if names_a_rule(name) else assumed or _FREE)
     # In tournaments of caro, some managers let only exactly five win.
-    names = (name, _CARO, _EXACT_CARO) if rule == _CARO else (name, rule)
+    names = (_CARO, _EXACT_CARO) if rule == _CARO else (rule,)
     variants = [variant for each in names if each and (variant := on_board(each, columns, rows))]
     if not variants:
         raise RecordError(f"a game of {rule or name} on {columns}x{rows}", "a variant with such a board")

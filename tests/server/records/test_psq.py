@@ -79,6 +79,11 @@ def test_an_unknown_rule_is_refused_if_the_game_shows_another_one(end: str) -> N
     assert read(BEYOND_SIX, end, assumed="gomoku:exact").variant == "gomoku:exact"
 
 
+def test_a_named_variant_stays_also_with_a_wrong_result() -> None:
+    game = read("1,6,0 2,6,0", "0\n1,connect4 cup", head="Piskvorky 7x6, 11:11, 0")
+    assert (game.variant, game.result, game.more) == ("connect4", "1-0", {"event": "cup"})
+
+
 def test_a_rule_without_the_board_is_refused() -> None:
     with pytest.raises(RecordError, match="got a game of renju on 9x9, expected a variant with such a board"):
         read("1,1,0", "-1\n2,Renju", head="Piskvorky 9x9, 11:11, 0")
