@@ -15,6 +15,8 @@ NETWORK_CAP_US = 100_000
 """Default cap on the network time of a move that is not charged."""
 GRACE_SECONDS = 30.0
 """Default reconnect timeout: how long a disconnected bot can stay away before it loses."""
+HEARTBEAT_SECONDS = 5.0
+"""Default interval between the heartbeats that a quiet bot elsewhere must echo."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
 # Expected length of a game in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40

@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
-from noughts_referee.clock import GRACE_SECONDS
+from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS
 from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedComment,
@@ -81,7 +81,7 @@ class Frames(Protocol):
 class WireSettings:
     """Times of the connection, in seconds."""
 
-    heartbeat: float = 5.0
+    heartbeat: float = HEARTBEAT_SECONDS
     grace: float = GRACE_SECONDS
     now: Now = microseconds
     prepare: float = 10.0

@@ -20,6 +20,7 @@ from noughts_server.cluster.codecs import REFEREES, WANTS
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
+from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
@@ -38,12 +39,9 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
-from noughts_server.store.nodes import Node, NodeKind
-
-_SILENT_SECONDS = 5.0
+from noughts_server.store.nodes import BEAT_SECONDS, Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")
-_PERIOD_SECONDS = 1.0
 # At most this many running games of a tournament are reported to servers that follow it.
 _MOST_TOLD = 32
 
@@ -51,26 +49,23 @@ _MOST_TOLD = 32
 class Subscriptions:
     """Has the observer look at what any server wants."""
 
-    def __init__(self, observer: FeedObserver, bus: Bus) -> None:
+    def __init__(self, observer: FeedObserver, bus: Bus, limit: Limit = usual_limit) -> None:
         self._observer = observer
         self._bus = bus
         self._wanted: dict[str, set[SlotKey]] = {}
-        self._heard: dict[str, float] = {}
+        self._silence = Silence(limit)
 
     async def run(self) -> None:
         """Listens until it is cancelled."""
         with listening(self._bus, WANTS, self._hear):
-            while True:
-                await asyncio.sleep(_SILENT_SECONDS / 4)
-                now = asyncio.get_running_loop().time()
-                for server, heard in list(self._heard.items()):
-                    if now - heard > _SILENT_SECONDS:
-                        del self._heard[server]
-                        for slot in self._wanted.pop(server):
-                            self._observer.unwant(slot)
+            await self._silence.watch(self._gone)
+
+    def _gone(self, server: str) -> None:
+        for slot in self._wanted.pop(server, ()):
+            self._observer.unwant(slot)
 
     def _hear(self, message: pb.FeedWants) -> None:
-        self._heard[message.server] = asyncio.get_running_loop().time()
+        self._silence.heard(message.server)
         wanted = list(map(SlotKey, message.tournament, message.ordinal))
         before = self._wanted.get(message.server, set())
         self._wanted[message.server] = now = set(wanted)
@@ -152,7 +147,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         referee.on_displaced = director.cancel_challenge
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
-        wants = Subscriptions(FeedObserver(referee, bus), bus)
+        wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
         refused: dict[int, str] = {}
         absences = Absences(store, referee, director, play.local.playing, settings.absence, refused)
         guard = StoreGuard(store, referee)
@@ -194,7 +189,7 @@ async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, ses
                 if version in play.installed:
                     presence.offers.append(filled(pb.BotPresence, login, version=version, online=True))
             bus.publish(REFEREES, presence)
-            await asyncio.sleep(_PERIOD_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
     finally:
         bus.publish(REFEREES, pb.RefereePresence(referee=name, leaving=True))
 

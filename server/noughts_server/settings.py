@@ -5,7 +5,7 @@ from pathlib import Path
 
 from noughts_proto.security import Identity
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_referee.clock import GRACE_SECONDS, MARGIN_US, NETWORK_CAP_US
+from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.limits import Limits
@@ -27,7 +27,7 @@ class ServerSettings:
     """What the network may take of each move of a bot elsewhere without its being charged, in microseconds."""
     grace: float = GRACE_SECONDS
     """How long a bot that lost its connection may stay away before its games are lost."""
-    heartbeat: float = 5.0
+    heartbeat: float = HEARTBEAT_SECONDS
     store_patience: float = STORE_SECONDS
     """How long a server that stops waits for an unavailable database."""
     reflection: bool = True

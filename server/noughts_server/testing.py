@@ -25,7 +25,7 @@ from noughts_bots import Bot
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.clock import parse_time_control
+from noughts_referee.clock import HEARTBEAT_SECONDS, parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
@@ -143,7 +143,9 @@ def _points(game: ExportedGame, bot: str) -> float | None:
 
 
 @contextmanager
-def serving(*, margin: float = 0.05, grace: float = 5.0, heartbeat: float = 5.0) -> Iterator[ServerUnderTest]:
+def serving(
+    *, margin: float = 0.05, grace: float = 5.0, heartbeat: float = HEARTBEAT_SECONDS
+) -> Iterator[ServerUnderTest]:
     """A server inside the `with` block, on a free port and a fresh database. Times in seconds."""
     with tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True) as folder:
         settings = ServerSettings(

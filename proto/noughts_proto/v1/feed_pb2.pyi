@@ -479,6 +479,7 @@ class WatchedTournament(_message.Message):
     STANDINGS_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     title: _builtins.str
@@ -490,6 +491,8 @@ class WatchedTournament(_message.Message):
     games_running: _builtins.int
     plies: _builtins.int
     """Plies of all games that were stored since the first watcher came, also of games without a board here."""
+    reason: _builtins.str
+    """See Tournament.reason."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedStanding]:
         """In order of their positions."""
@@ -516,10 +519,11 @@ class WatchedTournament(_message.Message):
         standings: _abc.Iterable[Global___WatchedStanding] | None = ...,
         match: _tournaments_pb2.MatchStatistics | None = ...,
         candidates: _abc.Iterable[_tournaments_pb2.MatchStatistics] | None = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "reason", b"reason", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

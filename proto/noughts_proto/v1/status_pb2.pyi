@@ -56,6 +56,7 @@ class RunningTournament(_message.Message):
     GAMES_IN_FLIGHT_FIELD_NUMBER: _builtins.int
     GAMES_PER_SECOND_FIELD_NUMBER: _builtins.int
     PROBLEM_FIELD_NUMBER: _builtins.int
+    RETRY_TIME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     games_done: _builtins.int
@@ -64,9 +65,11 @@ class RunningTournament(_message.Message):
     games_per_second: _builtins.float
     """Over the last minute; 0 until it is known."""
     problem: _builtins.str
-    """Why it is stopped while others continue, for example because part of the database is damaged. Empty: it is not
-    stopped.
-    """
+    """Why play has stopped, for example because part of the database is damaged. Empty: it is played."""
+    @_builtins.property
+    def retry_time(self) -> _timestamp_pb2.Timestamp:
+        """If play has stopped: when the next attempt is due. Unset: as soon as the reason is over."""
+
     def __init__(
         self,
         *,
@@ -76,10 +79,11 @@ class RunningTournament(_message.Message):
         games_in_flight: _builtins.int = ...,
         games_per_second: _builtins.float = ...,
         problem: _builtins.str = ...,
+        retry_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["retry_time", b"retry_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "games_total", b"games_total", "name", b"name", "problem", b"problem"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "games_total", b"games_total", "name", b"name", "problem", b"problem", "retry_time", b"retry_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -247,6 +247,7 @@ class Tournament(_message.Message):
     JOIN_UNTIL_FIELD_NUMBER: _builtins.int
     START_AT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    RETRY_TIME_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
     TEST_FIELD_NUMBER: _builtins.int
@@ -313,7 +314,9 @@ class Tournament(_message.Message):
     """The smallest (0 means 2) and the largest number of entries (0 means 4,096)."""
     entries_max: _builtins.int
     reason: _builtins.str
-    """Output only. The reason of a cancellation, or of the stop of a test, that no caller requested."""
+    """Output only. The reason of a cancellation or a pause that no caller requested. Of a running tournament: why play has
+    stopped; empty while it is played.
+    """
     owner: _builtins.str
     """Output only. The owner of the token that created it."""
     challenge: _builtins.bool
@@ -395,6 +398,10 @@ class Tournament(_message.Message):
         """The time at which it starts automatically, or is cancelled if there are too few entries. Unset: the owner starts it."""
 
     @_builtins.property
+    def retry_time(self) -> _timestamp_pb2.Timestamp:
+        """Output only, if play has stopped: when the next attempt is due. Unset: as soon as the reason is over."""
+
+    @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
         """Time controls of single entries, by label, for handicaps. A label that does not join changes nothing."""
 
@@ -447,6 +454,7 @@ class Tournament(_message.Message):
         join_until: _timestamp_pb2.Timestamp | None = ...,
         start_at: _timestamp_pb2.Timestamp | None = ...,
         reason: _builtins.str = ...,
+        retry_time: _timestamp_pb2.Timestamp | None = ...,
         owner: _builtins.str = ...,
         challenge: _builtins.bool = ...,
         test: _builtins.bool = ...,
@@ -468,9 +476,9 @@ class Tournament(_message.Message):
         league: _builtins.str = ...,
         season: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

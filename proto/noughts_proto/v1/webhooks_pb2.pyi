@@ -53,8 +53,8 @@ class Webhook(_message.Message):
     """Output only. Events that were dropped because more than 1,000 waited."""
     @_builtins.property
     def events(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The events to send: `tournament.started`, `tournament.finished`, `bot.withdrawn`, `match.decided`, `upset.record`.
-        None means all.
+        """The events to send: `tournament.started`, `tournament.stopped`, `tournament.resumed`, `tournament.finished`,
+        `bot.withdrawn`, `match.decided`, `upset.record`. None means all.
         """
 
     @_builtins.property

@@ -10,6 +10,7 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.presence import Presence
 from noughts_server.cluster.remote_observer import RemoteObserver
 from noughts_server.cluster.remote_referee import RemoteReferee
+from noughts_server.cluster.standstill import Standstill
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
@@ -67,9 +68,11 @@ class Control:
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:
         """Has the bots of these sessions play inside the block."""
-        presence = Presence(sessions, self.referee, self.bus, self.membership.node.name)
+        member = self.membership
+        presence = Presence(sessions, self.referee, self.bus, member.node.name, member.silence_limit)
         self.bus.on_connected += [presence.tell_all, self.referee.begin_anew, self.observer.begin_anew]
-        async with running(self.referee.run(sessions.wire), presence.run(), self.observer.run()):
+        standstill = Standstill(self.store, self.bus, member, self.referee)
+        async with running(self.referee.run(sessions.wire), presence.run(), self.observer.run(), standstill.run()):
             yield
 
 
@@ -82,5 +85,5 @@ async def joined(store: Store, settings: BusSettings, *, margin_us: int) -> Asyn
         await stack.enter_async_context(bus.running())
         membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0))
         await stack.enter_async_context(membership.belonging())
-        referee = RemoteReferee(store, bus, name, margin_us=margin_us)
+        referee = RemoteReferee(store, bus, name, margin_us=margin_us, limit=membership.silence_limit)
         yield Control(store, bus, membership, referee, RemoteObserver(referee, bus, name))

@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import structlog
 
@@ -13,11 +14,10 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import DatabaseTrouble, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
-from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave
+from noughts_server.store.nodes import BEAT_SECONDS, SILENCE_MS, Beat, Node, NodeKind, beat, leave
 
 logger = structlog.get_logger("noughts.cluster")
 
-_PERIOD_SECONDS = 1.0
 _MOST_HOST = 40
 
 
@@ -32,13 +32,14 @@ class Membership:
     def __init__(self, store: Store, bus: NatsBus, node: Node) -> None:
         self.node = node
         self.alive: tuple[Node, ...] = (node,)
-        """The nodes that live, the oldest first."""
+        """The nodes that live, the oldest first; one that returned after its silence limit is as old as its return."""
         self.on_change: list[Callable[[], None]] = []
-        """Called when others live than before."""
-        self.on_presumed_dead: list[Callable[[], None]] = []
-        """Called when this node was silent for so long that others have taken over what it held."""
+        """Called when others live than before, or their order has changed."""
+        self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
+        """Called when this node was silent for so long that others could claim its units, with those that it kept."""
         self._store = store
         self._bus = bus
+        self._steps_back = False
 
     @property
     def referees(self) -> tuple[str, ...]:
@@ -50,36 +51,45 @@ class Membership:
         """Whether it is the oldest of its kind: what only one may do is its work."""
         return next((node.name for node in self.alive if node.kind is self.node.kind), "") == self.node.name
 
+    def step_back(self) -> None:
+        """Let others do the work of a single node: this node becomes the youngest with its next heartbeat."""
+        self._steps_back = True
+
+    def silence_limit(self, node: str) -> float:
+        """Return after how many seconds of silence another node counts as dead."""
+        return next((each.silence_ms for each in self.alive if each.name == node), SILENCE_MS) / 1000
+
     @asynccontextmanager
     async def belonging(self) -> AsyncIterator[None]:
         """Belongs to the cluster inside the block."""
-        self._learn(await self._store.write_patiently(lambda connection: beat(connection, self.node)))
+        self._learn(await self._store.write_patiently(partial(beat, node=self.node, first=True)))
         try:
             async with running(self._beat()):
                 yield
         finally:
             with suppress(DatabaseTrouble, Draining, TimeoutError):
-                async with asyncio.timeout(_PERIOD_SECONDS):
+                async with asyncio.timeout(BEAT_SECONDS):
                     await self._store.write(lambda connection: leave(connection, self.node.name))
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(_PERIOD_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
             if self._bus.connected:
-                self._learn(await self._store.write_patiently(lambda connection: beat(connection, self.node)))
+                back, self._steps_back = self._steps_back, False
+                self._learn(await self._store.write_patiently(partial(beat, node=self.node, youngest=back)))
 
     def _learn(self, found: Beat) -> None:
-        if found.silent_ms > LIFETIME_MS:
-            logger.error("node_presumed_dead", silent_seconds=found.silent_ms / 1000)
-            for callback in self.on_presumed_dead:
-                callback()
-        before = {node.name for node in self.alive}
+        if found.was_dead:
+            logger.error("node_presumed_dead", silent_seconds=found.silent_ms / 1000, units_kept=len(found.holds))
+            for returned in self.on_presumed_dead:
+                returned(found.holds)
+        before = [node.name for node in self.alive]
         self.alive = found.alive
-        now = {node.name for node in found.alive}
+        now = [node.name for node in found.alive]
         if before != now:
-            for name in sorted(now - before):
+            for name in sorted(set(now).difference(before)):
                 logger.info("node_joined", node=name)
-            for name in sorted(before - now):
+            for name in sorted(set(before).difference(now)):
                 logger.warning("node_left", node=name)
             for callback in self.on_change:
                 callback()

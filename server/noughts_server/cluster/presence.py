@@ -11,19 +11,22 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_connection import session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS
 from noughts_server.cluster.remote_referee import RemoteReferee
+from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.messages.conversions import filled
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
+from noughts_server.store.nodes import BEAT_SECONDS
 
-_PERIOD_SECONDS = 1.0
-_SILENT_SECONDS = 4.0
 _MOST_BOTS = 2_000
 
 
 class Presence:
     """This server's place among the others."""
 
-    def __init__(self, sessions: Sessions, referee: RemoteReferee, bus: Bus, name: str) -> None:
+    def __init__(
+        self, sessions: Sessions, referee: RemoteReferee, bus: Bus, name: str, limit: Limit = usual_limit
+    ) -> None:
         self._sessions = sessions
         self._referee = referee
         self._bus = bus
@@ -33,7 +36,7 @@ class Presence:
         self._count = count(1)
         self._fresh: set[int] = set()
         self._changed: dict[int, None] = {}
-        self._heard: dict[str, float] = {}
+        self._silence = Silence(limit)
 
     async def run(self) -> None:
         """Tells and listens until it is cancelled."""
@@ -43,13 +46,10 @@ class Presence:
             listening(self._bus, PRESENCE, self._come_or_gone),
         ):
             try:
-                while True:
-                    self.tell_all()
-                    await asyncio.sleep(_PERIOD_SECONDS)
-                    now = asyncio.get_running_loop().time()
-                    for server, heard in list(self._heard.items()):
-                        if now - heard > _SILENT_SECONDS:
-                            self._gone(server)
+                async with running(self._silence.watch(self._gone)):
+                    while True:
+                        self.tell_all()
+                        await asyncio.sleep(BEAT_SECONDS)
             finally:
                 self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))
 
@@ -103,7 +103,7 @@ class Presence:
         if message.leaving:
             self._gone(server)
             return
-        self._heard[server] = asyncio.get_running_loop().time()
+        self._silence.heard(server)
         for bot in message.bots:
             if bot.fresh and bot.online:
                 self._let_go(bot.version, bot.name)
@@ -115,8 +115,8 @@ class Presence:
         """What plays on referees' machines is available to every caller, too."""
         if message.leaving:
             self._gone(message.referee)
-        elif message.offers or message.referee in self._heard:
-            self._heard[message.referee] = asyncio.get_running_loop().time()
+        elif message.offers or message.referee in self._silence:
+            self._silence.heard(message.referee)
             for bot in message.offers:
                 self._sessions.elsewhere(message.referee, bot.version, _login(bot))
             self._sessions.only_elsewhere(message.referee, {bot.version for bot in message.offers})
@@ -128,7 +128,7 @@ class Presence:
             self._referee.moved(version, wire.let_go(session_replaced(name)))
 
     def _gone(self, server: str) -> None:
-        self._heard.pop(server, None)
+        self._silence.forget(server)
         self._sessions.only_elsewhere(server, set())
 
 

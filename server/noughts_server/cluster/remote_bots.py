@@ -20,12 +20,11 @@ from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.silence import Silence
 from noughts_server.runtime.bus import Bus, listening
 
 logger = structlog.get_logger("noughts.cluster")
 
-SILENT_SECONDS = 4.0
-"""A server from which nothing was heard for so long is gone: its bots may log in at another."""
 # What the starts of one message carry at most, in moves.
 _MOST_MOVES = 100_000
 
@@ -93,8 +92,8 @@ class RemoteBots:
         """Whether this referee has the seats of which there are not enough for all."""
         self._wires: dict[int, RemoteConnection] = {}
         self._dirty: dict[RemoteConnection, None] = {}
-        self._heard: dict[str, float] = {}
-        """When something was heard of each server last."""
+        self._silence = Silence(membership.silence_limit)
+        """Of the servers. The bots of one that is gone may log in at another."""
         membership.on_change.append(self.shares_changed)
 
     def seats(self, version: int) -> tuple[int, int] | None:
@@ -113,13 +112,7 @@ class RemoteBots:
         """Listens until it is cancelled."""
         name = self._membership.node.name
         with listening(self._bus, SERVERS, self._presence), listening(self._bus, f"{TO_REFEREE}:{name}", self._answers):
-            while True:
-                await asyncio.sleep(SILENT_SECONDS / 4)
-                now = asyncio.get_running_loop().time()
-                for server, heard in list(self._heard.items()):
-                    if now - heard > SILENT_SECONDS:
-                        logger.warning("server_silent", server=server)
-                        self._gone(server)
+            await self._silence.watch(self._silent)
 
     def begin_anew(self) -> None:
         """Messages were lost: send the servers all games again."""
@@ -134,7 +127,7 @@ class RemoteBots:
         if message.leaving:
             self._gone(server)
             return
-        self._heard[server] = asyncio.get_running_loop().time()
+        self._silence.heard(server)
         for bot in message.bots:
             self._bot_at(server, bot)
         if message.complete:
@@ -174,8 +167,12 @@ class RemoteBots:
             wire.grace.cancel()
             wire.grace = None
 
+    def _silent(self, server: str) -> None:
+        logger.warning("server_silent", server=server)
+        self._gone(server)
+
     def _gone(self, server: str) -> None:
-        self._heard.pop(server, None)
+        self._silence.forget(server)
         for wire in self._wires.values():
             if wire.server == server:
                 self._away(wire)
@@ -229,7 +226,7 @@ class RemoteBots:
     # What they answer.
 
     def _answers(self, message: pb.ClusterAnswers) -> None:
-        self._heard[message.server] = asyncio.get_running_loop().time()
+        self._silence.heard(message.server)
         for bot in message.bots:
             wire = self._wires.get(bot.version)
             if wire is None:

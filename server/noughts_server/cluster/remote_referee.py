@@ -25,14 +25,13 @@ from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import GameConditions, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.dropped_messages import DroppedMessages
+from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import conditions as read_conditions
 
 logger = structlog.get_logger("noughts.cluster")
 
-SILENT_SECONDS = 6.0
-"""Games of a referee from which nothing was heard for so long are over: others play them again."""
 _MOST_WAITING_BYTES = 64 << 20
 _MESSAGE_BYTES = 1_000
 """What a message takes besides its content, about."""
@@ -99,8 +98,8 @@ class RemoteGame(Game):
 class RemoteReferee:
     """All asks of all referees. The players are those of this server."""
 
-    def __init__(self, store: Store, bus: Bus, name: str, *, margin_us: int) -> None:
-        """`name` is this server's."""
+    def __init__(self, store: Store, bus: Bus, name: str, *, margin_us: int, limit: Limit = usual_limit) -> None:
+        """`name` is this server's. After the silence `limit` of a referee, others play its games again."""
         self.stalls = Stalls()
         self.plies = 0
         self.late_answers = 0
@@ -127,7 +126,7 @@ class RemoteReferee:
         self._reading = False
         self._touched: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
-        self._heard: dict[str, float] = {}
+        self._silence = Silence(limit)
         self.referees: dict[str, pb.RefereePresence] = {}
         """What each referee last said of itself."""
 
@@ -142,29 +141,33 @@ class RemoteReferee:
         ):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._take_waiting())
-                while True:
-                    await asyncio.sleep(SILENT_SECONDS / 4)
-                    now = asyncio.get_running_loop().time()
-                    for referee, heard in list(self._heard.items()):
-                        if now - heard > SILENT_SECONDS:
-                            logger.warning("referee_silent", referee=referee)
-                            self._gone(referee)
+                tasks.create_task(self._silence.watch(self._silent))
 
     def begin_anew(self) -> None:
         """Messages were lost: the server requests all games from the referees."""
-        for referee, version in {*self._games, *product(self._heard, self._players)}:
+        for referee, version in {*self._games, *product(self._silence, self._players)}:
             self._answer(referee, version).lost = True
 
+    def _heard(self, referee: str) -> None:
+        if self._silence.heard(referee):
+            # Its games were ended here, so it waits for answers that do not come.
+            for version in self._players:
+                self._answer(referee, version).lost = True
+
     def _present(self, message: pb.RefereePresence) -> None:
-        self._heard[message.referee] = asyncio.get_running_loop().time()
+        self._heard(message.referee)
         if message.leaving:
             self._gone(message.referee)
         else:
             self.referees[message.referee] = message
 
+    def _silent(self, referee: str) -> None:
+        logger.warning("referee_silent", referee=referee)
+        self._gone(referee)
+
     def _gone(self, referee: str) -> None:
         """Its games are over for their players, whatever became of them."""
-        self._heard.pop(referee, None)
+        self._silence.forget(referee)
         self.referees.pop(referee, None)
         for name, version in [key for key in self._games if key[0] == referee]:
             for game in list(self._games[name, version].values()):
@@ -172,7 +175,7 @@ class RemoteReferee:
         self._wake()
 
     def _hear(self, asks: pb.ClusterAsks) -> None:
-        self._heard[asks.referee] = asyncio.get_running_loop().time()
+        self._heard(asks.referee)
         if not (self._reading or not self._asked.empty() or self._unknown(asks)):
             self._take(asks)
         elif self._asked_bytes > _MOST_WAITING_BYTES:

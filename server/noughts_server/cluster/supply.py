@@ -76,6 +76,11 @@ class SharedSupply(Supply):
             if number is not None:
                 self._held[number].discard(game.ordinal)
 
+    @property
+    def unfinished(self) -> list[int]:
+        """The units that are being played, of which games are not stored."""
+        return [number for number, slots in self._held.items() if slots]
+
     async def play(self) -> None:
         """Plays what nobody else plays, for as long as the tournament runs. Raises NoughtsError."""
         key, referee = self.key, self.referee
@@ -180,7 +185,7 @@ class SharedPlay:
         self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
         supply = partial(SharedSupply, node=membership.node.name, share=self._shared)
-        self.local = LocalPlay(store, referee, recorder, bus, supply)
+        self.local = LocalPlay(store, referee, recorder, bus, supply, node=membership.node.name)
         """What is played here."""
         self._store = store
         self._bus = bus
@@ -194,6 +199,7 @@ class SharedPlay:
         bots.is_home = self._is_home
         membership.on_change.append(self._looking.set)
         membership.on_presumed_dead.append(self.begin_anew)
+        self.local.on_stop = membership.step_back
 
     async def follow(self) -> None:
         """Plays until it is cancelled."""
@@ -208,10 +214,14 @@ class SharedPlay:
                 await self._look()
                 await set_within(self._looking, _LOOK_SECONDS)
 
-    def begin_anew(self) -> None:
-        """Others have taken over what was being played here."""
-        for key in list(self.local.tasks):
-            self.local.drop(key)
+    def begin_anew(self, kept: frozenset[tuple[int, int]]) -> None:
+        """Others could claim what was being played here: stop the tournaments of which they did.
+
+        `kept` are the units, by tournament and number, that this referee still holds.
+        """
+        for key, supply in self.local.supplies.items():
+            if any((key, number) not in kept for number in supply.unfinished):
+                self.local.drop(key)
         self._looking.set()
 
     def look(self) -> None:

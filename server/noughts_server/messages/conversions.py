@@ -71,6 +71,7 @@ def tournament_message(
         create_time=timestamp(tournament.created_at),
         start_time=timestamp(tournament.started_at),
         end_time=timestamp(tournament.ended_at),
+        retry_time=timestamp(tournament.retry_at),
         rating_list=settings.rating_list if settings.rated else "",
         entries_min=joining.entries_min,
         entries_max=joining.entries_max,

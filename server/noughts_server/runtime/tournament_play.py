@@ -6,23 +6,28 @@ claims again and exactly the missing games are played.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import structlog
 
 from noughts_referee.referee import Referee
+from noughts_referee.rules import InvalidInput
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError, Unavailable
+from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
 from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
+from noughts_server.store.tournaments.claims import give_up
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 
 logger = structlog.get_logger("noughts.director")
@@ -36,6 +41,9 @@ ABANDONED = "tournaments.abandoned"
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
+# The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
+_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 10.0, 3600.0
+_NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 S = TypeVar("S", bound=Supply)
 
@@ -71,10 +79,19 @@ class LocalPlay(Generic[S]):
     """Makes the supply of a tournament."""
     store_patience: float = STORE_SECONDS
     """So many seconds `drain` waits for an unavailable store."""
+    node: str = ""
+    """In a cluster: the name of this referee, which gives its units to others if it cannot play them."""
+    first_retry_seconds: float = _FIRST_RETRY_SECONDS
 
     def __post_init__(self) -> None:
         self.problems: dict[int, str] = {}
-        """Why a tournament is not played on, by its key in the store, though it is running there."""
+        """Why a tournament is not played on here, by its key in the store, though it is running there."""
+        self.on_stop: Callable[[], None] = lambda: None
+        """Called when a tournament cannot be played here."""
+        self._stops: Counter[int] = Counter()
+        """How often a tournament has stopped since its last game, by key."""
+        self._retries: dict[int, asyncio.Task[None]] = {}
+        """What waits for the next attempt at a tournament, by key."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """Of the tournaments whose games are being played, by key."""
         self.supplies: dict[int, S] = {}
@@ -95,7 +112,7 @@ class LocalPlay(Generic[S]):
         """
         async with asyncio.TaskGroup() as self._group:
             for tournament in await self.store.read(running_tournaments) if goes_on else ():
-                self._play(tournament)
+                self._play(tournament.id, tournament.name)
             try:
                 with (
                     listening(self.bus, COMMITTED, self._committed),
@@ -104,7 +121,7 @@ class LocalPlay(Generic[S]):
                     yield
             finally:
                 self._asked_again.clear()
-                for task in self.tasks.values():
+                for task in (*self.tasks.values(), *self._retries.values()):
                     task.cancel()
                 self.abandon()
 
@@ -141,7 +158,7 @@ class LocalPlay(Generic[S]):
             if key in self.tasks:
                 self._asked_again[key] = tournament
             else:
-                self._play(tournament)
+                self._play(key, tournament.name)
         elif tournament.state is TournamentState.PAUSED:
             self._stop(key)
         elif tournament.ended:
@@ -197,6 +214,7 @@ class LocalPlay(Generic[S]):
     def _committed(self, report: CommitReport) -> None:
         for progress in report.progress:
             key = progress.tournament
+            self._stops.pop(key, None)
             supply = self.supplies.get(key)
             if supply is not None:
                 supply.committed(progress.games_total)
@@ -211,13 +229,12 @@ class LocalPlay(Generic[S]):
             for left in progress.withdrawn:
                 logger.info("entry_withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
-    def _play(self, tournament: Tournament) -> None:
+    def _play(self, key: int, name: str) -> None:
         if self._group is None:
             raise RuntimeError("no games are being started in any tournament")
-        key = tournament.id
-        self.problems.pop(key, None)
+        self._forget_stop(key)
         supply = self.new_supply(key, self.store, self.referee, self.recorder, self._progress, self.queue)
-        task = self._group.create_task(self._supply(supply, tournament), name=tournament.name)
+        task = self._group.create_task(self._supply(supply, name), name=name)
         self.supplies[key], self.tasks[key] = supply, task
         task.add_done_callback(lambda done: self._forget(key, done))
 
@@ -226,41 +243,69 @@ class LocalPlay(Generic[S]):
             del self.tasks[tournament]
             again = self._asked_again.pop(tournament, None)
             if again is not None and not task.cancelled():
-                self._play(again)
+                self._play(again.id, again.name)
 
     def _stop(self, key: int) -> None:
         task = self.tasks.pop(key, None)
         if task is not None:
             task.cancel()
-        self.problems.pop(key, None)
+        self._forget_stop(key)
         self.referee.withdraw(key)
 
-    async def _supply(self, supply: S, tournament: Tournament) -> None:
+    async def _supply(self, supply: S, name: str) -> None:
         """Plays one tournament. What goes wrong with it must not end the others."""
         try:
             await supply.play()
         except DatabaseTrouble:
             pass  # the server stops, and waits for it no longer
         except NoughtsError as error:
-            self._give_up(tournament.id, tournament.name, error)
+            self._give_up(supply.key, name, error)
+        except InvalidInput as error:
+            # For example its variant, whose package is not installed here.
+            self._give_up(supply.key, name, InvalidArgument(name, message=str(error), hint=_NOT_INSTALLED))
         else:
-            self.supplies.pop(tournament.id, None)
+            self.supplies.pop(supply.key, None)
         finally:
-            self.queue.leave(tournament.id)
+            self.queue.leave(supply.key)
 
     def _found_damaged(self, found: tuple[int, DatabaseDamaged]) -> None:
         """The games of a tournament cannot be stored."""
-        tournament, error = found
-        task = self.tasks.pop(tournament, None)
+        key, error = found
+        task = self.tasks.pop(key, None)
         if task is not None:
             task.cancel()
-            self._give_up(tournament, task.get_name(), error)
+            self._give_up(key, task.get_name(), error)
 
-    def _give_up(self, tournament: int, name: str, error: NoughtsError) -> None:
-        """Plays no more of a tournament until it is resumed, or the server restarted; the others continue."""
-        logger.error("tournament_stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
-        self.problems[tournament] = str(error)
-        self.referee.withdraw(tournament)
-        if isinstance(error, DatabaseDamaged):
-            # What is being played of it could not be stored.
-            self.referee.abandon(tournament)
+    def _give_up(self, key: int, name: str, error: NoughtsError) -> None:
+        """Stop playing a tournament until the next attempt; the others continue."""
+        delay = min(self.first_retry_seconds * 2 ** self._stops[key], _LONGEST_RETRY_SECONDS)
+        self._stops[key] += 1
+        told = {"reason": error.reason, "error": str(error), "hint": error.hint}
+        logger.error("tournament_stopped", tournament=name, **told, retry_seconds=delay)
+        self.problems[key] = str(error)
+        self.referee.withdraw(key)
+        if self.node or isinstance(error, DatabaseDamaged):
+            # Others play its games, or they could not be stored.
+            self.referee.abandon(key)
+        if self._group is not None:
+            retry = self._retry(key, name, str(error), delay)
+            self._retries[key] = self._group.create_task(retry, name=f"next attempt at {name}")
+        self.on_stop()
+
+    async def _retry(self, key: int, name: str, reason: str, delay: float) -> None:
+        """Store why play has stopped, and try again after the delay."""
+        now = self.store.now_ms()
+        with errors_logged(logger, "stop_not_stored"):
+            stop = partial(give_up, tournament_id=key, holder=self.node, reason=reason, now_ms=now)
+            await self.store.write_patiently(partial(stop, retry_at=now + round(delay * 1000)))
+            self.bus.publish(CHANGED, key)
+        await asyncio.sleep(delay)
+        self._retries.pop(key, None)
+        self._play(key, name)
+
+    def _forget_stop(self, key: int) -> None:
+        """An attempt begins, or none is wanted any more."""
+        self.problems.pop(key, None)
+        retry = self._retries.pop(key, None)
+        if retry is not None:
+            retry.cancel()

@@ -8,7 +8,7 @@ from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.channel import FeedCounts
-from noughts_server.messages.conversions import filled
+from noughts_server.messages.conversions import timestamp
 from noughts_server.monitoring.counters import Counters
 from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
@@ -74,6 +74,13 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         return response
 
     def _running(self, tournament: Tournament) -> pb.RunningTournament:
-        speed, problem = self.counters.tournament_rate(tournament.id), self.problems.get(tournament.id, "")
-        counts = {"games_in_flight": self.referee.in_flight(tournament.id), "games_per_second": speed}
-        return filled(pb.RunningTournament, tournament, problem=problem, **counts)
+        return pb.RunningTournament(
+            name=tournament.name,
+            games_done=tournament.games_done,
+            games_total=tournament.games_total,
+            games_in_flight=self.referee.in_flight(tournament.id),
+            games_per_second=self.counters.tournament_rate(tournament.id),
+            # What could not be stored is known here only.
+            problem=tournament.reason or self.problems.get(tournament.id, ""),
+            retry_time=timestamp(tournament.retry_at),
+        )

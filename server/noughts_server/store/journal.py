@@ -6,7 +6,7 @@ After a crash they resume from the last stored move. A row has the whole game so
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, delete, exists, select
+from sqlalchemy import Connection, bindparam, delete, exists, func, select
 
 from noughts_referee.work_units import GameSoFar
 from noughts_server.store.engine.bulk import upsert
@@ -43,3 +43,10 @@ def games_so_far(
     slots = journal.c.ordinal.between(first, last)
     rows = connection.execute(select(journal).where(journal.c.tournament_id == tournament_id, slots))
     return {row.ordinal: GameSoFar(row.tournament_id, row.ordinal, attempt, *row[2:]) for row in rows}
+
+
+def count_plies(connection: Connection, tournament_id: int, first: int, last: int) -> int:
+    """Return the number of journaled plies of these slots, or a number that grows with it."""
+    slots = journal.c.ordinal.between(first, last)
+    total = select(func.coalesce(func.sum(func.length(journal.c.times)), 0))
+    return int(connection.execute(total.where(journal.c.tournament_id == tournament_id, slots)).scalar_one())

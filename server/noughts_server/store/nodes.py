@@ -1,16 +1,26 @@
-"""The members of a cluster: each server and referee sends heartbeats, timed by the database's clock."""
+"""The members of a cluster: each server and referee sends heartbeats, timed by the database's clock.
+
+A node counts as dead after its silence limit, which follows the intervals between its own heartbeats. These include
+all delays of the node: those of its machine, its event loop and its database.
+"""
 
 from enum import IntEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import nodes, units
 
-LIFETIME_MS = 5_000
-"""A node without a heartbeat for this long counts as dead; others can claim its units."""
+BEAT_SECONDS = 1.0
+"""The interval between heartbeats, in the database and on the bus."""
+SILENCE_MS, LONGEST_SILENCE_MS = 5_000, 30_000
+"""The silence limit of a node without delays, and of the slowest node."""
+_INTERVALS = 3
+"""So many of the longest recent intervals between heartbeats fit into the silence limit."""
+_DECAY = 0.98
+"""The factor by which each heartbeat in time shortens a silence limit: by half within 35 s."""
 _FORGOTTEN_MS = 3_600_000
 
 
@@ -28,6 +38,8 @@ class Node(NamedTuple):
     """Its capacity: concurrent games of bots that it starts itself."""
     accepts: str = ""
     """The kinds of submitted bots that it runs, separated by commas."""
+    silence_ms: int = SILENCE_MS
+    """Its silence limit."""
 
 
 class Beat(NamedTuple):
@@ -37,6 +49,10 @@ class Beat(NamedTuple):
     """All live nodes, including this one, oldest first."""
     silent_ms: int
     """Time since the previous heartbeat; 0 for the first."""
+    was_dead: bool
+    """Whether the others considered this node dead, and could claim its units."""
+    holds: frozenset[tuple[int, int]]
+    """If it was dead: the units, by tournament and number, that no other node has claimed."""
 
 
 class Member(NamedTuple):
@@ -48,6 +64,8 @@ class Member(NamedTuple):
     seconds: float
     """Time since its start."""
     units: int
+    silence_seconds: float
+    """Its silence limit."""
 
     @property
     def host(self) -> str:
@@ -55,26 +73,57 @@ class Member(NamedTuple):
         return self.name.split("-", 1)[1].rsplit("-", 2)[0]
 
 
-def beat(connection: Connection, node: Node) -> Beat:
-    """Record a heartbeat of the node. Writes."""
+def silence_limit(silence_ms: int, interval_ms: int) -> int:
+    """Return a node's silence limit in milliseconds, from its previous one and its last interval between heartbeats."""
+    limit = max(SILENCE_MS, round(silence_ms * _DECAY), _INTERVALS * interval_ms)
+    return min(limit, LONGEST_SILENCE_MS)
+
+
+def beat(connection: Connection, node: Node, *, first: bool = False, youngest: bool = False) -> Beat:
+    """Record a heartbeat of the node; `first` means that it was never a member. Writes.
+
+    A node that returns after its silence limit was not lost. It is the `youngest` from then on, so that the work of a
+    single node does not return to it.
+    """
     now = dialect.of(connection).now_ms(connection)
     known = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
-    row = (node.name, int(node.kind), known.started_at if known else now, now, node.seats, node.accepts)
-    upsert(connection, nodes, [row], replace=("seen_at", "seats"))
+    silent_ms = now - known.seen_at if known else 0
+    was_dead = silent_ms > known.silence_ms if known else not first
+    limit = silence_limit(known.silence_ms, silent_ms) if known else SILENCE_MS
+    started_at = known.started_at if known else now
+    joined_at = now if known is None or was_dead or youngest else known.joined_at
+    row = (node.name, int(node.kind), started_at, now, node.seats, node.accepts, limit, joined_at)
+    upsert(connection, nodes, [row], replace=("seen_at", "seats", "silence_ms", "joined_at"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
-    return Beat(alive(connection), now - known.seen_at if known else 0)
+    holds: frozenset[tuple[int, int]] = frozenset()
+    if was_dead:
+        _not_lost(connection, node.name)
+        held = select(units.c.tournament_id, units.c.number).where(units.c.holder == node.name)
+        holds = frozenset((row.tournament_id, row.number) for row in connection.execute(held))
+    return Beat(alive(connection), silent_ms, was_dead, holds)
+
+
+def _not_lost(connection: Connection, name: str) -> None:
+    """Take a node that has returned from the lists of lost nodes of all units."""
+    for row in connection.execute(select(units).where(units.c.lost.is_not(None))).all():
+        if name in row.lost:
+            others = [each for each in row.lost if each != name]
+            unit = (units.c.tournament_id == row.tournament_id) & (units.c.number == row.number)
+            connection.execute(update(units).where(unit).values(lost=others or None))
 
 
 def leave(connection: Connection, name: str) -> None:
-    """Remove a node that ends, so that no other waits for it. Writes."""
+    """Remove a node that ends, and release its units, so that no other waits for it. Writes."""
+    connection.execute(update(units).where(units.c.holder == name).values(holder=None))
     connection.execute(delete(nodes).where(nodes.c.name == name))
 
 
 def alive(connection: Connection) -> tuple[Node, ...]:
-    """Return all live nodes, oldest first."""
-    live = select(nodes).where(nodes.c.seen_at >= dialect.of(connection).now_ms(connection) - LIFETIME_MS)
-    rows = connection.execute(live.order_by(nodes.c.started_at, nodes.c.name))
-    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts) for row in rows)
+    """Return all live nodes, oldest first; a node that returned after its silence limit is as old as its return."""
+    now = dialect.of(connection).now_ms(connection)
+    live = select(nodes).where(nodes.c.seen_at + nodes.c.silence_ms >= now)
+    rows = connection.execute(live.order_by(nodes.c.joined_at, nodes.c.name))
+    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts, row.silence_ms) for row in rows)
 
 
 def members(connection: Connection) -> list[Member]:
@@ -85,10 +134,20 @@ def members(connection: Connection) -> list[Member]:
     rows = connection.execute(
         select(nodes, func.coalesce(held.c.units, 0).label("units"))
         .outerjoin(held, held.c.holder == nodes.c.name)
-        .where(nodes.c.seen_at >= now - LIFETIME_MS)
-        .order_by(nodes.c.kind, nodes.c.started_at, nodes.c.name)
+        .where(nodes.c.seen_at + nodes.c.silence_ms >= now)
+        .order_by(nodes.c.kind, nodes.c.joined_at, nodes.c.name)
     )
-    return [Member(row.name, NodeKind(row.kind), row.seats, (now - row.started_at) / 1000, row.units) for row in rows]
+    return [
+        Member(
+            name=row.name,
+            kind=NodeKind(row.kind),
+            seats=row.seats,
+            seconds=(now - row.started_at) / 1000,
+            units=row.units,
+            silence_seconds=row.silence_ms / 1000,
+        )
+        for row in rows
+    ]
 
 
 def has_referees(connection: Connection) -> bool:

@@ -6,26 +6,47 @@ from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.times import iso
 
 
 @command(extra="server")
 def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
     from noughts_server.store.nodes import members
+    from noughts_server.store.tournaments.stops import stopped_tournaments
 
-    found = in_database(database, lambda store: store.read(members))
+    found, stopped = in_database(
+        database, lambda store: store.read(lambda connection: (members(connection), stopped_tournaments(connection)))
+    )
     if here:
         found = [member for member in found if socket.gethostname().startswith(member.host)]
     rows = [
-        {"name": each.name, "kind": each.kind.name.lower(), **output.picked(each, "seats", "seconds", "units")}
+        {
+            "name": each.name,
+            "kind": each.kind.name.lower(),
+            "seats": each.seats,
+            "seconds": each.seconds,
+            "units": each.units,
+            "silence_limit": each.silence_seconds,
+        }
         for each in found
     ]
     shown = [
-        (each.name, each.kind.name.lower(), each.seats or "", f"{each.seconds:,.0f} s", each.units or "")
+        (
+            each.name,
+            each.kind.name.lower(),
+            each.seats or "",
+            f"{each.seconds:,.0f} s",
+            each.units or "",
+            f"{each.silence_seconds:.0f} s",
+        )
         for each in found
     ]
-    table = output.table(("node", "kind", "seats", "up", "units"), shown, first_whole=True)
-    output.show({"nodes": rows}, table if found else lambda: None)
+    stops = [{"tournament": each.name, "reason": each.reason, "retry_time": iso(each.retry_at)} for each in stopped]
+    table = output.table(("node", "kind", "seats", "up", "units", "silence limit"), shown, first_whole=True)
+    output.show({"nodes": rows, "stopped": stops}, table if found else lambda: None)
+    for each in stopped if not output.is_json() else ():
+        output.stdout().print(f"{each.name} has stopped: {output.printable(each.reason)}", markup=False)
     if not found:
         where = "on this machine" if here else "in this database"
         raise Problem.of("no_members", where=where)

@@ -15,6 +15,8 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
+from noughts_server.cli.remote.tournament_view import stop_wording
+from noughts_server.cli.times import iso, milliseconds
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.resource_names import short
@@ -102,13 +104,16 @@ def _tournaments(running: Iterable[pb.RunningTournament]) -> RenderableType:
             bar(each.games_done, each.games_total),
             f"{each.games_done:,}/{each.games_total:,}",
             f"{each.games_in_flight:,}",
-            output.printable(each.problem) or eta(each),
+            "" if each.problem else eta(each),
         )
         for each in known[:_MOST_TOURNAMENTS]
     ]
     if len(known) > _MOST_TOURNAMENTS:
         rows.append((f"and {len(known) - _MOST_TOURNAMENTS} more", "", "", "", ""))
-    return output.table(("tournament", "progress", ">games", ">running", ">left"), rows)
+    table = output.table(("tournament", "progress", ">games", ">running", ">left"), rows)
+    stopped = [f"{short(each.name)} has stopped: {stop_wording(each)}" for each in known if each.problem]
+    shown = [Text(output.printable(line), style="bold red") for line in stopped[:_MOST_TOURNAMENTS]]
+    return Group(table, *shown)
 
 
 def _bots(status: pb.GetStatusResponse) -> RenderableType:
@@ -191,6 +196,7 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
                 "games": each.games_done,
                 **output.picked(each, "games_total", "games_in_flight", "games_per_second"),
                 "problem": each.problem or None,
+                "retry_time": iso(milliseconds(each, "retry_time")),
             }
             for each in status.tournaments
         ],

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noughts_proto.v1 import feed_pb2
+from noughts_proto.v1 import feed_pb2, status_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.estimate_lines import difference_text
@@ -250,6 +250,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         **output.picked(shown, "games_total", "entries_min", "entries_max"),
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
         **output.picked(shown, "reason", "challenge"),
+        "retry_time": iso(milliseconds(shown, "retry_time")),
         "league": shown.league or None,
         "season": shown.season or None,
         "repeat": "weekly" if shown.repeat == pb.REPEAT_WEEKLY else None,
@@ -260,6 +261,8 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
 def state_wording(shown: pb.Tournament) -> str:
     """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
     state, now = state_of(shown), now_ms()
+    if shown.reason and state == "running":
+        return f"{state}, but play has stopped: {stop_wording(shown)}"
     if shown.reason:
         return f"{state}: {shown.reason}"
     if state != "open":
@@ -273,6 +276,16 @@ def state_wording(shown: pb.Tournament) -> str:
     if start_at is not None:
         told.append(f"starts {from_now(start_at) if start_at > now else 'now'}")
     return ", ".join([state, *told])
+
+
+def stop_wording(stopped: pb.Tournament | status_pb2.RunningTournament) -> str:
+    """Return why play has stopped, and when the next attempt is due."""
+    reason = stopped.reason if isinstance(stopped, pb.Tournament) else stopped.problem
+    retry_at = milliseconds(stopped, "retry_time")
+    if retry_at is None:
+        return reason
+    due = from_now(retry_at) if retry_at > now_ms() else "now"
+    return f"{reason.rstrip('.')}. The next attempt is due {due}"
 
 
 def state_of(shown: pb.Tournament | feed_pb2.WatchedTournament) -> str:

@@ -75,9 +75,10 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
 
 def tournament_line(tournament: pb.WatchedTournament) -> str:
     """Return e.g. `spring: running, 12 of 100 games, 4 in play`."""
+    stopped = f"; {tournament.reason}" if tournament.reason else ""
     return (
         f"{short(tournament.name)}: {state_of(tournament)}, {tournament.games_done:,} of {tournament.games_total:,}"
-        f" games, {tournament.games_running:,} in play"
+        f" games, {tournament.games_running:,} in play{stopped}"
     )
 
 
@@ -137,6 +138,7 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
         "tournament": tournament.name,
         "title": tournament.title,
         "state": state_of(tournament),
+        "reason": tournament.reason,
         "variant": tournament.variant,
         "games": tournament.games_done,
         **output.picked(tournament, "games_total", "games_running", "plies"),

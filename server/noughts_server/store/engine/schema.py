@@ -35,7 +35,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0025"
+REVISION = "0026"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -188,7 +188,7 @@ tournaments = Table(
     Column("join_from", BigInteger),
     Column("join_until", BigInteger),
     Column("start_at", BigInteger),
-    # Why it was cancelled, if not by its owner.
+    # Why it was cancelled or paused, if not by its owner, or why play has stopped while it is running.
     Column("reason", String(200)),
     # Time controls of single entries by label, as text: {"Slow": "180/30+0"}. Null: all have the same.
     Column("own_times", JSON(none_as_null=True)),
@@ -205,6 +205,8 @@ tournaments = Table(
     Column("explored", BigInteger, nullable=False, server_default="0"),
     # The counts of a match's statistics: see `StoredMatch`. Null: not a match, or no game is stored.
     Column("match_counts", JSON(none_as_null=True)),
+    # If play has stopped while it is running: when the next attempt is due. Null: when the reason is over.
+    Column("retry_at", BigInteger),
     Index(None, "state"),
     Index(None, "kind"),
     # With all that its queries read: else SQLite may prefer the index of all kinds.
@@ -296,8 +298,10 @@ units = Table(
     Column("holder", String(80)),
     # In a cluster: its number of slots when all of them were played. Extensions can add more.
     Column("played", Integer, nullable=False, server_default="0"),
-    # How many of its holders were lost while they played it.
-    Column("deaths", SmallInteger, nullable=False, server_default="0"),
+    # In a cluster: the names of its holders that were lost since its last progress and did not return. Null: none.
+    Column("lost", JSON(none_as_null=True)),
+    # In a cluster, at the last claim: its stored games, the journaled plies of the others, and the database's time.
+    *(Column(name, BigInteger, nullable=False, server_default="0") for name in ("games", "plies", "claimed_at")),
 )
 
 # The live servers and referees of a cluster.
@@ -313,6 +317,10 @@ nodes = Table(
     Column("seats", Integer, nullable=False),
     # The kinds of submitted bots that it runs, separated by commas.
     Column("accepts", String(40), nullable=False, server_default=""),
+    # After so long without a heartbeat the others consider it dead.
+    Column("silence_ms", Integer, nullable=False, server_default="5000"),
+    # When it started, or returned after it was considered dead.
+    Column("joined_at", BigInteger, nullable=False, server_default="0"),
 )
 
 LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")

@@ -39,6 +39,7 @@ from noughts_server.store.ratings.rater import (
     owners_of,
     tournament_rows,
 )
+from noughts_server.store.tournaments.stops import play_resumed
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw_failing
 
 # Built once, because every commit needs them and building takes longer than executing.
@@ -109,7 +110,10 @@ def commit_games(
     rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
     if advanced:
         # This comes before the journal deletes the slots that now have a game.
-        keep_so_far(connection, _current(connection, advanced, rows))
+        current = list(_current(connection, advanced, rows))
+        keep_so_far(connection, current)
+        for tournament_id in {game.tournament for game in current if rows[game.tournament].retry_at is not None}:
+            play_resumed(connection, tournament_id, now_ms=now_ms)
     ledger = Ledger(connection, state, now_ms=now_ms)
     for tournament_id in sorted(batches):
         batch, row = batches[tournament_id], rows.get(tournament_id)
@@ -157,6 +161,8 @@ def _commit_tournament(
             report.stale += len(fresh) - len(counting)
             fresh = counting
             _drop_later(connection, row, progress, total)
+    if row.retry_at is not None:
+        play_resumed(connection, row.id, now_ms=now_ms)
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)

@@ -23,6 +23,8 @@ EVENTS: Mapping[str, str] = {
     "bot.withdrawn": "{entry} was withdrawn from tournament {title} ({reason}).",
     "match.decided": "The test of {title} is decided: {decision} (LLR {llr:.2f}, {games_done:,} games).",
     "upset.record": "{winner} beat {loser}, whose rating was {rating_difference} higher, in tournament {title}.",
+    "tournament.stopped": "Play in tournament {title} has stopped: {reason}",
+    "tournament.resumed": "Play in tournament {title} has resumed.",
     TEST: "This is a test of {webhook}.",
 }
 """The events, each with a sentence for people that contains facts of its document."""

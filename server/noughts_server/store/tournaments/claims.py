@@ -3,19 +3,25 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from noughts_referee.work_units import GameSoFar, Slot
 from noughts_server.competition.units import unit_count, unit_ordinals
-from noughts_server.errors import NotFound, WrongState
+from noughts_server.errors import NotFound
 from noughts_server.store import nodes
+from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, games, units
-from noughts_server.store.journal import games_so_far
+from noughts_server.store.journal import count_plies, games_so_far
+from noughts_server.store.tournaments.stops import play_resumed, play_stopped
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
 
-MOST_DEATHS = 5
-"""After this many lost referees no other tries the unit, because it could be the cause."""
+MOST_LOST = 5
+"""If more referees than this are lost with a unit in a row, without a new game or ply, it could be the cause."""
+FIRST_DELAY_MS, LONGEST_DELAY_MS = 60_000, 3_600_000
+"""The delay between two claims of such a unit. It doubles with each further loss."""
+_MOST_KEPT = MOST_LOST + 8
+"""Names of lost nodes that a unit keeps: so many that the delay no longer grows."""
 
 
 class Claim(NamedTuple):
@@ -60,7 +66,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
-    upsert(connection, units, [(tournament_id, number, 1, None, 0, 0)], add=("attempt",))
+    upsert(connection, units, [(tournament_id, number, 1, None, 0, None, 0, 0, 0)], add=("attempt",))
     this = select(units.c.attempt).where(units.c.tournament_id == tournament_id, units.c.number == number)
     attempt: int = connection.execute(this).scalar_one()
     of_unit = games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
@@ -89,7 +95,8 @@ def claim_next(
     The holder has them until it returns them or is considered dead.
 
     `holding` are the units that the holder plays; `played` are those whose games it has all stored, which are returned.
-    Writes. Returns nothing if the tournament is not running. Raises NotFound, WrongState (too many referees lost).
+    Writes. Returns nothing if the tournament is not running, or if all units that are left wait because too many
+    referees were lost with them. The reason is then stored with the tournament. Raises NotFound.
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:
@@ -103,28 +110,88 @@ def claim_next(
     rest = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
     known: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
     alive = {node.name for node in nodes.alive(connection)} - {holder}
+    now = dialect.of(connection).now_ms(connection)
     claims: list[Claim] = []
+    waiting: list[_Waiting] = []
+    is_played = False
     for number in range(first, count):
         row = known.get(number)
-        deaths = 0
         if row is not None:
-            size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
-            if row.played >= size or row.holder in alive or (row.holder == holder and number in holding):
+            if row.played >= len(unit_ordinals(number, tournament.games_total, tournament.unit_games)):
                 continue
-            deaths = row.deaths + (row.holder not in (None, holder))
-        if deaths > MOST_DEATHS:
-            got = f"with unit {number}, whose games have ended {deaths} referees"
-            raise WrongState(tournament.name, got=got, expected="a unit that can be played", hint=_AFTER_DEATHS)
+            if row.holder in alive or (row.holder == holder and number in holding):
+                is_played = True
+                continue
+        history = _history(connection, tournament, number, row, holder)
+        if history.next_claim_at > now:
+            waiting.append(_Waiting(history.next_claim_at, number, len(history.lost)))
+            continue
         claim = _claim(connection, tournament, number)
         if not claim.slots:
             _give_back(connection, tournament, number)
             continue
         key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
-        connection.execute(update(units).where(key).values(holder=holder, deaths=deaths))
+        values = {"lost": history.lost[-_MOST_KEPT:] or None, "games": history.games, "plies": history.plies}
+        connection.execute(update(units).where(key).values(holder=holder, claimed_at=now, **values))
         claims.append(claim)
         if len(claims) == most:
             break
+    if claims and tournament.reason and tournament.retry_at is None:
+        play_resumed(connection, tournament_id, now_ms=now)
+    if waiting and not claims and not is_played:
+        retry_at, number, lost = min(waiting)
+        ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
+        reason = _REASON.format(lost, ordinals.start, ordinals.stop - 1)
+        play_stopped(connection, tournament_id, reason, now_ms=now, retry_at=retry_at)
     return claims
+
+
+class _Waiting(NamedTuple):
+    """A unit that is not claimed before a time, because so many nodes were lost with it."""
+
+    retry_at: int
+    number: int
+    lost: int
+
+
+class _History(NamedTuple):
+    """The progress of a unit, and the nodes that were lost without progress and did not return, the last at the end."""
+
+    games: int
+    """Its stored games."""
+    plies: int
+    """The journaled plies of its other games."""
+    lost: list[str]
+    claimed_at: int
+
+    @property
+    def next_claim_at(self) -> int:
+        """Return when the unit can be claimed again."""
+        doubled = len(self.lost) - MOST_LOST - 1
+        return self.claimed_at + (0 if doubled < 0 else min(FIRST_DELAY_MS << doubled, LONGEST_DELAY_MS))
+
+
+def _history(
+    connection: Connection, tournament: Tournament, number: int, row: Row[Any] | None, holder: str
+) -> _History:
+    """Return a unit's history; `row` is None if it was never claimed, `holder` is the node that would claim it."""
+    if row is None:
+        return _History(0, 0, [], 0)
+    ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
+    first, last = ordinals.start, ordinals.stop - 1
+    of_unit = (games.c.tournament_id == tournament.id, games.c.ordinal.between(first, last))
+    stored: int = connection.execute(select(func.count()).select_from(games).where(*of_unit)).scalar_one()
+    plies = count_plies(connection, tournament.id, first, last) if tournament.settings.journaled else 0
+    # A game takes its plies out of the journal when it is stored.
+    if (stored, plies) > (row.games, row.plies):
+        return _History(stored, plies, [], row.claimed_at)
+    lost = [name for name in row.lost or () if name not in (holder, row.holder)]
+    if row.holder not in (None, holder):
+        lost.append(row.holder)
+    return _History(stored, plies, lost, row.claimed_at)
+
+
+_REASON = "{} referees in a row were lost with games {} to {}, without a new game or move. Fix: check their logs."
 
 
 def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
@@ -133,10 +200,23 @@ def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
     connection.execute(update(units).where(held).values(holder=None))
 
 
-_AFTER_DEATHS = "Check the referees' logs. To retry the unit, pause the tournament and start it again."
+def give_up(
+    connection: Connection, tournament_id: int, holder: str, reason: str, *, now_ms: int, retry_at: int
+) -> bool:
+    """Release the holder's units, and store why it does not play them, unless a live node plays the tournament. Writes.
+
+    Return whether the reason is news.
+    """
+    if holder:
+        hand_over(connection, tournament_id, holder)
+    unfinished = (units.c.tournament_id == tournament_id, units.c.holder.is_not(None))
+    holders = set(connection.scalars(select(units.c.holder).where(*unfinished)))
+    if holders.intersection(node.name for node in nodes.alive(connection)):
+        return False
+    return play_stopped(connection, tournament_id, reason, now_ms=now_ms, retry_at=retry_at)
 
 
 def _give_back(connection: Connection, tournament: Tournament, number: int) -> None:
     size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
     key = (units.c.tournament_id == tournament.id) & (units.c.number == number)
-    connection.execute(update(units).where(key).values(holder=None, played=size, deaths=0))
+    connection.execute(update(units).where(key).values(holder=None, played=size, lost=None))

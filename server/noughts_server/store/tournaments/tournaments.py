@@ -37,7 +37,7 @@ _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 _GROWING_UNIT = 8
 _SAME = (
     *("id", "slug", "owner_id", "owner", "created_at", "started_at", "ended_at", "games_total", "games_done"),
-    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts"),
+    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts", "retry_at"),
 )
 """Fields of a tournament that are columns as they are."""
 _SAME_CONDITIONS = ("time", "own_times", "seed", "live_scores", "keep_scores", "draw_after", "fuel", "margin_ms")
@@ -83,12 +83,17 @@ class Tournament:
     kind: Kind
     joining: Joining
     reason: str
-    """Why it was cancelled or paused, if not by a caller, or why its test is not decided; else empty."""
+    """Why it was cancelled or paused, if not by a caller, why its test is not decided, or why play has stopped.
+
+    Else empty.
+    """
     base_entries: int | None = None
     """The entries for which its slots are computed, if some have been added since."""
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
     own_rated: bool = True
+    retry_at: int | None = None
+    """If play has stopped: when the next attempt is due; None: when the reason is over."""
     match_counts: Mapping[str, Any] | None = None
     """What `read_statistics` takes; None unless it is a match with games or advice."""
 
@@ -213,7 +218,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         return tournament
     if tournament.state is TournamentState.PAUSED:
         # Units that lost too many referees are tried again.
-        connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(deaths=0))
+        connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(lost=None))
         if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
             tournament = get_tournament_by_id(connection, tournament.id)
@@ -267,7 +272,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     is_open = tournament.state is TournamentState.OPEN
     hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
     require_state(tournament, TournamentState.RUNNING, hint=hint)
-    return change_tournament(connection, tournament, state=TournamentState.PAUSED, reason=reason or None)
+    return change_tournament(connection, tournament, state=TournamentState.PAUSED, reason=reason or None, retry_at=None)
 
 
 def cancel_tournament(
@@ -287,7 +292,7 @@ def cancel_tournament(
 
 
 def _end(connection: Connection, tournament: Tournament, now_ms: int, **values: Any) -> Tournament:
-    ended = change_tournament(connection, tournament, ended_at=now_ms, **values)
+    ended = change_tournament(connection, tournament, ended_at=now_ms, retry_at=None, **values)
     report_event(connection, "tournament.finished", tournament.id, now_ms)
     return ended
 

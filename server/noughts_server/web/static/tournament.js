@@ -9,7 +9,7 @@ const page = document.getElementById("tournament");
 const began = performance.now();
 // What the page says: it may have changed before the first event.
 let state = page.querySelector(".state").textContent;
-let first = null, told = null, wanted = false, asking = false, drawing = 0;
+let reason = "", first = null, told = null, wanted = false, asking = false, drawing = 0;
 
 follow(page.dataset.events, (view) => {
   cancelAnimationFrame(drawing);
@@ -32,8 +32,10 @@ function show(view) {
   if (first === null) first = tournament.games_done;
   else if (tournament !== told) wanted = true;
   told = tournament;
-  if (state !== tournament.state) wanted = true;
+  // The page as it came may tell of another state, or that play had stopped.
+  if (state !== tournament.state || reason !== (tournament.reason ?? "")) wanted = true;
   state = tournament.state;
+  reason = tournament.reason ?? "";
   refresh();
 }
 

@@ -1,0 +1,69 @@
+"""What the leading server of a cluster does about running tournaments that no referee plays: it stores the reason."""
+
+import asyncio
+from functools import partial
+
+import structlog
+
+from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.remote_referee import RemoteReferee
+from noughts_server.resource_names import tournament_name
+from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.tournament_play import CHANGED
+from noughts_server.store.engine.database import Store
+from noughts_server.store.tournaments.stops import Unplayed, play_resumed, play_stopped, unplayed_tournaments
+
+logger = structlog.get_logger("noughts.cluster")
+
+_LOOK_SECONDS = 2.0
+_LOOKS = 5
+"""So often in a row nobody must play a tournament."""
+_NO_REFEREE = "no referee is connected. Fix: start one with `noughts referee`."
+_APART = "no referee has all of its installed bots. Fix: offer {} at one referee."
+_MOST_NAMED = 5
+
+
+class Standstill:
+    """Looks at the tournaments of which no referee holds a unit."""
+
+    def __init__(self, store: Store, bus: Bus, membership: Membership, referee: RemoteReferee) -> None:
+        self._store = store
+        self._bus = bus
+        self._membership = membership
+        self._referee = referee
+        self._looks: dict[int, int] = {}
+        """How often in a row a tournament was found, by key."""
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            with errors_logged(logger, "standstill_check_failed"):
+                await self._look()
+
+    async def _look(self) -> None:
+        found = await self._store.read(unplayed_tournaments) if self._membership.first else []
+        self._looks = {each.key: self._looks.get(each.key, 0) + 1 for each in found}
+        for each in found:
+            reason = self._reason(each) if each.reason or self._looks[each.key] >= _LOOKS else ""
+            if reason != each.reason:
+                await self._tell(each, reason)
+
+    async def _tell(self, tournament: Unplayed, reason: str) -> None:
+        key, name, now = tournament.key, tournament_name(tournament.slug), self._store.now_ms()
+        if reason:
+            await self._store.write(partial(play_stopped, tournament_id=key, reason=reason, now_ms=now))
+            logger.error("tournament_stopped", tournament=name, error=reason)
+        else:
+            await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))
+        self._bus.publish(CHANGED, key)
+
+    def _reason(self, tournament: Unplayed) -> str:
+        if not self._membership.referees:
+            return _NO_REFEREE
+        offers = [{bot.version for bot in each.offers} for each in self._referee.referees.values()]
+        installed = [bot for bot in tournament.bots if any(bot.version in offered for offered in offers)]
+        if not installed or any(offered.issuperset(bot.version for bot in installed) for offered in offers):
+            return ""  # it waits for its turn
+        return _APART.format(", ".join(bot.label for bot in installed[:_MOST_NAMED]))
