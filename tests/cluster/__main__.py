@@ -1,6 +1,9 @@
 """A cluster under load and trouble: `python -m tests.cluster --games 60000`. Prints what came of it; exits with 1 if
 a game was lost or stored twice, ratings are not those that follow from the games, a watcher missed something, or play
 stood still for longer than it may.
+
+With `--busy 15`, it plays for 15 minutes on one processor with 25 busy loops. With `--stops 12`, the holder of a unit
+is stopped for 8 s, twelve times.
 """
 
 import argparse
@@ -14,6 +17,7 @@ from rich.table import Table
 
 from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.run import Scenario, run
+from tests.cluster.slow import BUSY_STANDSTILL_SECONDS, Busy, run_busy, run_stops
 from tests.cluster.troubles import MOST_SECONDS, Tally
 
 _CONSOLE = Console(soft_wrap=True)
@@ -26,13 +30,38 @@ def main() -> int:
     parser.add_argument("--calm", action="store_true", help="no troubles")
     parser.add_argument("--logs", type=Path, help="an empty folder for what the processes log")
     parser.add_argument("--variant", default="mnk:11,11,5")
+    parser.add_argument("--busy", type=float, default=0, metavar="MINUTES", help="play on a machine that is too busy")
+    parser.add_argument("--load", type=int, default=25, help="busy loops of that machine")
+    parser.add_argument("--cpu", type=int, help="the processor of that machine")
+    parser.add_argument("--stops", type=int, default=0, help="stop the holder of a unit so often")
     options = parser.parse_args()
+    if options.busy:
+        busy = Busy(say=_CONSOLE.print)
+        asyncio.run(run_busy(busy, minutes=options.busy, load=options.load, cpu=options.cpu))
+        return told_busy(busy)
+    if options.stops:
+        asyncio.run(run_stops(options.stops))
+        return 0
     scenario = Scenario(options.games, options.variant, referees=options.referees, logs=options.logs)
     if options.calm:
         scenario = replace(scenario, troubles=())
     tally = Tally(say=_CONSOLE.print)
     asyncio.run(run(scenario, tally))
     return told(tally)
+
+
+def told_busy(busy: Busy) -> int:
+    """Print what came of a run on a machine that is too busy; return its exit code."""
+    table = Table(
+        "tournament", "games", "longest standstill", "without a reason", "reasons", title=f"load {busy.load:.0f}"
+    )
+    for slug, seconds in busy.standstill.items():
+        reasons = "; ".join(sorted(busy.reasons.get(slug, ())))
+        table.add_row(slug, f"{busy.games[slug]:,}", f"{seconds:.1f} s", f"{busy.silent[slug]:.1f} s", reasons)
+    _CONSOLE.print(table)
+    _CONSOLE.print(dict(busy.events), busy.checked)
+    stood = any(seconds > BUSY_STANDSTILL_SECONDS for seconds in busy.silent.values())
+    return int(stood or any(busy.checked.values()) or not all(busy.games.values()))
 
 
 def told(tally: Tally) -> int:

@@ -361,16 +361,26 @@ _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WH
 
 @asynccontextmanager
 async def running(
-    *, servers: int = 2, referees: int = 2, options: Sequence[str] = (), logs: Path | None = None
+    *,
+    servers: int = 2,
+    referees: int = 2,
+    options: Sequence[str] = (),
+    logs: Path | None = None,
+    database: str = POSTGRESQL,
 ) -> AsyncIterator[Cluster]:
-    """A cluster, as long as the block lasts. It has the organiser's token. `logs`: a folder where they stay."""
+    """A cluster, as long as the block lasts. It has the organiser's token. `logs`: a folder where they stay.
+
+    With another kind of `database`, only servers that are alone can be started in it.
+    """
     with ExitStack() as stack:
         folder = logs or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-cluster-")))
-        stack.enter_context(databases_of(POSTGRESQL))
+        if database == POSTGRESQL:
+            stack.enter_context(databases_of(POSTGRESQL))
         cluster = Cluster(folder)
         made(cluster.database)
-        # It is killed here, and must have what it said that it has.
-        change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')
+        if database == POSTGRESQL:
+            # It is killed here, and must have what it said that it has.
+            change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')
         try:
             await cluster.make_tokens(ORGANISER)
             await asyncio.to_thread(cluster.nats.start)

@@ -25,8 +25,8 @@ def create(
 ) -> None:
     """Create a webhook. Its secret, the key of the signatures, is shown only once.
 
-    It receives the events `tournament.started`, `tournament.finished`, `bot.withdrawn`, `match.decided`,
-    `upset.record`, `tournament.stopped` and `tournament.resumed` of your tournaments and of those that your bots play in.
+    It receives the events `tournament.started`, `tournament.stopped`, `tournament.resumed`, `tournament.finished`,
+    `bot.withdrawn`, `match.decided` and `upset.record` of your tournaments and of those that your bots play in.
     """
     wanted = pb.Webhook(url=url, format=payload, events=event)
     with at.connected(token_needed=True) as client:

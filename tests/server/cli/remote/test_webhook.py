@@ -49,7 +49,10 @@ def test_a_private_address_says_which_option_allows_it(noughts: Any, server: str
     assert "localhost has no public address" in refused
     assert "noughts serve --allow-private-webhooks" in refused
     unknown = noughts("webhook create http://localhost/ --event rain", env=env, code=2).stderr
-    assert "tournament.started, tournament.finished, bot.withdrawn, match.decided, upset.record, tournament.stopped" in unknown
+    assert (
+        "tournament.started, tournament.finished, bot.withdrawn, match.decided, upset.record, tournament.stopped"
+        in unknown
+    )
 
 
 def test_a_killed_server_delivers_what_is_left_after_its_restart(

@@ -1,0 +1,52 @@
+"""Nodes that are only slow: play goes on, by them or by others, and no unit or tournament stops for good."""
+
+import pytest
+
+from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
+from noughts_referee.rules import Termination
+from tests.cluster.ground import running
+from tests.cluster.slow import LEAGUES, NAMES, goes_on, run_stops, stop_often
+from tests.support.databases import POSTGRESQL, SQLITE, rows_of
+from tests.support.loopback import until
+
+
+@pytest.mark.timeout(300)
+async def test_holder_of_a_unit_that_is_stopped_for_8_s_was_not_lost() -> None:
+    await run_stops(2)
+
+
+@pytest.mark.timeout(300)
+async def test_server_of_a_cluster_that_is_stopped_for_8_s_loses_nothing() -> None:
+    async with running(servers=2, referees=1) as cluster:
+        cluster.start_bots(NAMES, "Unhurried")
+        await cluster.all_online(NAMES)
+        await cluster.organise("clocks", NAMES, **LEAGUES["clocks"])
+        servers = iter(list(cluster.servers))
+        await stop_often(cluster, "clocks", 2, lambda: next(servers))
+        assert cluster.endings("clocks").keys() == {Termination.LINE}
+
+
+@pytest.mark.parametrize("database", [SQLITE, POSTGRESQL])
+@pytest.mark.timeout(300)
+async def test_server_alone_that_is_stopped_for_8_s_goes_on(database: str) -> None:
+    async with running(servers=0, referees=0, database=database) as cluster:
+        server = await cluster.start_server(alone=True)
+        cluster.start_bots(NAMES, "Unhurried")
+        await cluster.all_online(NAMES)
+        await cluster.organise("clocks", NAMES, **LEAGUES["clocks"])
+        await stop_often(cluster, "clocks", 1, lambda: server)
+
+
+@pytest.mark.timeout(300)
+async def test_tournament_without_a_referee_says_so_until_one_comes() -> None:
+    async with running(servers=1, referees=0) as cluster:
+        cluster.start_bots(NAMES, "Unhurried")
+        await cluster.all_online(NAMES)
+        await cluster.organise("clocks", NAMES, **LEAGUES["clocks"])
+        reason = "SELECT count(*) FROM tournaments WHERE reason LIKE 'no referee is connected%'"
+        await until(lambda: rows_of(cluster.database, reason) == [(1,)])
+        tournament = await cluster.tournament("clocks")
+        assert tournament.state == TOURNAMENT_STATE_RUNNING
+        assert "noughts referee" in tournament.reason
+        await cluster.start_referee()
+        await goes_on(cluster, "clocks", 0)

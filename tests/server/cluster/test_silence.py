@@ -1,0 +1,36 @@
+"""How long nodes of a cluster may be silent on the bus."""
+
+from noughts_server.cluster.silence import Silence
+
+
+def test_node_is_gone_after_its_own_limit_and_is_known_when_it_returns() -> None:
+    gone: list[str] = []
+    silence = Silence(lambda node: {"slow": 12.0}.get(node, 5.0))
+    for node in ("fast", "slow"):
+        assert not silence.heard(node)
+    for _ in range(6):
+        silence.count(1.0, gone.append)
+    assert gone == ["fast"]
+    assert list(silence) == ["slow"]
+    assert silence.heard("fast")
+    assert not silence.heard("fast")
+
+
+def test_stall_of_the_listening_node_makes_nobody_silent() -> None:
+    gone: list[str] = []
+    silence = Silence()
+    silence.heard("other")
+    silence.count(60.0, gone.append)  # this node stood still, and has not read what waits for it
+    assert gone == []
+    silence.heard("other")
+    silence.count(60.0, gone.append)
+    assert gone == []
+
+
+def test_node_that_left_is_not_gone_again() -> None:
+    gone: list[str] = []
+    silence = Silence()
+    silence.heard("other")
+    silence.forget("other")
+    silence.count(60.0, gone.append)
+    assert (gone, list(silence), silence.heard("other")) == ([], [], False)

@@ -1,0 +1,65 @@
+"""A tournament that cannot be played stops with a stored reason, and resumes by itself after a delay that grows."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_server.runtime.sessions import Ticket
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
+from tests.support.arena import open_arena
+from tests.support.databases import change, rows_of, url_of
+from tests.support.loopback import until
+
+HOOK = (
+    "INSERT INTO webhooks (owner_id, url, format, secret, events, created_at, tried_at, failures, dropped)"
+    " VALUES (1, 'http://127.0.0.1:1', 'json', 's', 'tournament.stopped tournament.resumed', 0, 0, 0, 0)"
+)
+
+
+async def cup(server: Server, holds: Callable[[Tournament], bool]) -> Tournament:
+    """The tournament, as soon as this holds."""
+    async with asyncio.timeout(60):
+        while not holds(found := await server.store.read(partial(get_tournament, slug="cup"))):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return found
+
+
+async def test_tournament_of_an_unknown_variant_resumes_when_it_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    async with open_arena(path) as arena:
+        await arena.tournament(games_per_pair=20)
+    change(path, HOOK)
+    with capture_logs() as logs:
+        async with running_server(ServerSettings(listen="127.0.0.1:0", database=url_of(path))) as server:
+            assert server.play is not None
+            server.play.first_retry_seconds = 0.1
+            await server.director.pause("cup")
+            change(path, "UPDATE tournaments SET variant = 'unheard-of'")
+            await server.director.start("cup")
+            stopped = await cup(server, lambda found: bool(found.reason))
+            assert "unheard-of" in stopped.reason
+            assert stopped.retry_at is not None
+            await until(lambda: sum(entry["event"] == "tournament_stopped" for entry in logs) >= 3)
+            change(path, "UPDATE tournaments SET variant = 'tictactoe'")
+            async with asyncio.TaskGroup() as tasks:
+                bots = [tasks.create_task(_play(server, name)) for name in ("ada", "bob")]
+                found = await cup(server, lambda found: found.ended)
+                for bot in bots:
+                    bot.cancel()
+    assert (found.games_done, found.reason, found.retry_at) == (20, "", None)
+    delays = [entry["retry_seconds"] for entry in logs if entry["event"] == "tournament_stopped"]
+    assert delays[:3] == [0.1, 0.2, 0.4]
+    told = [event for (event,) in rows_of(path, "SELECT event FROM outbox ORDER BY id")]
+    assert told == ["tournament.stopped", "tournament.resumed"]
+
+
+async def _play(server: Server, name: str) -> None:
+    ticket = server.sessions.issue_ticket(Ticket(1, name))
+    await play(make_bot(parse_spec("random")), Login(server.address, ticket, name))
