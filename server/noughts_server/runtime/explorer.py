@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.store.engine.database import Store
-from noughts_server.store.games.explorer import count_some, unexplored
+from noughts_server.store.games.explorer import count_some, next_unexplored
 
 logger = structlog.get_logger("noughts.explorer")
 
@@ -19,13 +20,18 @@ _LONGEST_REST, _REST_FAILED = 5.0, 10.0
 
 
 async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:
-    """Count games until cancelled. Of the servers of a cluster only the one that `leads` does it."""
-    busy = True
+    """Count games until cancelled. Of the servers of a cluster only the one that `leads` does it.
+
+    Tournaments take turns, so that none waits for the end of another.
+    """
+    busy, turn = True, 0
     while True:
         began, used, pause = time.monotonic(), time.process_time(), _REST_FAILED
         with errors_logged(logger, "explorer_failed"):
-            if leads() and await store.read(unexplored) > 0:
-                await store.write(count_some)
+            found = await store.read(partial(next_unexplored, after=turn)) if leads() else None
+            if found is not None:
+                turn = found
+                await store.write(partial(count_some, tournament_id=turn))
                 rest = (_REST_BUSY if busy else _REST_PLAYING) if games_in_flight() else _REST_IDLE
                 pause = min(rest * (time.monotonic() - began), _LONGEST_REST)
             else:

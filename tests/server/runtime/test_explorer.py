@@ -84,10 +84,25 @@ async def test_a_step_that_waited_for_the_database_delays_the_next_by_seconds_on
                 await until(lambda: all_counted(arena))
 
 
+async def test_tournament_whose_games_trickle_in_delays_no_other(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        busy = await arena.tournament("busy", games_per_pair=2_000)
+        trickle = await arena.tournament("trickle", games_per_pair=2_000)
+        later = await arena.play(trickle)
+        await arena.commit(await arena.play(busy))
+        counted = f"SELECT 1 FROM tournaments WHERE id = {busy.id} AND explored = 2000"
+        async with running(exploring(arena.store, lambda: 0, lambda: True)):
+            for game in later:
+                await arena.commit([game])  # it always has the fewest uncounted games
+                if arena.rows(counted):
+                    return
+    raise AssertionError("the busy tournament waited for the end of the other")
+
+
 async def test_a_fault_of_the_explorer_ends_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.sqlite"
     await play(path, "cup")
-    monkeypatch.setattr("noughts_server.runtime.explorer.count_some", lambda connection: 1 // 0)
+    monkeypatch.setattr("noughts_server.runtime.explorer.count_some", lambda connection, tournament_id: 1 // 0)
     with capture_logs() as logs:
         async with client_of(path) as client:
 

@@ -69,10 +69,18 @@ def unexplored(connection: Connection) -> int:
     return int(connection.execute(select(func.sum(_BEHIND)).where(UNEXPLORED)).scalar() or 0)
 
 
-def count_some(connection: Connection, most: int = 128) -> int:
-    """Count some games of the tournament with the fewest uncounted ones, and return how many. Writes."""
-    nearest = select(tournaments.c.id).where(UNEXPLORED).order_by(_BEHIND, tournaments.c.id).limit(1).scalar_subquery()
-    row = connection.execute(select(tournaments).where(tournaments.c.id == nearest)).first()
+def next_unexplored(connection: Connection, after: int = 0) -> int | None:
+    """Return the key of the next tournament with uncounted games, in a circle: the first one after `after`, by key."""
+    # The first column keeps SQLite from walking through all tournaments in the order of their keys.
+    circle = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
+    found: int | None = connection.execute(circle.limit(1)).scalar()
+    return found
+
+
+def count_some(connection: Connection, most: int = 128, tournament_id: int | None = None) -> int:
+    """Count some games of a tournament, by default of the first with uncounted ones; return how many. Writes."""
+    key = next_unexplored(connection) if tournament_id is None else tournament_id
+    row = connection.execute(select(tournaments).where(UNEXPLORED, tournaments.c.id == key)).first()
     if row is None:
         return 0
     these = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
