@@ -307,6 +307,12 @@ class Cluster:
             await self.asked(stub.JoinTournament, entry)
         await self.asked(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
 
+    async def cancel(self, slug: str) -> None:
+        """End a tournament, so that nobody has to finish its games."""
+        stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        request = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{slug}")
+        await self.asked(stub.CancelTournament, request)
+
     async def tournament(self, slug: str) -> tournaments_pb2.Tournament:
         stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
         request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")

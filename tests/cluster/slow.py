@@ -133,11 +133,11 @@ async def run_busy(busy: Busy, *, minutes: float, load: int, cpu: int | None = N
     """Play the leagues on one processor with so many busy loops; watch what progresses and what is told."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0)) if cpu is None else cpu})
     async with running(servers=2, referees=2) as cluster:
-        for name in NAMES:
-            cluster.start_bots([name], "Unhurried")
-        await cluster.all_online(NAMES)
         for slug, settings in LEAGUES.items():
-            await cluster.organise(slug, NAMES, **settings)
+            names = [f"{slug}-{name}" for name in NAMES]
+            cluster.start_bots(names, "Unhurried")
+            await cluster.all_online(names)
+            await cluster.organise(slug, names, **settings)
         with busy_loops(load):
             await _watch(cluster, busy, 60 * minutes)
             busy.load = os.getloadavg()[0]
@@ -149,6 +149,8 @@ async def run_busy(busy: Busy, *, minutes: float, load: int, cpu: int | None = N
         busy.games.update({slug: games for slug, games, _ in rows_of(cluster.database, _PROGRESS)})
         twice = "SELECT count(*) FROM (SELECT 1 FROM games GROUP BY tournament_id, ordinal HAVING count(*) > 1) AS t"
         busy.checked["stored twice"] = rows_of(cluster.database, twice)[0][0]
+        for slug in LEAGUES:
+            await cluster.cancel(slug)
 
 
 async def _watch(cluster: Cluster, busy: Busy, seconds: float) -> None:
