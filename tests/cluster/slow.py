@@ -161,7 +161,9 @@ async def _watch(cluster: Cluster, busy: Busy, seconds: float) -> None:
     known: dict[str, Sequence[Any]] = {}
     told = time.monotonic()
     while time.monotonic() < end:
-        progress = {slug: counts for slug, *counts in await asyncio.to_thread(rows_of, cluster.database, _PROGRESS)}
+        progress: dict[str, Sequence[Any]] = {
+            slug: counts for slug, *counts in await asyncio.to_thread(rows_of, cluster.database, _PROGRESS)
+        }
         now = time.monotonic()
         for slug in LEAGUES:
             if progress.get(slug) != known.get(slug):
