@@ -53,13 +53,13 @@ async def holder(cluster: Cluster) -> Forked:
 
 
 async def stop_for_a_while(process: Forked, seconds: float = STOPPED_SECONDS) -> None:
-    """It stands still for longer than a node may be silent, and goes on."""
+    """It stands still for longer than a node may be silent, and continues."""
     process.signal(signal.SIGSTOP)
     await asyncio.sleep(seconds)
     process.signal(signal.SIGCONT)
 
 
-async def goes_on(cluster: Cluster, slug: str, games: int, seconds: float = PATIENCE) -> None:
+async def continues(cluster: Cluster, slug: str, games: int, seconds: float = PATIENCE) -> None:
     """Assert that more than so many games of a tournament are stored soon, and that it tells no reason then."""
     deadline = time.monotonic() + seconds
     while True:
@@ -71,12 +71,12 @@ async def goes_on(cluster: Cluster, slug: str, games: int, seconds: float = PATI
 
 
 async def stop_often(cluster: Cluster, slug: str, times: int, chosen: Callable[[], Forked] | None = None) -> None:
-    """Stop the holder of a unit, or the chosen process, so often; assert that the tournament goes on each time."""
+    """Stop the holder of a unit, or the chosen process, so often; assert that the tournament continues each time."""
     for _ in range(times):
         process = chosen() if chosen else await holder(cluster)
         before = (await cluster.tournament(slug)).games_done
         await stop_for_a_while(process)
-        await goes_on(cluster, slug, before)
+        await continues(cluster, slug, before)
     lost = [name for (names,) in rows_of(cluster.database, _LOST) for name in names]
     assert not lost, f"nodes that returned count as lost: {lost}"
 
@@ -114,7 +114,7 @@ class Busy:
     silent: dict[str, float] = field(default_factory=dict)
     """The same without a reason."""
     reasons: dict[str, set[str]] = field(default_factory=dict)
-    """All reasons that were told, by tournament."""
+    """All reasons that the servers reported, by tournament."""
     load: float = 0.0
     """The load of the machine at the end."""
     events: Counter[str] = field(default_factory=Counter)
@@ -130,7 +130,7 @@ _EVENTS = (
 
 
 async def run_busy(busy: Busy, *, minutes: float, load: int, cpu: int | None = None, calm_seconds: float = 60) -> None:
-    """Play the leagues on one processor with so many busy loops; watch what progresses and what is told."""
+    """Play the leagues on one processor with so many busy loops; watch the progress and the reasons."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0)) if cpu is None else cpu})
     async with running(servers=2, referees=2) as cluster:
         for slug, settings in LEAGUES.items():
@@ -143,7 +143,7 @@ async def run_busy(busy: Busy, *, minutes: float, load: int, cpu: int | None = N
             busy.load = os.getloadavg()[0]
         await _watch(cluster, busy, calm_seconds)
         for slug in LEAGUES:
-            await goes_on(cluster, slug, (await cluster.tournament(slug)).games_done)
+            await continues(cluster, slug, (await cluster.tournament(slug)).games_done)
         logs = cluster.logs()
         busy.events.update({event: logs.count(event) for event in _EVENTS})
         busy.games.update({slug: games for slug, games, _ in rows_of(cluster.database, _PROGRESS)})

@@ -1,11 +1,11 @@
-"""Nodes that are only slow: play goes on, by them or by others, and no unit or tournament stops for good."""
+"""Nodes that are only slow: play continues, by them or by others, and no unit or tournament stops for good."""
 
 import pytest
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
 from noughts_referee.rules import Termination
 from tests.cluster.ground import running
-from tests.cluster.slow import LEAGUES, NAMES, goes_on, run_stops, stop_often
+from tests.cluster.slow import LEAGUES, NAMES, continues, run_stops, stop_often
 from tests.support.databases import POSTGRESQL, SQLITE, rows_of
 from tests.support.loopback import until
 
@@ -28,7 +28,7 @@ async def test_server_of_a_cluster_that_is_stopped_for_8_s_loses_nothing() -> No
 
 @pytest.mark.parametrize("database", [SQLITE, POSTGRESQL])
 @pytest.mark.timeout(300)
-async def test_server_alone_that_is_stopped_for_8_s_goes_on(database: str) -> None:
+async def test_server_alone_that_is_stopped_for_8_s_continues(database: str) -> None:
     async with running(servers=0, referees=0, database=database) as cluster:
         server = await cluster.start_server(alone=True)
         cluster.start_bots(NAMES, "Unhurried")
@@ -49,4 +49,4 @@ async def test_tournament_without_a_referee_says_so_until_one_comes() -> None:
         assert tournament.state == TOURNAMENT_STATE_RUNNING
         assert "noughts referee" in tournament.reason
         await cluster.start_referee()
-        await goes_on(cluster, "clocks", 0)
+        await continues(cluster, "clocks", 0)
