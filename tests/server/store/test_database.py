@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError  # noqa: TID251  # what the store does not name is raised as it is
 
-from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseTooNew, DatabaseUnusable, Draining
+from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseGone, DatabaseTooNew, DatabaseUnusable, Draining
 from noughts_server.store.engine.database import Connection, Store, default_database_url
 from noughts_server.store.people.tokens import create_owner, create_token, list_tokens
 from tests.support.arena import NOW, Arena
@@ -94,6 +94,50 @@ async def test_a_second_server_is_named_even_during_a_long_write(tmp_path: Path)
         with pytest.raises(DatabaseUnusable, match="another server uses it"):
             await Store.open(f"sqlite:///{path}", alone=True, busy_seconds=0.1)
     await running.close()
+
+
+@pytest.mark.parametrize("link", ["file", "folder"])
+async def test_second_server_through_a_symbolic_link_is_refused(tmp_path: Path, link: str) -> None:
+    path = tmp_path / "real" / "noughts.db"
+    running = await Store.open(f"sqlite:///{path}", alone=True)
+    (tmp_path / "link").symlink_to(path if link == "file" else path.parent)
+    other = tmp_path / "link" if link == "file" else tmp_path / "link" / "noughts.db"
+    with pytest.raises(DatabaseUnusable, match="another server uses it"):
+        await Store.open(f"sqlite:///{other}", alone=True)
+    await running.close()
+    linked = await Store.open(f"sqlite:///{other}", alone=True)
+    with pytest.raises(DatabaseUnusable, match="another server uses it"):
+        await Store.open(f"sqlite:///{path}", alone=True)
+    await linked.close()
+
+
+async def test_database_behind_a_link_has_its_log_guarded_and_closed(tmp_path: Path) -> None:
+    path, link = tmp_path / "real" / "noughts.db", tmp_path / "link.db"
+    await open_once(path)
+    link.symlink_to(path)
+    path.chmod(0o644)
+    store = await Store.open(f"sqlite:///{link}", alone=True)
+    await store.write(partial(make_token, label="x"))
+    log = path.with_name("noughts.db-wal")
+    assert {stat.S_IMODE(file.stat().st_mode) for file in os.scandir(path.parent)} == {0o600}
+    assert store.size_bytes() == path.stat().st_size + log.stat().st_size > path.stat().st_size
+    log.unlink()
+    with pytest.raises(DatabaseGone, match="write-ahead log was deleted"):
+        store.check_place()
+    await store.close()
+
+
+async def test_file_with_two_hard_links_is_refused(tmp_path: Path) -> None:
+    path, other = tmp_path / "noughts.db", tmp_path / "other.db"
+    running = await Store.open(f"sqlite:///{path}", alone=True)
+    other.hardlink_to(path)
+    for alone in (True, False):
+        with pytest.raises(DatabaseUnusable, match="2 names") as refused:
+            await Store.open(f"sqlite:///{other}", alone=alone)
+        assert "copy the file" in refused.value.hint
+    await running.close()
+    other.unlink()
+    await open_once(path)
 
 
 async def test_a_file_that_is_no_database_gets_no_lock(tmp_path: Path) -> None:

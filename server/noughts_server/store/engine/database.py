@@ -285,7 +285,7 @@ def _lock(url: URL) -> dialect.Closing | None:
         hint = "Stop that server, or choose another database with --db."
         raise DatabaseUnusable(kind.place(url), "another server uses it", hint=hint) from error
     except OSError as error:
-        problem = f"the file {url.database}.lock cannot be created ({error.strerror})"
+        problem = f"the file {error.filename} cannot be created ({error.strerror})"
         raise DatabaseUnusable(kind.place(url), problem, hint=_CHOOSE_PLACE) from error
 
 

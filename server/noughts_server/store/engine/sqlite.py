@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import BadDatabaseUrl
+from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.bulk import powers_of_two
 from noughts_server.store.engine.schema import FINISHED
@@ -59,17 +59,27 @@ def place(url: URL) -> str:
     return str(url.database)
 
 
+def _file(url: URL) -> Path:
+    """Return the file that SQLite opens and next to which it keeps its log: symbolic links lead to it."""
+    return Path(os.path.realpath(str(url.database)))
+
+
 def prepare_place(url: URL) -> bool:
     """Create a missing folder and file for this user only, and close an existing file to other users.
 
     SQLite gives the log files next to it the same mode. A process that can read them could lock them and so block the
-    server. Returns whether a file was closed to others. Raises OSError.
+    server. Returns whether a file was closed to others. Raises OSError, and DatabaseUnusable for a file with several
+    names: SQLite would keep a log for each name, and processes would overwrite the games of each other.
     """
-    path = Path(str(url.database))
+    path = _file(url)
     if not path.parent.is_dir():
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
+    found = path.stat()
+    if S_ISREG(found.st_mode) and found.st_nlink > 1:
+        problem = f"the file has {found.st_nlink} names (hard links), and SQLite keeps a separate log for each"
+        raise DatabaseUnusable(place(url), problem, hint="Delete the other names, or copy the file and use the copy.")
     closed = False
     if sys.platform == "win32":
         return closed
@@ -99,16 +109,16 @@ def is_new(url: URL) -> bool:
 
 def size_bytes(url: URL) -> int:
     """Return the size of the database's file and of its write-ahead log."""
-    files = (Path(f"{url.database}{suffix}") for suffix in ("", "-wal"))
+    files = (Path(f"{_file(url)}{suffix}") for suffix in ("", "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
 def lock_for_one(url: URL) -> IO[str] | None:
     """Lock the database for one server until the returned file is closed or its process ends.
 
-    Raises BlockingIOError if another process has the lock. Returns None on Windows, which has no such lock.
+    The lock lies next to the file that is opened, whatever symbolic links lead to it. Raises BlockingIOError if another process has the lock. Returns None on Windows, which has no such lock.
     """
-    return locked(f"{url.database}.lock")
+    return locked(f"{_file(url)}.lock")
 
 
 def locked(path: str | Path) -> IO[str] | None:
@@ -136,7 +146,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     read_only = not writes and not is_new(url) and troubles.unwritable(Path(target)) is not None
     if read_only:
         # SQLite cannot create the log here. Unless a log is in use, it must know that no process writes.
-        log = Path(f"{target}-wal")
+        log = Path(f"{_file(url)}-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         target = f"file:{quote(os.path.abspath(target))}?{mode}"
     connect = partial(sqlite3.connect, target, busy_seconds, check_same_thread=False, uri=read_only)

@@ -97,9 +97,12 @@ def unwritable(path: Path) -> str | None:
 def guard(path: str) -> Callable[[], str | None]:
     """Return a function that says what has happened to the files at this path since; None if they are unchanged.
 
-    The log counts too, because it has what is not yet in the main file.
+    The log counts too, because it has what is not yet in the main file. SQLite keeps it next to the file that it opened,
+    to which symbolic links can lead.
     """
-    files = [(name, f"{path}{suffix}", _inode(f"{path}{suffix}")) for suffix, name in _FILES.items()]
+    target = os.path.realpath(path)
+    paths = {suffix: f"{target}{suffix}" if suffix else path for suffix in _FILES}
+    files = [(name, paths[suffix], _inode(paths[suffix])) for suffix, name in _FILES.items()]
 
     def missing() -> str | None:
         for name, file, old in files:
