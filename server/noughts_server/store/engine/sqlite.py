@@ -116,7 +116,8 @@ def size_bytes(url: URL) -> int:
 def lock_for_one(url: URL) -> IO[str] | None:
     """Lock the database for one server until the returned file is closed or its process ends.
 
-    The lock lies next to the file that is opened, whatever symbolic links lead to it. Raises BlockingIOError if another process has the lock. Returns None on Windows, which has no such lock.
+    The lock lies next to the file that is opened, whatever symbolic links lead to it. Raises BlockingIOError if another
+    process has the lock. Returns None on Windows, which has no such lock.
     """
     return locked(f"{_file(url)}.lock")
 

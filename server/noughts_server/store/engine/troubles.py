@@ -97,8 +97,8 @@ def unwritable(path: Path) -> str | None:
 def guard(path: str) -> Callable[[], str | None]:
     """Return a function that says what has happened to the files at this path since; None if they are unchanged.
 
-    The log counts too, because it has what is not yet in the main file. SQLite keeps it next to the file that it opened,
-    to which symbolic links can lead.
+    The log counts too, because it has what is not yet in the main file. SQLite keeps it next to the file that it
+    opened, to which symbolic links can lead.
     """
     target = os.path.realpath(path)
     paths = {suffix: f"{target}{suffix}" if suffix else path for suffix in _FILES}
