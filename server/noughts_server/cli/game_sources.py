@@ -104,12 +104,11 @@ class GameSource(AtServer):
         return make(Gathered(path.stem, _some(games, self.source), About()))
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
-        from noughts_server.messages.conversions import tournament_message
-        from noughts_server.services.tournaments import crosstable_message
         from noughts_server.store.engine.database import Connection
         from noughts_server.store.engine.sqlite import url_of
+        from noughts_server.store.games.exports import about_stored
         from noughts_server.store.games.games import export
-        from noughts_server.store.games.standings import whole_crosstable
+        from noughts_server.store.games.standings import crosstable
         from noughts_server.store.tournaments.tournaments import get_tournament, list_tournaments
 
         def read(connection: Connection) -> Made:
@@ -125,8 +124,7 @@ class GameSource(AtServer):
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.slug
             games = _some((game_record(recorded(game)) for game in export(connection, chosen.id)), chosen.name)
-            table = crosstable_message(whole_crosstable(connection, chosen))
-            return make(Gathered(title, games, about_of(tournament_message(chosen), table)))
+            return make(Gathered(title, games, about_stored(chosen, crosstable(connection, chosen, top=1))))
 
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
@@ -165,17 +163,22 @@ class TournamentPlace(AtServer):
             return
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
-            lines = (_line(game, shown.title or short(name)) for game in _at_server(client, name))
-            out.writelines(output.compact_json(line) + "\n" for line in lines)
+            table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
+            for number, (game, is_last) in enumerate(with_last(_at_server(client, name)), start=1):
+                line = _line(game, shown.title or short(name))
+                if is_last:
+                    finished = shown.state == pb.TOURNAMENT_STATE_FINISHED
+                    line["tournament"] = about_of(shown, table).recorded(number, finished=finished)
+                out.write(output.compact_json(line) + "\n")
 
 
 def _stored(connection: "Connection", name: str, out: IO[str]) -> None:
     """Write the games of a tournament in a database as lines."""
-    from noughts_server.store.games.games import export
+    from noughts_server.store.games.exports import export_file
     from noughts_server.store.tournaments.tournaments import get_tournament
 
     found = get_tournament(connection, short(name))
-    out.writelines(json_line(archived(game, found)) for game in export(connection, found.id))
+    out.writelines(json_line(archived(game, found)) for game in export_file(connection, found))
 
 
 def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
@@ -217,6 +220,16 @@ def _some(games: Iterable[RecordedGame], source: str) -> Iterator[RecordedGame]:
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
     return client.each(client.games.ListGames, games_pb2.ListGamesRequest(parent=name), lambda page: page.games)
+
+
+def with_last(games: Iterable[Made]) -> Iterator[tuple[Made, bool]]:
+    """Yield each game, and whether it is the last."""
+    rest = iter(games)
+    for game in rest:
+        for following in rest:
+            yield game, False
+            game = following
+        yield game, True
 
 
 def record_of(game: games_pb2.Game) -> RecordedGame:

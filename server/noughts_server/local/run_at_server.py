@@ -26,6 +26,7 @@ from noughts_server.statistics.match_games import MatchGames, counted_game
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.exports import export_file
 from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
@@ -49,17 +50,17 @@ class WrittenGames:
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:
-        """Hands on what is new, up to the first slot that has no game yet."""
+        """Hands on what is new, up to the first slot that has no game yet, without the last: it may be that of all."""
         with self._lock:
-            if not self._complete and tournament.folded > self._through:
-                after, self._through = self._through, tournament.folded
-                self._write(export(connection, tournament.id, after=after, through=tournament.folded))
+            if not self._complete and tournament.folded - 1 > self._through:
+                after, self._through = self._through, tournament.folded - 1
+                self._write(export(connection, tournament.id, after=after, through=self._through))
 
     def add_rest(self, connection: Connection, tournament: Tournament) -> None:
         """Hands on all that is left; nothing follows."""
         with self._lock:
             self._complete = True
-            self._write(export(connection, tournament.id, after=self._through))
+            self._write(export_file(connection, tournament, after=self._through))
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 LINE_KEYS = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
     *("first_time", "second_time", "fault", "times_ms", "margins_ms", "late_moves", "scores", "comments"),
+    *("round", "tournament"),
 )
 """The keys of a line, in order."""
 _NEEDED = ("variant", "first", "second", "moves", "result")

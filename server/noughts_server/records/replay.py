@@ -17,6 +17,7 @@ from noughts_server.records.recorded_game import (
     score_column,
     variant_of,
 )
+from noughts_server.tables.about import read_recorded
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     times_ms = tuple([time / 1000 for time in game.times_us]) if times else ()
     margins = margin_columns(game.margins_us, game.late_moves) if times and game.margins_us else {}
     more = agreed | margins | score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
+    more |= ({"round": game.round} if game.round else {}) | ({"tournament": game.tournament} if game.tournament else {})
     return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
 
 
@@ -176,6 +178,9 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     for ply, question in record.questions.items():
         wrong = wrong_verdicts(question, variant, record.moves[: ply + 1], ply, record.seed or 0)
         yield from (f"comment at ply {ply}: {error}" for error in wrong)
+    facts = record.more.get("tournament")
+    if isinstance(facts, dict) and read_recorded(facts) is None:
+        yield f"tournament: got {_shown(facts)}, expected what Noughts writes with the last game of a file"
     seed, text = record.seed, record.more.get("seed_text")
     if text is not None and text != str(seed):
         yield f"seed_text: got {text!r}, expected the seed, {seed}"

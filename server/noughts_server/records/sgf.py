@@ -7,6 +7,7 @@ read as well: FF[1] to FF[4], several moves in a node, passes at the end, rules 
 first mover, and as in files of c-gomoku-cli the reason of the end in `TE`, numbers of rules, and `C[opening move]`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -143,6 +144,7 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             second_time=said.get(clocks[second], ""),
             fault=said.get("fault", ""),
             more=_agreement(said)
+            | _tournament(said)
             | score_column(scores, len(moves))
             | round_of(_simple(nodes, "RO"))
             | occasion(_simple(nodes, "EV"), _simple(nodes, "DT")),
@@ -178,6 +180,15 @@ def _agreement(said: dict[str, str]) -> dict[str, Any]:
     if found is None:
         return {}
     return {"opening": {"rule": found["rule"], "opener": found["opener"], "stones": int(found["stones"])}}
+
+
+def _tournament(said: dict[str, str]) -> dict[str, Any]:
+    """Return what the last game says about its tournament, as lines of JSON have it."""
+    try:
+        facts = json.loads(said.get("tournament", ""))
+    except (ValueError, RecursionError):
+        return {}
+    return {"tournament": facts} if isinstance(facts, dict) else {}
 
 
 def _comments(nodes: list[Node]) -> dict[str, str]:
@@ -246,6 +257,8 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
     agreed = record.more.get("opening")
     if isinstance(agreed, dict) and {"rule", "opener", "stones"} <= agreed.keys():
         said["agreed by"] = f"{agreed['rule']}, {agreed['stones']} stones, begun by {agreed['opener']}"
+    if isinstance(facts := record.more.get("tournament"), dict):
+        said["tournament"] = json.dumps(facts)
     beyond = record.times_ms[len(record.moves) :]
     if beyond:
         said["last answer"] = " ".join(f"{_number(time)}ms" for time in beyond)

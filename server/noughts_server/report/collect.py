@@ -142,11 +142,13 @@ def collect(title: str, games: Iterable[RecordedGame], *, most_games: int, about
     """Read the games once; `most_games` can be 0."""
     tally, sample = Tally(about=about), Sample(most_games)
     course: MatchCourse | None = None
+    is_match = True
     for number, game in enumerate(map(_printable, games), start=1):
         course = course or MatchCourse(game.first)
         tally.add(game)
         sample.add(number, game)
-        if len(tally.labels) <= 2:
+        is_match = is_match and len(tally.labels) <= 2
+        if is_match:
             course.add(game)
     return Collected(title, tally, sample, course if len(tally.labels) == 2 else None)
 

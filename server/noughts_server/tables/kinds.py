@@ -45,6 +45,7 @@ def _standings(tally: Tally, limit: int | None) -> Table:
     order = BRACKET_TIE_BREAKS if tally.by_place else TIE_BREAKS
     notes = [f"Tie-breaks in this order: {order}; bots that are equal on all of these share a rank."]
     notes += [f"Tie broken: {note}" for note in tie_notes(standings)]
+    notes += [tally.unknown] if tally.unknown else []
     notes += tally.about.notes()[:_MOST_NOTES]
     notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
     notes += _left_out(len(rows), len(standings), "entries")

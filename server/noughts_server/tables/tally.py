@@ -7,7 +7,7 @@ from typing import NamedTuple
 from noughts_bots.language_models.record import Question
 from noughts_referee.rules import Termination
 from noughts_server.competition.score import Score
-from noughts_server.tables.about import About
+from noughts_server.tables.about import About, RecordedAbout, read_recorded
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.standings import RankedEntry, ranked
@@ -63,8 +63,10 @@ class Tally:
         Without `forfeits`, games lost by a fault only count in `games` and `faults`.
         """
         self._forfeits = forfeits
-        self.labels: dict[str, None] = dict.fromkeys(about.bye_points)
+        self._labels: dict[str, None] = {}
         self._about = about
+        self._recorded: list[RecordedAbout | None] = []
+        # What games of a file say about their tournaments, at most two: one is known, two are several tournaments.
         self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
         self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
@@ -88,8 +90,10 @@ class Tally:
 
     def add(self, game: RecordedGame) -> None:
         first, second, moves = game.first, game.second, game.moves
-        self.labels.setdefault(first)
-        self.labels.setdefault(second)
+        self._labels.setdefault(first)
+        self._labels.setdefault(second)
+        if len(self._recorded) < 2 and isinstance(facts := game.more.get("tournament"), dict):
+            self._recorded.append(read_recorded(facts))
         if date := game.occasion.get("date"):
             self._dates.add(date)
         self.variants[game.variant] += 1
@@ -160,20 +164,45 @@ class Tally:
         return Crosstable(labels, self.scores)
 
     @property
+    def labels(self) -> dict[str, None]:
+        """The labels of all entries: those of the tournament, and then others in the order of the games."""
+        return dict.fromkeys(self.about.bye_points) | self._labels
+
+    @property
     def about(self) -> About:
         """Return the facts about the tournament; without other dates, those of the games."""
-        if self._about.began or not self._dates:
-            return self._about
-        return self._about._replace(began=min(self._dates), ended=max(self._dates))
+        about = self._about if self._about.schedule or self._whole is None else self._whole.about
+        if about.began or not self._dates:
+            return about
+        return about._replace(began=min(self._dates), ended=max(self._dates))
+
+    @property
+    def _whole(self) -> RecordedAbout | None:
+        """Return what a file says about the one tournament of which it has all games; None otherwise."""
+        one = self._recorded[0] if len(self._recorded) == 1 else None
+        return one if one is not None and one.games == self.games else None
+
+    @property
+    def unknown(self) -> str:
+        """Return a sentence about what is unknown because the games come from a file; empty if everything is known."""
+        if self._about.schedule:
+            return ""
+        if self._whole is None:
+            several = "This file has games of several tournaments"
+            found = ("This file has games only", "This file lacks games of its tournament", several)
+            what = "byes, withdrawn bots and the bracket of a knockout are unknown, and do not count."
+            return f"{found[len(self._recorded)]}: {what}"
+        return "" if self._whole.finished else "The tournament was not finished when this file was written."
 
     @property
     def by_place(self) -> bool:
         """Return whether the tournament itself gave the ranks (a knockout), not the points."""
-        return self._about.matches_won is not None
+        return self.about.matches_won is not None
 
     def standings(self) -> list[RankedEntry]:
         """Return the standings by the tie-breaks of `standings`."""
-        return ranked(self.labels, self.scores, self._about.bye_points, self._about.matches_won)
+        about = self.about
+        return ranked(self.labels, self.scores, about.bye_points, about.matches_won)
 
     def time_losses(self, label: str) -> int:
         """Return how many games this entry lost on time."""

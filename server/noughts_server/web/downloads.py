@@ -19,7 +19,7 @@ _PAGE = 250
 _KINDS = {"jsonl": "application/x-ndjson", "sgf": "application/x-go-sgf", "csv": "text/csv; charset=utf-8"}
 _COLUMNS = (
     *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
-    *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time"),
+    *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time", "round"),
 )
 
 
@@ -69,6 +69,7 @@ class Downloads:
 def recorded(game: Document) -> RecordedGame:
     """Return a game of the contract as a game record."""
     more = {"opening": dict(game["agreement"])} if game["agreement"] else {}
+    more |= {"round": game["round"]} if game["round"] else {}
     more |= score_column(game["scores"], len(game["moves"])) | comments_by_ply(game["comments"])
     return RecordedGame(
         **{name: game[name] for name in ("variant", "first", "second", "result", "fault")},

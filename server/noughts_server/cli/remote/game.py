@@ -162,6 +162,7 @@ def document(row: pb.Game) -> dict[str, Any]:
         **({"opening": output.picked(row.agreement, "rule", "opener", "stones")} if row.HasField("agreement") else {}),
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
+        **({"round": row.round} if row.round else {}),
     }
 
 

@@ -18,7 +18,7 @@ from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import short
-from noughts_server.tables.about import About
+from noughts_server.tables.about import About, time_text
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.pairings import MatchRow, matches_won
 from noughts_server.tables.standings import Standing, TieBreak
@@ -90,7 +90,7 @@ def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
     rows, matches = list(map(_standing, table.standings)), _matches(table)
     return About(
         schedule=str(_format(shown)),
-        time=f"{time_wording(shown)}{_own_times(shown)}",
+        time=time_text(time_wording(shown), own_times_document(shown)),
         began=iso(milliseconds(shown, "start_time")) or "",
         ended=iso(milliseconds(shown, "end_time")) or "",
         byes={row.label: row.byes for row in rows if row.byes},

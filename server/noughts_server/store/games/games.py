@@ -7,7 +7,22 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Label,
+    Row,
+    Select,
+    Table,
+    TextClause,
+    and_,
+    case,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+)
 
 from noughts_referee.clock import TimeControl, late_moves
 from noughts_referee.comments import unpack_comments
@@ -20,6 +35,7 @@ from noughts_referee.work_units import (
     unpack_scores,
     unpack_times,
 )
+from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
 from noughts_server.store.engine.bulk import in_batches
@@ -32,6 +48,7 @@ from noughts_server.store.engine.schema import (
     entries_with_bots,
     games,
     journal,
+    pairings,
     rating_runs,
 )
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
@@ -129,6 +146,8 @@ class StoredGame:
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """The bots' comments by ply, if the tournament keeps scores; none of a game in progress."""
+    round: int = 0
+    """Of a Swiss, Danish or knockout tournament, from 1; 0 in other formats."""
     clocks_us: tuple[int, int] | None = None
     """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
@@ -281,8 +300,12 @@ class ExportedGame:
     """The time margins of both sides; None in games without clocks."""
     late_moves: tuple[int, int] = field(default=(0, 0), compare=False)
     """How many moves of each side needed its margin."""
+    round: int = 0
+    """As in `StoredGame`."""
     ended_at: int = field(default=0, compare=False, repr=False)
     """In milliseconds from 1970. Games that went alike are equal whenever they were played."""
+    tournament: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """With the last game: what files have about the tournament (`About.recorded`)."""
 
     @property
     def loser(self) -> int | None:
@@ -347,6 +370,7 @@ def export(
                     if allowances is None
                     else late_moves((limits[first], limits[second]), times_us[: len(moves)], row.opening_plies)
                 ),
+                round=row.round,
                 ended_at=row.ended_at,
             )
 
@@ -450,6 +474,7 @@ def _game(
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
         comments={} if is_live else unpack_comments(row.comments),
         scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
+        round=row.round,
         clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
     )
 
@@ -459,11 +484,21 @@ def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
     void = {"result": int(Result.VOID), "termination": int(Termination.VOID), "ended_at": 0}
     lacking: list[Any] = [literal(value).label(name) for name, value in void.items()]
     lacking += [null().label("fault"), null().label("rating_seq")]
+    lacking.append(_round(tournament, journal))
     return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
 
 
 def _games(tournament: Tournament) -> Select[Any]:
-    return select(games).where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+    chosen = select(games, _round(tournament, games)).where(games.c.tournament_id == tournament.id)
+    return chosen.order_by(games.c.ordinal)
+
+
+def _round(tournament: Tournament, played: Table) -> Label[Any]:
+    """Return the column `round` of games, which is stored with their pairings."""
+    if not isinstance(tournament.settings.schedule, InRounds):
+        return literal(0).label("round")
+    same = (pairings.c.tournament_id == played.c.tournament_id, pairings.c.ordinal == played.c.ordinal)
+    return select(pairings.c.round).where(*same).correlate(played).scalar_subquery().label("round")
 
 
 def _with_rating_seq() -> Select[Any]:
