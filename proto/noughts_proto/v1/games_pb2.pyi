@@ -113,7 +113,9 @@ class Game(_message.Message):
     opening_plies: _builtins.int
     """The number of moves on the board when the game began; their times are 0."""
     round: _builtins.int
-    """Output only. The round of a Swiss, Danish or knockout tournament, from 1; 0 in other formats."""
+    """Output only. The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1;
+    0 in other formats.
+    """
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from noughts_referee.rules import Position, Variant
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import BYTE_ORDER_MARK, LONGEST_MS, Placed, RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
@@ -53,6 +54,8 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         _ENCODE_UNICODE(rest).encode()
     except (ValueError, RecursionError) as error:
         raise RecordError(f"a value that JSON cannot hold ({error})", "numbers and Unicode text") from error
+    if rest.get("termination", "") is None:
+        del rest["termination"]
     texts: dict[str, Any] = {name: _text(rest.pop(name, ""), name) for name in _TEXTS}
     if texts["result"] not in RESULTS:
         raise RecordError(f"the result {texts['result']!r}", f"one of {', '.join(RESULTS)}")
@@ -88,8 +91,7 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document |= {"first_time": record.first_time, "second_time": record.second_time}
     if record.fault and record.loser is not None and "fault" not in record.more:
         document["fault"] = record.lost_by(record.loser) | {"reason": record.fault}
-    if record.termination:
-        document["termination"] = record.termination
+    document["termination"] = record.termination or _shown_ending(record)
     lists = {"opening": list(record.opening), "times_ms": list(record.times_ms)}
     document |= {name: values for name, values in lists.items() if values}
     document |= record.more
@@ -103,13 +105,25 @@ def json_line(record: RecordedGame) -> str:
 
 def winning_cells(record: RecordedGame) -> list[int] | None:
     """Return the cells of the lines that the last move completed; None if unknown."""
+    variant = _board_of(record)
+    return None if variant is None else list(variant.won_with(record.moves))
+
+
+def _board_of(record: RecordedGame) -> Variant | None:
+    """Return the variant of a game; None if it is unknown, or if its board does not have these moves."""
     try:
         variant = variant_of(record.variant)
     except RecordError:
         return None
-    if not all(0 <= cell < variant.cells for cell in record.moves) or len(set(record.moves)) < len(record.moves):
-        return None
-    return list(variant.won_with(record.moves))
+    legal = all(0 <= cell < variant.cells for cell in record.moves) and len(set(record.moves)) == len(record.moves)
+    return variant if legal else None
+
+
+def _shown_ending(record: RecordedGame) -> str | None:
+    """Return the termination that the board shows, if it fits the result; None if it shows none."""
+    variant = _board_of(record)
+    outcome = Position.after(variant, record.moves).outcome() if variant is not None and record.moves else None
+    return str(outcome.termination) if outcome is not None and str(outcome.result) == record.result else None
 
 
 def _text(value: object, name: str) -> str:

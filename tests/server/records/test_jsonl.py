@@ -37,6 +37,8 @@ class Game:
     comments: dict[int, str] = field(default_factory=dict)
     margins_us: tuple[int, int] | None = None
     late_moves: tuple[int, int] = (0, 0)
+    round: int = 0
+    tournament: dict[str, Any] = field(default_factory=dict)
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:

@@ -35,7 +35,6 @@ from noughts_referee.work_units import (
     unpack_scores,
     unpack_times,
 )
-from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.errors import NotFound
 from noughts_server.resource_names import bot_name, game_name
 from noughts_server.store.engine.bulk import in_batches
@@ -147,7 +146,7 @@ class StoredGame:
     comments: Mapping[int, str] = field(default_factory=dict)
     """The bots' comments by ply, if the tournament keeps scores; none of a game in progress."""
     round: int = 0
-    """Of a Swiss, Danish or knockout tournament, from 1; 0 in other formats."""
+    """Of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
     """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
@@ -484,21 +483,20 @@ def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
     void = {"result": int(Result.VOID), "termination": int(Termination.VOID), "ended_at": 0}
     lacking: list[Any] = [literal(value).label(name) for name, value in void.items()]
     lacking += [null().label("fault"), null().label("rating_seq")]
-    lacking.append(_round(tournament, journal))
+    lacking.append(_round(journal))
     return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
 
 
-def _games(tournament: Tournament) -> Select[Any]:
-    chosen = select(games, _round(tournament, games)).where(games.c.tournament_id == tournament.id)
-    return chosen.order_by(games.c.ordinal)
-
-
-def _round(tournament: Tournament, played: Table) -> Label[Any]:
+def _round(played: Table) -> Label[Any]:
     """Return the column `round` of games, which is stored with their pairings."""
-    if not isinstance(tournament.settings.schedule, InRounds):
-        return literal(0).label("round")
     same = (pairings.c.tournament_id == played.c.tournament_id, pairings.c.ordinal == played.c.ordinal)
-    return select(pairings.c.round).where(*same).correlate(played).scalar_subquery().label("round")
+    stored = select(pairings.c.round).where(*same).correlate(played).scalar_subquery()
+    return func.coalesce(stored, 0).label("round")
+
+
+def _games(tournament: Tournament) -> Select[Any]:
+    chosen = select(games, _round(games)).where(games.c.tournament_id == tournament.id)
+    return chosen.order_by(games.c.ordinal)
 
 
 def _with_rating_seq() -> Select[Any]:
@@ -508,7 +506,7 @@ def _with_rating_seq() -> Select[Any]:
     runs = select(case((place < run.games, run.first_seq + place))).order_by(run.first_ordinal.desc()).limit(1)
     of_game = runs.where(run.tournament_id == games.c.tournament_id, run.first_ordinal <= games.c.ordinal)
     rating_seq = of_game.correlate(games).scalar_subquery()
-    return select(games, rating_seq.label("rating_seq"))
+    return select(games, rating_seq.label("rating_seq"), _round(games))
 
 
 _WITH_RATING_SEQ = _with_rating_seq()
