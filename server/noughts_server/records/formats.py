@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -26,6 +27,8 @@ FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
 """Formats with results only."""
 _READERS = {".jsonl": read_json_lines, ".pgn": read_pgn, ".csv": read_csv}
+GUESSED = "guessed"
+"""The format of a file with another name: JSON lines if it begins with `{`, otherwise CSV."""
 ENCODING_OPTION = "--encoding"
 """The option of commands that read files."""
 _ENCODING = "utf-8"
@@ -59,8 +62,8 @@ DIALECT = Dialect()
 def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iterator[Placed]:
     """Yield the games in a file or a folder of `.psq` files, in order, one at a time in memory.
 
-    The format is `form`, by default that of the name. Invalid games are yielded as errors. Raises FormatError,
-    UnknownEncoding, OSError.
+    The format is `form`, by default that of the name; `GUESSED` for a file with another name. Invalid games are yielded
+    as errors. Raises FormatError, UnknownEncoding, OSError.
     """
     suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
@@ -81,10 +84,23 @@ def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iter
             if suffix == ".sgf":
                 declared = lines.encoding if lines.is_declared else ""
                 yield from read_sgf(lines, assumed=dialect.variant, encoding=declared)
+            elif suffix == GUESSED:
+                yield from _read_guessed(iter(lines))
             else:
                 yield from _READERS[suffix](lines)
         except WrongBytes as error:
             yield Placed(error.line, RecordError(error.got, error.expected, error.fix))
+
+
+def _read_guessed(lines: Iterator[str]) -> Iterator[Placed]:
+    """Yield the games of lines that are read once, because they can come from a pipe."""
+    begin = []
+    for line in lines:
+        begin.append(line)
+        if line.strip():
+            break
+    is_json = bool(begin) and begin[-1].lstrip().startswith("{")
+    return _READERS[".jsonl" if is_json else ".csv"](chain(begin, lines))
 
 
 def _psq(path: Path, name: str, dialect: Dialect) -> Placed:

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from noughts_server.records.formats import DIALECT, ENCODING_OPTION, FORMATS, Dialect, read_games
+from noughts_server.records.formats import DIALECT, FORMATS, GUESSED, Dialect, read_games
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
-from noughts_server.text_files import TextLines, WrongBytes
 
 
 class ResultsError(ValueError):
@@ -26,10 +25,7 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
     The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
     Raises ResultsError, FormatError, UnknownEncoding and OSError.
     """
-    try:
-        form = "" if path.suffix.lower() in FORMATS else _guessed(path, dialect)
-    except WrongBytes as error:
-        raise ResultsError(error.line, error.got, error.expected, fix=error.fix) from error
+    form = "" if path.suffix.lower() in FORMATS else GUESSED
     tally, void = Tally(forfeits=forfeits), 0
     for game in _games(read_games(str(path), form=form, dialect=dialect)):
         if game.score is None:
@@ -37,12 +33,6 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
         else:
             tally.add(game)
     return tally, void
-
-
-def _guessed(path: Path, dialect: Dialect) -> str:
-    with TextLines(path, dialect.encoding, option=ENCODING_OPTION) as lines:
-        begin = next((line for line in map(str.lstrip, lines) if line), "")
-    return ".jsonl" if begin.startswith("{") else ".csv"
 
 
 def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,17 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
     without, _ = read_results(written(tmp_path, text), forfeits=False)
     assert without.independent == {("a", "b"): Score(0, 0, 1)}
     assert without.faults == {"b": {"timeout": 1}}
+
+
+@pytest.mark.parametrize("text", ["\n\na,b,1-0\n" + "b,a,1-0\n" * 20_000, f"\n{GAME}\n" * 2_000])
+def test_results_are_read_from_a_pipe(tmp_path: Path, text: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    results, _ = read_results(pipe)
+    writer.join()
+    assert results.games == text.count("1-0")
 
 
 @pytest.mark.parametrize(
