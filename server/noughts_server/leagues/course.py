@@ -53,7 +53,7 @@ class Course:
         if not isinstance(document, dict):
             raise LeagueProblem(f"got {type(document).__name__}, expected an object with the keys of a course")
         if problems := list(_problems(document)):
-            raise LeagueProblem("\n".join(problems), "Correct these keys, or create another course to compare with.")
+            raise LeagueProblem("\n".join(problems), "Correct these keys in the file, then run the command again.")
         return cls(**document)
 
     @property

@@ -4,6 +4,7 @@ Openings that lead to the same position count as one. Their number follows from 
 same, the collisions of the birthday problem: of n samples from N equally likely ones, n (n - 1) / 2N pairs are equal.
 """
 
+import math
 from collections import Counter
 from functools import lru_cache
 
@@ -20,10 +21,9 @@ _SEED = 1
 
 
 @lru_cache(maxsize=256)
-def _fewer_than(name: str, plies: int, wanted: int) -> int | None:
-    """Return the estimated number of random openings if it is less than `wanted`, else None."""
+def _number(name: str, plies: int) -> float:
+    """Return the estimated number of positions after so many random plies; infinity if no two samples are the same."""
     variant, draws = parse_variant(name), Draws(_SEED, 0)
-    allowed = _SAMPLES * (_SAMPLES - 1) / 2 / wanted
     seen: Counter[tuple[frozenset[int], frozenset[int]]] = Counter()
     collisions = drawn = 0
     for _ in range(_SAMPLES):
@@ -33,10 +33,10 @@ def _fewer_than(name: str, plies: int, wanted: int) -> int | None:
             collisions += seen[position]
             seen[position] += 1
             drawn += 1
-    if collisions <= allowed:
-        return None
-    # So few have all occurred.
-    return len(seen) if len(seen) <= _SAMPLES // 10 else round(drawn * (drawn - 1) / 2 / collisions)
+    if drawn < _SAMPLES // 2 or len(seen) <= _SAMPLES // 10:
+        # So many plies end most games, or there are so few openings that all have occurred.
+        return len(seen)
+    return drawn * (drawn - 1) / 2 / collisions if collisions else math.inf
 
 
 def different_openings(openings: Openings, variant: Variant, wanted: int) -> int | None:
@@ -48,7 +48,8 @@ def different_openings(openings: Openings, variant: Variant, wanted: int) -> int
         return listed if listed < wanted else None
     if openings.kind is OpeningsKind.BALANCED or openings.plies > _MOST_PLIES:
         return None
-    return _fewer_than(variant.name, openings.plies, max(1, min(wanted, _MOST_COUNTED)))
+    found = _number(variant.name, openings.plies)
+    return round(found) if found < min(wanted, _MOST_COUNTED) else None
 
 
 def usual_openings(variant: Variant, pairs: int) -> Openings:
@@ -61,7 +62,10 @@ def usual_openings(variant: Variant, pairs: int) -> Openings:
         return Openings()
     most = max(2, min(_MOST_PLIES, variant.cells // 2) // 2 * 2)
     choices = [Openings(OpeningsKind.RANDOM, plies) for plies in range(2, most + 1, 2)]
-    return next((each for each in choices if different_openings(each, variant, pairs) is None), choices[-1])
+    for each in choices:
+        if different_openings(each, variant, pairs) is None:
+            return each
+    return max(choices, key=lambda each: _number(variant.name, each.plies))
 
 
 def shortage(openings: Openings, variant: Variant, games: int) -> str:

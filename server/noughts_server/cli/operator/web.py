@@ -13,7 +13,7 @@ from noughts_server.cli.signals import announced, run_loop
 from noughts_server.web.listener import address_of, listening
 
 DEFAULT_WEB = "127.0.0.1:7480"
-_RELEASE_SECONDS = 2.0
+_RELEASE_SECONDS = 6.0
 """A killed server's website may hold its port for so long."""
 
 
