@@ -45,9 +45,11 @@ class Lines:
         *ended, begun = data.split(b"\n" if self._has_lf else b"\r")
         # Cut with every piece, so that an endless line takes no more memory than a long one.
         self._begun = begun[:LONGEST_LINE]
-        if len(ended) > 1 and max(map(len, ended)) <= LONGEST_LINE:
-            texts = b"\n".join(ended).decode("utf-8", "replace").split("\n")  # one call for many lines
-            return [line for text in texts if (line := text.strip())]
+        joined = b"\n".join(ended)
+        if len(ended) > 1 and b"\0" not in joined and max(map(len, ended)) <= LONGEST_LINE:
+            with suppress(UnicodeDecodeError):  # then each line has its own encoding
+                texts = joined.decode().split("\n")  # one call for many lines
+                return [line for text in texts if (line := text.strip(_PADDING))]
         return [line for line in map(_text, ended) if line]
 
     def rest(self) -> list[str]:

@@ -79,8 +79,25 @@ def test_points_at_the_beginning_of_a_line_are_read(line: str, cells: list[int])
     assert read_points(line, 15, 15) == cells
 
 
-def test_text_after_a_nul_does_not_count() -> None:
-    assert Lines().feed(b"7,7\0\n\0MESSAGE a\0b\n\0\n\xef\xbb\xbf8,8\r\n") == ["7,7", "MESSAGE a", "8,8"]
+@pytest.mark.parametrize("piece", [1, 4, 100])
+def test_text_after_a_nul_does_not_count(piece: int) -> None:
+    data = b"7,7\0\n\0MESSAGE a\0b\n\0\n\xef\xbb\xbf8,8\r\n"
+    lines = Lines()
+    got = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
+    assert got == ["7,7", "MESSAGE a", "8,8"]
+
+
+def test_each_line_of_a_burst_has_its_own_encoding() -> None:
+    word = "\u4f30\u503c"
+    burst = (
+        f"MESSAGE {word}: 7\n".encode() + f"MESSAGE {word}: 8\n".encode("gb18030") + b"MESSAGE \xff\n\xef\xbb\xbf8,8\n"
+    )
+    assert Lines().feed(burst) == [
+        f"MESSAGE {word}: 7",
+        f"MESSAGE {word}: 8",
+        "MESSAGE \N{REPLACEMENT CHARACTER}",
+        "8,8",
+    ]
 
 
 @pytest.mark.parametrize(
