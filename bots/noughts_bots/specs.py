@@ -235,7 +235,7 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
     if suffix in (".so", ".dylib", ".dll") and program == name:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
-        return f"a Python file is {before}py:{name}; check that it exists, because its path starts at this folder"
+        return f"a Python file is {before}py:{name}; check that it exists"
     if "/" in name or "\\" in name or program != name:
         return (
             f"a program is started as {before}lines:{name} (one question and one cell per line),"

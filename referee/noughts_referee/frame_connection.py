@@ -124,6 +124,8 @@ class _Stream:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     closed: StreamClosed | None = None
     """Why the stream ends. Set once; later messages of the bot are ignored."""
+    left: bool = False
+    """Whether the bot has ended it."""
 
     def close(self, closed: StreamClosed) -> None:
         if self.closed is None:
@@ -139,6 +141,8 @@ class FrameConnection:
         self.capacity_timed = 0
         self.capacity_untimed = 0
         self.on_presence: Callable[[], None] = lambda: None
+        self.offline_because = ""
+        """Why the last stream ended, for logs: `logged_out`, `connection_lost`, or the reason of the referee."""
         """Called when the bot connects or disconnects."""
         self._referee = referee
         self._settings = settings
@@ -240,6 +244,7 @@ class FrameConnection:
                     tasks.create_task(_until_closed(stream)),
                 ]
                 await self._read(stream)
+                stream.left = True
                 for other in others:
                     other.cancel()
         except BaseExceptionGroup as group:
@@ -265,6 +270,7 @@ class FrameConnection:
         if self._stream is not stream:
             return
         self._stream = None
+        self.offline_because = _why_offline(stream)
         self.capacity_timed = self.capacity_untimed = 0
         if self._lingering is not None:
             self._lingering.cancel()
@@ -485,6 +491,12 @@ class FrameConnection:
         player = self.player
         waiting = {*player.outbox.turn_game, *(game.handle for game in player.outbox.openings)}
         return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
+
+
+def _why_offline(stream: _Stream) -> str:
+    if stream.closed is not None:
+        return stream.closed.reason.lower()
+    return "logged_out" if stream.left else "connection_lost"
 
 
 def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:

@@ -166,7 +166,9 @@ async def running_server(
             from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
 
             metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
-            metrics_address = await stack.enter_async_context(serving_metrics(metrics, settings.metrics))
+            metrics_address = await stack.enter_async_context(
+                serving_metrics(metrics, settings.metrics, store.size_bytes)
+            )
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)

@@ -110,6 +110,7 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
     assert {number for number in (1, 2) for fault in faults if f"tournaments/cup/games/{number}" in fault} == {1, 2}
     for event in ("bot_online", "bot_offline", "tournament_started", "tournament_played"):
         assert any(event in each for each in lines), event
+    assert any("bot_offline" in each and "connection_lost" in each for each in lines)
     plies = [json.loads(fault)["ply"] for fault in faults]
     # It moves second in one game and first in the other.
     assert sorted(plies) == [0, 1]

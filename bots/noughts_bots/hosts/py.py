@@ -36,7 +36,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     try:
         bot = make(**arguments)
     except Exception as error:
-        raise BotSpecError(subject, _in_words(error), "a bot", "fix the exception in its constructor") from error
+        raise BotSpecError(subject, _in_words(error), "a bot", "correct the exception in its constructor") from error
     if not isinstance(bot, Bot):
         advice = "name a subclass of noughts_bots.Bot, or a function that returns one"
         raise BotSpecError(subject, f"{bot!r:.80}", "a noughts_bots.Bot", advice)
@@ -77,10 +77,10 @@ def _module(where: str, subject: str) -> ModuleType:
         file = here / Path(where).expanduser()
         if not os.path.isfile(file):
             raise BotSpecError(subject, f"{file}, which is not a file", "a Python file", f"write {_FORMS}")
-        return _guarded(lambda: _from_file(file), subject, f"fix {where}")
+        return _guarded(lambda: _from_file(file), subject, f"correct {where}")
     if not all(part.isidentifier() for part in where.split(".")):
         raise BotSpecError(subject, repr(where), "the name of a module", f"write {_FORMS}")
-    advice = f"fix it, or install it; Python also looks for modules in {here}"
+    advice = f"correct it, or install it; Python also looks for modules in {here}"
     return _guarded(lambda: importlib.import_module(where), subject, advice)
 
 

@@ -70,7 +70,9 @@ class Program:
         try:
             return Instance(store, linker.instantiate(store, self._module).exports(store), self.subject)
         except (Trapped, wasmtime.Trap, wasmtime.ExitTrap) as error:
-            raise BotSpecError(self.subject, _line(error), "a module that starts", "fix its initialisation") from None
+            raise BotSpecError(
+                self.subject, _line(error), "a module that starts", "correct its initialisation"
+            ) from None
         except wasmtime.WasmtimeError as error:
             expected = f"at most {MEMORY >> 20} MiB of memory, {TABLE_ELEMENTS:,} table elements, known imports"
             raise BotSpecError(self.subject, _line(error), expected, "reduce them when you link it") from None

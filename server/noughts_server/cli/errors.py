@@ -35,6 +35,7 @@ _SYSTEM_HINTS = {
     errno.EROFS: "That disk is read-only. Choose another place.",
     errno.EACCES: "Change its permissions, or choose another place.",
     errno.EMFILE: "Raise the limit of open files, e.g. with `ulimit -n 65536`.",
+    errno.ENOENT: "Check the path.",
 }
 """What to do about errors of the system."""
 

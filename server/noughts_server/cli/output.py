@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 _LEAST_COLUMNS = 20
+_LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
 """Characters of a text that a table shows on a line, however narrow the output is."""
 
@@ -173,15 +174,18 @@ def heading(console: Console, text: str) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
     """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
 
-    With `first_whole` the cells of the first column are not broken into lines.
+    Cells without spaces (names, IDs) are not broken into lines, and with `first_whole` none of the first column.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
     least = 0
     for number, name in enumerate(columns):
         right = name.startswith(">")
-        whole = right or (first_whole and number == 0)
-        longest = max(len(cell) for cell in (name.lstrip(">"), *(row[number] for row in texts)))
+        cells = [row[number] for row in texts]
+        longest = max(len(cell) for cell in (name.lstrip(">"), *cells))
+        # A name or an ID that is broken cannot be copied.
+        is_name = longest <= _LONGEST_NAME and not any(" " in cell for cell in cells)
+        whole = right or is_name or (first_whole and number == 0)
         least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
         grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in texts:

@@ -1,6 +1,7 @@
 """Moments and durations, as people write and read them."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -53,10 +54,10 @@ def read_duration(text: str, option: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def read_moment(text: str, option: str) -> datetime:
-    """The moment written in ISO 8601 (in this machine's time zone where none is named), or as `+10m` from now."""
+def read_moment(text: str, option: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> datetime:
+    """The moment written in ISO 8601 (in this machine's time zone where none is named), or as `+10m` from `now`."""
     if text.startswith("+"):
-        return datetime.now(UTC) + read_duration(text[1:], option)
+        return read_duration(text[1:], option) + now()
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from noughts_bots.errors import BotRefusal
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import ENGINE_MARGIN_US, MARGIN_US
@@ -35,7 +36,8 @@ class SpecRefused(LocalError):
     """A bot that cannot be had as its spec says; the text is what its host said about it."""
 
     def __init__(self, refusal: str, said: str) -> None:
-        super().__init__(f"{refusal}\n{said}".rstrip())
+        self.advice = BotRefusal(refusal).advice
+        super().__init__(f"{refusal.removesuffix(f'; {self.advice}')}\n{said}".rstrip())
 
 
 class FaultyGame(NamedTuple):

@@ -120,7 +120,8 @@ async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> No
 
     run = await store.read(cut_off_run)
     if run is not None:
-        what = f"an earlier run ({run.settings.title or run.name}) that ended after {run.games_done:,} games"
+        games = f"{run.games_done:,} game{'' if run.games_done == 1 else 's'}"
+        what = f"an earlier run ({run.settings.title or run.name}) that ended after {games}"
         on_note(f"The database has {what}, before its end. To continue it, run its command again with --resume.")
 
 

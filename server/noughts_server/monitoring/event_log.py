@@ -30,7 +30,12 @@ def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None],
     """Log events inside the block. `conditions` returns those of a tournament, by key, whose games are played here."""
 
     def presence(version: int) -> None:
-        logger.info("bot_online" if sessions.online(version) else "bot_offline", bot=sessions.name(version))
+        bot = sessions.name(version)
+        if sessions.online(version):
+            logger.info("bot_online", bot=bot)
+        else:
+            because = sessions.offline_because(version)
+            logger.info("bot_offline", bot=bot, **({"reason": because} if because else {}))
 
     def committed(report: CommitReport) -> None:
         # Almost all commits end here.

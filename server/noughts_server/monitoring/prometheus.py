@@ -2,7 +2,7 @@
 
 import asyncio
 import tomllib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, fields
 from http.client import HTTPException, parse_headers
@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
-from noughts_server.errors import AddressUnusable
+from noughts_server.errors import AddressUnusable, DatabaseTrouble
 from noughts_server.feed.channel import FeedCounts
 from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
@@ -29,15 +29,20 @@ from noughts_server.version import software_version
 _METRICS = tomllib.loads(resources.files(__package__).joinpath("metrics.toml").read_text(encoding="utf-8"))
 _SCRAPE_SECONDS = 10.0
 """Limit for the whole scrape: a client that sends single bytes would otherwise keep others out."""
+_REFRESH_SECONDS = 1.0
+"""Limit for the part that needs the database: metrics also tell about a database that does not answer."""
 _MOST_SCRAPES = 8
 """Limit of concurrent scrapes; further clients are disconnected."""
 
 
 @asynccontextmanager
-async def serving_metrics(collector: Collector, address: str) -> AsyncIterator[str]:
+async def serving_metrics(
+    collector: Collector, address: str, refresh: Callable[[], Awaitable[object]]
+) -> AsyncIterator[str]:
     """Serve metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block.
 
-    The collector is called on the event loop. Yields the address with the actual port. Raises AddressUnusable.
+    The collector is called on the event loop, after `refresh`, which can fail with DatabaseTrouble. Yields the address
+    with the actual port. Raises AddressUnusable.
     """
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
@@ -49,6 +54,9 @@ async def serving_metrics(collector: Collector, address: str) -> AsyncIterator[s
         with closing(writer), suppress(OSError, EOFError, HTTPException, asyncio.LimitOverrunError):
             if not free.locked():
                 async with free, asyncio.timeout(_SCRAPE_SECONDS):
+                    with suppress(DatabaseTrouble, TimeoutError):
+                        async with asyncio.timeout(_REFRESH_SECONDS):
+                            await refresh()
                     writer.write(_response(registry, await reader.readuntil(b"\r\n\r\n")))
                     await writer.drain()
 
@@ -96,7 +104,7 @@ class ServerMetrics(Collector):
             "loop_lag_seconds": counters.lag,
             "stalled_seconds": referee.stalls.total_us / 1e6,
             "excused": referee.stalls.excused,
-            "database_bytes": self.store.size_bytes(),
+            "database_bytes": self.store.last_size_bytes,
             "database_trouble": {} if trouble is None else {trouble.reason: 1},
             "bots_online": len(self.sessions.present()),
             "frames": {"down": wires.frames_down, "up": wires.frames_up},

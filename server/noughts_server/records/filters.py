@@ -8,7 +8,8 @@ from noughts_server.openings.reading import read_opening
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
-_OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
+_OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0, "win": 1.0, "draw": 0.5, "loss": 0.0}
+"""Points of the bot, by the words for a result; the last three are those of games on a server."""
 
 
 @dataclass(slots=True)

@@ -267,6 +267,19 @@ class Sessions:
         here = [version for version in self._present if self._online_here(version)]
         return {self.name(each): sum(len(wire.player.games) for wire in self._wires_of(each)) for each in here}
 
+    def offline_because(self, version: int) -> str:
+        """Return why the last stream of a bot version here ended, e.g. `connection_lost`; empty if none did."""
+        wires = (wire for wire in self._wires_of(version) if isinstance(wire, FrameConnection))
+        return next((wire.offline_because for wire in wires if wire.offline_because), "")
+
+    def games_of_online(self) -> dict[str, int]:
+        """Return the number of games that run here for each bot version that is online, at any server of a cluster."""
+        online = self.logins_online()
+        return {
+            login.name: sum(len(wire.player.games) for wire in self._wires_of(version))
+            for version, login in online.items()
+        }
+
     # In a cluster.
 
     def logins_here(self) -> dict[int, OnlineBot]:

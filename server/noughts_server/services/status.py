@@ -39,11 +39,11 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self.referee, self.counters
         try:
-            running = await self.store.read(running_tournaments)
+            running, size = await self.store.read(running_tournaments), await self.store.size_bytes()
         except DatabaseTrouble:
-            running = []  # `database_trouble` reports the problem
+            running, size = [], self.store.last_size_bytes  # `database_trouble` reports the problem
         trouble = self.store.trouble
-        online = sorted(self.sessions.present().items(), key=lambda bot: (-bot[1], natural_key(bot[0])))
+        online = sorted(self.sessions.games_of_online().items(), key=lambda bot: (-bot[1], natural_key(bot[0])))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),
@@ -67,7 +67,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             stalls=referee.stalls.count,
             stalled_seconds=referee.stalls.total_us / 1e6,
             excused=referee.stalls.excused,
-            database_bytes=self.store.size_bytes(),
+            database_bytes=size,
             database_trouble="" if trouble is None else trouble.problem,
         )
         response.start_time.FromDatetime(counters.started)

@@ -58,7 +58,7 @@ def test_a_bot_of_a_package_may_be_any_callable_that_returns_one() -> None:
     with Hosted("py", "noughts_bots.specs:make_bot", "spec=x") as child:
         assert child.receive() is None  # a callable, but it fails: a text is no spec
         assert child.ended() == 1
-        assert "fix the exception in its constructor" in child.said()
+        assert "correct the exception in its constructor" in child.said()
     with Hosted("py", "noughts_bots.reference.minimax:Minimax", "faster=true", "depth=2") as child:
         child.hello()
         assert child.first_move() == 0

@@ -86,6 +86,14 @@ async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
         await store.close()
 
 
+async def test_size_of_the_database_is_that_of_its_server(tmp_path: Path) -> None:
+    make_place(tmp_path / "league")
+    store = await Store.open(url_of(tmp_path / "league"))
+    assert await store.size_bytes() > 1_000_000
+    assert store.last_size_bytes > 1_000_000
+    await store.close()
+
+
 def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
     make_place(tmp_path / "migrated", empty=True)
     engine = create_engine(url_of(tmp_path / "migrated"))

@@ -83,7 +83,7 @@ def submit(
         chosen = openings_message(read_openings(openings, "sequential", False, tested))
         played.openings.MergeFrom(chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE))
     test = advice = ""
-    with at.connected() as client:
+    with at.connected(token_needed=True) as client:
         if test_against:
             _require_scopes(client, announced.bot)
             _require_version(client, announced.bot, test_against)

@@ -40,7 +40,8 @@ class _ScoreLines:
         self._done += 1
         if self._done % self._every == 0 or match.decided:
             standing = self._of_two(match.statistics()) if len(self._labels) == 2 else self._table()
-            note(f"{self._done:,}{self._of_all} games: {standing}")
+            games = "game" if self._done == 1 and not self._of_all else "games"
+            note(f"{self._done:,}{self._of_all} {games}: {standing}")
 
     def _of_two(self, statistics: MatchStatistics) -> str:
         first, second = self._labels

@@ -20,6 +20,8 @@ _LIBRARIES = {
     b"\x7fELF",  # Linux and most others
     *(bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")),  # macOS
 }
+_START_OF_PATH = {True: "", False: ", which starts at this folder"}
+"""The end of a sentence on a path, by whether it is absolute."""
 _MODULES = {b"\0asm"}
 """What the files of shared libraries begin with."""
 
@@ -75,8 +77,10 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
     found = shutil.which(program)
     if found is None:
-        place = "that the path starts at this folder" if "/" in program else f"that it is in PATH, or write ./{program}"
-        advice = f"check that {program} exists, that it is executable (chmod +x), and {place}"
+        place = f"that it is in PATH, or write ./{program}"
+        if "/" in program:
+            place = f"check the path{_START_OF_PATH[Path(program).is_absolute()]}"
+        advice = f"check that {program} exists and that it is executable (chmod +x), and {place}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
     if locking is not Locking.OFF and (refused := unsandboxed([found])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
@@ -87,7 +91,7 @@ def _check_file(spec: BotSpec, file: str) -> None:
     path = Path(file).expanduser()
     if not path.is_file():
         got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'not a file'}"
-        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "check the path, which is relative to this folder")
+        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", f"check the path{_START_OF_PATH[path.is_absolute()]}")
 
 
 def _check_compiled(spec: BotSpec) -> None:

@@ -34,7 +34,7 @@ _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 @command(extra="server")
 def estimate(
     spec: options.SpecArgument,
-    variants: str = "tictactoe,connect4",
+    variants: Annotated[str, Option("--variants", "--variant")] = "tictactoe,connect4",
     games: Annotated[int, Option("--games", min=2, max=_MOST_GAMES)] = 60,
     time: str = "none",
     seed: int | None = None,

@@ -11,12 +11,13 @@ from noughts_server.cli import output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.errors import Problem, problems_with
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.game_sources import FileDialect, games_in, record_of
 from noughts_server.cli.local.records import require_moves
 from noughts_server.cli.local.records_show import game_in
 from noughts_server.cli.typed_names import read_game
 from noughts_server.records.explaining import explanation, sentences
+from noughts_server.records.formats import FORMATS
 from noughts_server.records.recorded_game import RecordError
 
 
@@ -36,6 +37,11 @@ def explain(
     if Path(name).exists():
         require_moves(name)
         game, called = game_in(name, number, partial(games_in, dialect=files.dialect)), f"{name}, game {number}"
+    elif Path(name).suffix.lower() in FORMATS or "/" not in name:
+        raise UsageProblem(
+            f"GAME: got {name!r}, expected an existing file of games, or a game on a server, e.g. `spring/7`",
+            "Check the path.",
+        )
     else:
         with at.connected() as client:
             game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name))).game)

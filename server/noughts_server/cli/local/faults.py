@@ -5,6 +5,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec, dials_in, unique_labels
 from noughts_server.cli import output
 from noughts_server.cli.errors import FAILED
+from noughts_server.cli.options import USUAL_VARIANT
 from noughts_server.local.plan import TOO_SLOW, LocalFault, LocalOutcome, LocalPlan
 
 _SHOWN_LINES = 20
@@ -59,7 +60,7 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
         return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):
         return ""
-    variant = f" --variant {fault.first.variant}" if fault.first else ""
+    variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != USUAL_VARIANT else ""
     return f"Try it alone: noughts bot check '{spec}'{variant}"
 
 

@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
-from noughts_server.cli.output import note
+from noughts_server.cli.output import count, note
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
@@ -65,9 +65,9 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         raise Problem.of("fatal", game=game, how=how, outcome=outcome)
     if outcome.interrupted:
         if outcome.endless:
-            note(f"Stopped after {outcome.games:,} games.")
+            note(f"Stopped after {count(outcome.games, 'game')}.")
         elif outcome.games:
-            note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+            note(f"Interrupted after {outcome.games:,} of {count(outcome.games_total, 'game')}.")
         else:
             note("Interrupted before any game ended.")
         if outcome.kept and outcome.games:

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TextIO
 
 from typer import Argument, Option
 
@@ -14,7 +16,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 from noughts_server.resource_names import token_name
 
@@ -51,6 +53,9 @@ def create(
     label: Annotated[str, Option("--note", "--label")] = "",
     scopes: Annotated[list[str] | None, Option("--scope")] = None,
     expires: str | None = None,
+    file: Annotated[
+        Path | None, Option("-o", "--output", help="New file for the token that only you can read. Default: stdout")
+    ] = None,
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:
@@ -59,31 +64,59 @@ def create(
     On a server, the new token is yours and has at most the rights of the token you use.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    with ExitStack() as opened:
+        written = None if file is None else opened.enter_context(_private_file(file))
+        made, secret = _created(owner, label, scopes, life, database, at)
+        if written is not None:
+            written.write(f"{secret}\n")
+    until = milliseconds(made, "expire_time")
+    rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
+    told = f"Token {_id(made)} of {made.owner}: {rights}."
+    output.hint(f"{told} Keep it: it is not shown again." if file is None else f"{told} {file} has it.")
+    document = {"id": _id(made), "owner": made.owner, **({"token": secret} if file is None else {"file": str(file)})}
+    # Alone on stdout, so that a shell can take it from there.
+    shown = {**document, "scopes": list(made.scopes), "expires": iso(until)}
+    output.show(shown, secret if file is None else lambda: None)
+
+
+@contextmanager
+def _private_file(path: Path) -> Iterator[TextIO]:
+    """Yield a new file that only this user can read; remove it again after an error. Raises UsageProblem."""
+    with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _created(
+    owner: str | None, label: str, scopes: list[str] | None, life: int | None, database: str | None, at: TokensAt
+) -> tuple[pb.Token, str]:
+    """Create a token on the server or in the database; return it and its secret."""
     if (server := at.chosen(database)) is not None:
         request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
         if life is not None:
             request.ttl.FromMilliseconds(life)
         with server.connected() as client:
             answer = client.call(client.tokens.CreateToken, request)
-        made, secret = answer.token, answer.secret
-    elif owner is None:
+        return answer.token, answer.secret
+    if owner is None:
         raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
-    else:
-        from noughts_server.services.new_tokens import check_scopes, check_token
-        from noughts_server.services.tokens import token_message
-        from noughts_server.store.people import tokens
+    from noughts_server.services.new_tokens import check_scopes, check_token
+    from noughts_server.services.tokens import token_message
+    from noughts_server.store.people import tokens
+    from noughts_server.store.validation import check_name
 
-        check_token(label, life)
-        permitted = check_scopes(scopes or [])
-        make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life)
-        stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
-        made, secret = token_message(stored.token), stored.secret
-    until = milliseconds(made, "expire_time")
-    rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
-    output.hint(f"Token {_id(made)} of {made.owner}: {rights}. Keep it: it is not shown again.")
-    document = {"id": _id(made), "owner": made.owner, "token": secret}
-    # Alone on stdout, so that a shell can take it from there.
-    output.show({**document, "scopes": list(made.scopes), "expires": iso(until)}, secret)
+    # A refused owner must not leave a new database.
+    check_name("owner", owner)
+    check_token(label, life)
+    permitted = check_scopes(scopes or [])
+    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life)
+    stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
+    return token_message(stored.token), stored.secret
 
 
 @command()

@@ -33,6 +33,17 @@ class ResultChoice(StrEnum):
     WIN = "win"
     DRAW = "draw"
     LOSS = "loss"
+    WON = "won"
+    DRAWN = "drawn"
+    LOST = "lost"
+
+
+_SAME = {
+    ResultChoice.WON: ResultChoice.WIN,
+    ResultChoice.DRAWN: ResultChoice.DRAW,
+    ResultChoice.LOST: ResultChoice.LOSS,
+}
+"""The words of `noughts records list` for the same results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +60,11 @@ class GameFilter:
     def apply(self, request: pb.ListGamesRequest) -> None:
         """Write the filter into the request. Raises UsageProblem for an unknown termination."""
         request.faults_only = self.fault
-        if self.result in (ResultChoice.WIN, ResultChoice.LOSS):
-            request.won = self.result is ResultChoice.WIN
-        elif self.result is not None:
-            text = ResultChoice.HALF if self.result is ResultChoice.DRAW else self.result
+        wanted = _SAME.get(self.result, self.result) if self.result is not None else None
+        if wanted in (ResultChoice.WIN, ResultChoice.LOSS):
+            request.won = wanted is ResultChoice.WIN
+        elif wanted is not None:
+            text = ResultChoice.HALF if wanted is ResultChoice.DRAW else wanted
             (found,) = (int(result) for result in Result if str(result) == text)
             request.result = found  # type: ignore[assignment]  # equal values
         if self.termination:

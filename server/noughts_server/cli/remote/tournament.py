@@ -1,13 +1,15 @@
 """`noughts tournament`: organise tournaments on a server."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from typer import Argument, Option
 
-from noughts_proto.v1 import bots_pb2, tokens_pb2
+from noughts_proto.v1 import bots_pb2, status_pb2, tokens_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, format_options, options, output
 from noughts_server.cli.client import AtServer
@@ -82,30 +84,38 @@ def create(
         counts = entry_counts(settings, entries_min, entries_max)
         show_forecasts(settings, counts, pace_of(settings), one=False)
         return
-    wanted = settings_message(
-        settings,
-        name=read_tournament(name),
-        seed=None if playing.seed is None else options.read_seed(playing.seed),
-        entries_min=entries_min,
-        entries_max=entries_max,
-        join_from=_moment(join_from, "--join-from"),
-        join_until=_moment(join_until, "--join-until"),
-        start_at=_moment(start_at, "--start-at"),
-        repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
-    )
+    identifier = read_tournament(name)
     with at.connected() as client:
+        now = partial(_now_at, client)
+        wanted = settings_message(
+            settings,
+            name=identifier,
+            seed=None if playing.seed is None else options.read_seed(playing.seed),
+            entries_min=entries_min,
+            entries_max=entries_max,
+            join_from=_moment(join_from, "--join-from", now),
+            join_until=_moment(join_until, "--join-until", now),
+            start_at=_moment(start_at, "--start-at", now),
+            repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
+        )
         request = pb.CreateTournamentRequest(tournament=wanted)
         created = client.call(client.tournaments.CreateTournament, request).tournament
         show_tournament(client, created)
     output.hint(f"Next: noughts tournament join {short(created.name)} --bot BOT")
 
 
-def _moment(text: str | None, option: str) -> Timestamp | None:
+def _moment(text: str | None, option: str, now: Callable[[], datetime]) -> Timestamp | None:
     if text is None:
         return None
     moment = Timestamp()
-    moment.FromDatetime(read_moment(text, option))
+    moment.FromDatetime(read_moment(text, option, now))
     return moment
+
+
+def _now_at(client: Client) -> datetime:
+    """Return the time by the server's clock, from which it starts tournaments."""
+    status = client.call(client.status.GetStatus, status_pb2.GetStatusRequest())
+    return status.start_time.ToDatetime(UTC) + timedelta(seconds=status.uptime_seconds)
 
 
 @command()

@@ -141,6 +141,8 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {rated}, organised by {output.printable(shown.owner)}"
     )
+    if rules := _more_settings(shown):
+        console.print(rules, soft_wrap=True)
     console.print(_seed(shown), soft_wrap=True)
     if shown.season:
         repeats = ", which repeats weekly" if shown.repeat == pb.REPEAT_WEEKLY else ""
@@ -167,6 +169,18 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
     if shown.games_done:
         console.print()
         tables.print_crosstable(console, _MOST_PRINTED)
+
+
+def _more_settings(shown: pb.Tournament) -> str:
+    """Return the settings that only some tournaments have; empty if this one has none of them."""
+    parts = []
+    if shown.rounds:
+        parts.append(output.count(shown.rounds, "round"))
+    if shown.draw_after:
+        parts.append(f"a draw after {output.count(shown.draw_after, 'ply', 'plies')}")
+    if shown.forfeit_after:
+        parts.append(f"a bot is withdrawn after {output.count(shown.forfeit_after, 'fault')}")
+    return ", ".join(parts)
 
 
 def _print_candidates(shown: pb.Tournament) -> None:

@@ -56,6 +56,8 @@ class Store:
         """Why the database is unavailable; None if no failure is known."""
         self.on_trouble: Callable[[], None] = lambda: None
         """Called when `trouble` has begun, changed or ended."""
+        self.last_size_bytes = 0
+        """What `size_bytes` returned last."""
         self.closed_to_others = False
         """Whether other users of this machine could read the database or hold its locks before it was opened."""
         self._place = url
@@ -161,9 +163,10 @@ class Store:
         if problem is not None:
             raise DatabaseGone(self._dialect.place(self._place), problem)
 
-    def size_bytes(self) -> int:
-        """Return the size of the database on this machine's disk."""
-        return self._dialect.size_bytes(self._place)
+    async def size_bytes(self) -> int:
+        """Return the size of the database on its disk. Raises as `read` does."""
+        self.last_size_bytes = await self.read(lambda connection: self._dialect.size_bytes(self._place, connection))
+        return self.last_size_bytes
 
     async def close(self) -> None:
         """Finish the pending transactions, then close every connection. Further calls do nothing."""

@@ -114,9 +114,9 @@ def remove_if_empty(url: URL) -> None:
     """Do nothing."""
 
 
-def size_bytes(url: URL) -> int:
-    """Return 0: the database takes no space on this machine's disk."""
-    return 0
+def size_bytes(url: URL, connection: Connection) -> int:
+    """Return the size of the database on the disk of its server."""
+    return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
 
 def lock_for_one(url: URL) -> "psycopg.Connection[Any]":

@@ -107,7 +107,7 @@ def is_new(url: URL) -> bool:
     return not Path(str(url.database)).exists()
 
 
-def size_bytes(url: URL) -> int:
+def size_bytes(url: URL, connection: Connection) -> int:
     """Return the size of the database's file and of its write-ahead log."""
     files = (Path(f"{_file(url)}{suffix}") for suffix in ("", "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
